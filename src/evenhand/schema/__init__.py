@@ -1,0 +1,23 @@
+"""What every floor of the house shares: the tables, the cards, the errors, and safe files."""
+
+from evenhand.schema.cards import Card as Card
+from evenhand.schema.errors import (
+    ChecksumMismatch as ChecksumMismatch,
+    DataError as DataError,
+    DatasetMissing as DatasetMissing,
+    EvenhandError as EvenhandError,
+    Interrupted as Interrupted,
+    ModelError as ModelError,
+    ResumeRefused as ResumeRefused,
+    Unsupported as Unsupported,
+    UsageError as UsageError,
+    WriteError as WriteError,
+)
+from evenhand.schema.tables import (
+    FINDINGS as FINDINGS,
+    MEASUREMENTS as MEASUREMENTS,
+    RESPONSES as RESPONSES,
+    Measurement as Measurement,
+    ResponseError as ResponseError,
+    measurement_frame as measurement_frame,
+)

@@ -1,0 +1,78 @@
+"""Errors a user can act on: each says what was wrong, where, what was expected and how to mend it.
+
+Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
+0 complete, 1 failed, 2 usage, 3 finished above the error threshold, 130 interrupted and resumable.
+"""
+
+from difflib import get_close_matches
+from typing import Iterable
+
+
+class EvenhandError(Exception):
+    """Base of every error that is reported as one readable message instead of a traceback.
+
+    `hint` says how to mend it; `exit_code` is what the command line ends with.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message}\n{self.hint}"
+
+
+class UsageError(EvenhandError):
+    """The call itself is wrong: an unknown name, a bad option value, an empty selection."""
+
+    exit_code = 2
+
+
+class ResumeRefused(UsageError):
+    """A run directory was given with arguments other than those it was started with."""
+
+
+class DataError(EvenhandError):
+    """A file is missing, unreadable, or lacks what it must hold."""
+
+
+class DatasetMissing(DataError):
+    """A published data set is not on this machine; the hint says how to get it."""
+
+
+class ChecksumMismatch(DataError):
+    """A file's content is not the content that was pinned."""
+
+
+class ModelError(EvenhandError):
+    """A model cannot be loaded or cannot run: unknown, gated, too large, wrong architecture."""
+
+
+class Unsupported(ModelError):
+    """This backend cannot answer this kind of request; the hint says what can."""
+
+
+class WriteError(EvenhandError):
+    """A result could not be written (full disk, no permission). What was written before is intact."""
+
+
+class Interrupted(EvenhandError):
+    """The run was stopped by the user and can be resumed."""
+
+    exit_code = 130
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """A UsageError for a misspelt name, with the nearest known ones.
+
+    >>> print(unknown_name("benchmark", "crow-pairs", ["crows-pairs", "stereoset"]))
+    There is no benchmark called 'crow-pairs'. Did you mean 'crows-pairs'?
+    Known: crows-pairs, stereoset.
+    """
+    known = sorted(known)
+    near = get_close_matches(name, known, n=2, cutoff=0.5)
+    guess = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    return UsageError(f"There is no {kind} called {name!r}.{guess}", f"Known: {', '.join(known)}.")

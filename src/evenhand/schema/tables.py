@@ -1,0 +1,114 @@
+"""The tables that flow through the house (DESIGN.md), as Polars schemas.
+
+prompts ──► requests ──► responses ──► measurements ──► findings
+
+A missing value is data: `ResponseError` codes are counted per group, never turned into 0 and never
+dropped silently.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+import polars as pl
+
+PROMPT_KEYS = {"prompt_id": pl.String, "text": pl.String}
+"""Columns every prompt table has. Optional and known to the engine: `context` (String),
+`span_start`/`span_end` (UInt32, characters). All others are group columns and pass through:
+`axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ..."""
+
+RESPONSES = {
+    "request_id": pl.String,
+    "sample": pl.UInt16,
+    "text": pl.String,
+    "log_likelihood": pl.Float64,  # natural log, summed over the scored tokens
+    "token_count": pl.UInt32,  # scored tokens
+    "token_ids": pl.List(pl.Int32),  # null unless the request keeps tokens
+    "token_log_likelihoods": pl.List(pl.Float32),
+    "token_starts": pl.List(pl.UInt32),  # character offsets in the prompt text
+    "error": pl.String,  # a ResponseError code, null if the row is good
+    "detail": pl.String,  # the message behind the code
+}
+
+MEASUREMENTS = {
+    "benchmark": pl.String,
+    "measure": pl.String,
+    "axis": pl.String,  # null: over all axes
+    "group": pl.String,  # null: the axis as a whole
+    "stratum": pl.String,  # what is held fixed (a template, a task); null: pooled
+    "estimate": pl.Float64,
+    "low": pl.Float64,  # 95 % interval unless the measure's card says otherwise
+    "high": pl.Float64,
+    "n": pl.Int64,  # rows the estimate rests on
+    "n_missing": pl.Int64,  # rows that should have been there
+    "null": pl.Float64,  # the value an unbiased model would get
+    "p": pl.Float64,
+    "q": pl.Float64,  # p adjusted over its family
+    "ideal": pl.Float64,
+    "minimum_detectable": pl.Float64,  # smallest effect this sample could have seen, in `effect_unit`
+    "unit": pl.String,
+}
+
+FINDINGS = {
+    "benchmark": pl.String,
+    "measure": pl.String,
+    "axis": pl.String,
+    "group": pl.String,
+    "stratum": pl.String,
+    "verdict": pl.String,  # biased / not detected / not measurable
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "null": pl.Float64,
+    "q": pl.Float64,
+    "minimum_detectable": pl.Float64,
+    "note": pl.String,
+}
+
+
+class ResponseError(StrEnum):
+    """Why a row has no number."""
+
+    EMPTY_TEXT = "empty_text"
+    NO_SCORED_TOKEN = "no_scored_token"  # one token and nothing before it to condition on
+    TOO_LONG = "too_long"
+    NOT_FINITE = "not_finite"  # the model returned NaN or infinity
+    OUTSIDE_WORLD = "outside_world"  # a World gives this text probability zero
+    OUT_OF_MEMORY = "out_of_memory"  # even alone, at the smallest batch
+    MODEL_ERROR = "model_error"
+    REFUSED = "refused"
+    MISSING = "missing"  # no response row for this prompt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One number beside its null: one row of the measurements table.
+
+    `q` is filled in by `evenhand.stats.judge`, which knows the whole family of tests.
+    """
+
+    measure: str
+    estimate: float | None
+    axis: str | None = None
+    group: str | None = None
+    stratum: str | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    n_missing: int = 0
+    null: float | None = None
+    p: float | None = None
+    q: float | None = None
+    ideal: float | None = None
+    minimum_detectable: float | None = None
+    unit: str = ""
+    benchmark: str = ""
+
+
+def measurement_frame(rows: Iterable[Measurement]) -> pl.DataFrame:
+    """The measurements table of some rows (possibly none).
+
+    >>> measurement_frame([Measurement(measure="m", estimate=0.5)])["estimate"].to_list()
+    [0.5]
+    """
+    return pl.DataFrame([asdict(row) for row in rows], schema=MEASUREMENTS)
