@@ -6,18 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.models.contract import Architecture, Masking
-from evenhand.prompts import PromptSet
+from evenhand.models.contract import Architecture
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card, Measurement
-
-
-@dataclass(frozen=True)
-class ScoreRequest:
-    """Ask for likelihoods. `masking` for masked models (see LanguageModel.log_likelihoods);
-    `keep_tokens` stores per-token values, which some measures need."""
-
-    masking: Masking | None = None
-    keep_tokens: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Likelihoods:
     offsets: NDArray[np.int64]  # (n + 1,)
     log_probs: NDArray[np.float32]  # (total,), nats
     token_ids: NDArray[np.int32]  # (total,)
-    starts: NDArray[np.uint32]  # (total,), first character of each token in its text
+    starts: NDArray[np.uint32]  # (total,) or empty; first character of each token in its text
     errors: list[ResponseError | None]  # (n,); rows with an error list no tokens
     details: list[str | None] = field(default_factory=list)  # (n,) or empty; the message behind a code
 
@@ -72,6 +72,7 @@ class LanguageModel(Protocol):
         *,
         spans: Sequence[tuple[int, int] | None] | None = None,
         masking: Masking | None = None,
+        want_starts: bool = False,
     ) -> Likelihoods:
         """Score each text.
 
@@ -79,7 +80,8 @@ class LanguageModel(Protocol):
         encoder (encoder-decoder); never scored. spans: n half-open character ranges of the text; only
         tokens that overlap are scored. masking: masked models only; "token" masks one token at a time,
         "word" also the rest of its word to the right (Kauf and Ivanova 2023), "blank" replaces the span
-        by its tokens so far and one mask (StereoSet). Bad rows are error rows, not exceptions.
+        by its tokens so far and one mask (StereoSet). want_starts: fill in `starts`, which costs time and
+        is empty otherwise. Bad rows are error rows, not exceptions.
         """
         ...
 

@@ -1,0 +1,166 @@
+"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...)."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.tokens import TokenSequences, encode
+from evenhand.schema import ResponseError, Unsupported
+
+
+@dataclass(frozen=True)
+class CausalOptions:
+    """Conventions and limits of scoring; the first two change the numbers and enter the fingerprint."""
+
+    start: str = "auto"
+    """What the first token is predicted from: "auto" is the tokenizer's beginning-of-sequence token, or
+    its end-of-sequence token where it has no other (GPT-2), or nothing; "none"; or a token's text.
+    With nothing in front, a text's first token is not scored."""
+    end: bool = False
+    """Score the end-of-sequence token behind the text as well."""
+    batch_tokens: int | None = None
+    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+    segment: int = 256
+    """Nodes of the prefix tree that are run side by side."""
+
+
+class CausalModel:
+    """A causal language model with its tokenizer, scored over the prefix tree of the texts.
+
+    model: a Hugging Face causal language model. tokenizer: a fast tokenizer. identity: what makes its
+    numbers reusable (name, weights, tokenizer, dtype); see `evenhand.models.load_model`, which makes it.
+    """
+
+    architecture: Architecture = "causal"
+
+    def __init__(self, model: Any, tokenizer: Any, identity: dict[str, Any], options: CausalOptions | None = None):
+        from evenhand.models.scoring import Scorer
+        from evenhand.models.self_check import choose_path
+
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.identity = identity
+        self.options = options or CausalOptions()
+        self.start = _start_tokens(tokenizer, self.options.start)
+        self.end = [tokenizer.eos_token_id] if self.options.end else []
+        device = model.get_input_embeddings().weight.device
+        budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
+        config = model.config.get_text_config()
+        self.longest: int | None = getattr(config, "max_position_embeddings", None)
+        self.scorer = Scorer(model, budget, self.options.segment)
+        self.path, self.rejected_paths = choose_path(self.scorer)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching."""
+        return {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        work = self.scorer.work
+        return {
+            **self.identity,
+            "architecture": "causal",
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "device": str(self.scorer.device),
+            "scoring": str(self.path),
+            "scoring_rejected": self.rejected_paths,
+            "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
+            "end_token_scored": bool(self.end),
+            "work": asdict(work),
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+
+        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        """
+        if masking is not None:
+            raise Unsupported(
+                f"{self.identity.get('name', 'This model')} reads from left to right and has no mask token.",
+                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
+            )
+        sequences = encode(
+            self.tokenizer,
+            texts,
+            contexts,
+            spans,
+            before=self.start,
+            after=self.end,
+            longest=self.longest,
+            want_starts=want_starts,
+        )
+        return self._scored(sequences)
+
+    def _scored(self, sequences: TokenSequences) -> Likelihoods:
+        from evenhand.models.scoring import OutOfMemory
+
+        errors, details = list(sequences.errors), list(sequences.details)
+        failed = np.zeros(len(errors), dtype=bool)
+        try:
+            scores = self.scorer.score(sequences)
+        except OutOfMemory:
+            scores, failed = self._one_by_one(sequences)
+        row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
+        broken = np.unique(row_of[sequences.scored & ~np.isfinite(scores)])
+        for i in np.flatnonzero(failed):
+            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+        for i in broken:
+            if errors[i] is None:
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        bad = np.array([e is not None for e in errors], dtype=bool)
+        keep = sequences.scored & ~bad[row_of]
+        counts = np.bincount(row_of[keep], minlength=len(errors))
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            log_probs=scores[keep],
+            token_ids=sequences.ids[keep],
+            starts=sequences.starts[keep] if len(sequences.starts) else sequences.starts,
+            errors=errors,
+            details=details,
+        )
+
+    def _one_by_one(self, sequences: TokenSequences) -> tuple[np.ndarray, np.ndarray]:
+        from evenhand.models.scoring import OutOfMemory
+
+        scores = np.zeros(len(sequences.ids), dtype=np.float32)
+        failed = np.zeros(len(sequences.errors), dtype=bool)
+        for i in np.flatnonzero(np.diff(sequences.offsets)):
+            part = slice(int(sequences.offsets[i]), int(sequences.offsets[i + 1]))
+            alone = TokenSequences(
+                ids=sequences.ids[part],
+                offsets=np.array([0, part.stop - part.start]),
+                scored=sequences.scored[part],
+                starts=sequences.starts[:0],
+                errors=[None],
+                details=[None],
+            )
+            try:
+                scores[part] = self.scorer.score(alone)
+            except OutOfMemory:
+                failed[i] = True
+        return scores, failed
+
+
+def _start_tokens(tokenizer: Any, start: str) -> list[int]:
+    if start == "none":
+        return []
+    if start == "auto":
+        token = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        return [] if token is None else [int(token)]
+    token = tokenizer.convert_tokens_to_ids(start)
+    if token is None or token == tokenizer.unk_token_id:
+        raise Unsupported(
+            f"The tokenizer has no token {start!r} to start texts with.", 'Use start="auto" or start="none".'
+        )
+    return [int(token)]

@@ -1,0 +1,146 @@
+"""Where a model runs and in which precision: names given by the user, resolved for this machine."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.schema import ModelError
+from evenhand.schema.errors import unknown_name
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("float32", "bfloat16", "float16")
+DEVICE_KINDS = ("auto", "cpu", "cuda", "mps")
+
+
+def resolve_device(name: str = "auto") -> "torch.device":
+    """The torch device behind a name.
+
+    name: "auto" (the first accelerator there is, else the processor), "cpu", "cuda", "cuda:1" or "mps".
+    Raises UsageError for a name that is none of these and ModelError for an accelerator this machine lacks.
+
+    >>> resolve_device("cpu")
+    device(type='cpu')
+    """
+    import torch
+
+    kind, _, index = name.partition(":")
+    if kind not in DEVICE_KINDS or (index and (kind != "cuda" or not index.isdecimal())):
+        raise unknown_name("device", name, [*DEVICE_KINDS, "cuda:0", "cuda:1"])
+    if kind == "auto":
+        return torch.device(next((a for a in ("cuda", "mps") if _count(a)), "cpu"))
+    available = _count(kind)
+    if (int(index) if index else 0) >= available:
+        raise ModelError(
+            f"The device {name!r} was asked for, and this machine has "
+            f"{f'only {available} of that kind' if available else 'none of that kind'}.",
+            f"Available: {', '.join(available_devices())}. Choose one of them, or 'auto'.",
+        )
+    return torch.device(name)
+
+
+def available_devices() -> list[str]:
+    """Names that `resolve_device` accepts on this machine.
+
+    >>> "cpu" in available_devices()
+    True
+    """
+    return ["cpu", *(f"cuda:{i}" for i in range(_count("cuda"))), *(["mps"] if _count("mps") else [])]
+
+
+def resolve_dtype(
+    name: str, device: "torch.device", checkpoint_dtype: "torch.dtype | str | None" = None
+) -> "torch.dtype":
+    """The precision a model computes in.
+
+    name: "float32", "bfloat16", "float16" or "auto". "auto" is float32, except on an accelerator for a
+    checkpoint that is itself stored in 16 bits (checkpoint_dtype): there the stored precision is kept.
+    16 bits on the processor only when asked for by name: the error of a bfloat16 body is up to 0.024 nats a
+    token (methods/engine.md), more than many effects looked for.
+    Raises UsageError for an unknown name, ModelError where the device cannot compute in that precision.
+
+    >>> import torch
+    >>> resolve_dtype("auto", torch.device("cpu"), "bfloat16")
+    torch.float32
+    """
+    import torch
+
+    if name not in ("auto", *DTYPES):
+        raise unknown_name("dtype", name, ["auto", *DTYPES])
+    bfloat16_works = device.type != "cuda" or torch.cuda.is_bf16_supported(including_emulation=False)
+    if name == "auto":
+        stored = str(checkpoint_dtype).removeprefix("torch.")
+        if device.type == "cpu" or stored not in ("bfloat16", "float16"):
+            return torch.float32
+        if stored == "bfloat16" and not bfloat16_works:
+            return torch.float32
+        name = stored
+    if name == "bfloat16" and not bfloat16_works:
+        raise ModelError(f"{device} cannot compute in bfloat16.", "Choose the dtype 'float32' or 'float16'.")
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def available_memory(device: "torch.device") -> int | None:
+    """Bytes that can still be taken on a device; None where the system does not say.
+
+    On the processor this is the smaller of what the kernel calls available and what is left of the control
+    group's limit (containers and batch schedulers set one, and the kernel's figure ignores it).
+
+    >>> import torch
+    >>> available = available_memory(torch.device("cpu"))
+    >>> available is None or available > 0
+    True
+    """
+    import torch
+
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return int(free)
+    if device.type == "mps":
+        return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
+    figures = [figure for figure in (_kernel_memory(), _control_group_memory()) if figure is not None]
+    return min(figures, default=None)
+
+
+def _count(kind: str) -> int:
+    import torch
+
+    if kind == "cuda":
+        return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "mps":
+        return int(torch.backends.mps.is_available())
+    return 1
+
+
+def _kernel_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
+    if meminfo.is_file():
+        for line in meminfo.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, some systems no such name
+        return None
+
+
+def _control_group_memory(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    pairs = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
+    for limit_name, used_name in pairs:
+        try:
+            limit, used = (root / limit_name).read_text().strip(), (root / used_name).read_text().strip()
+        except OSError:
+            continue
+        if limit.isdecimal():
+            # File cache counts as used and is given back under pressure, so it is not held against a model.
+            return max(int(limit) - int(used) + _reclaimable(root / limit_name), 0)
+    return None
+
+
+def _reclaimable(limit: Path) -> int:
+    try:
+        rows = (line.split() for line in limit.with_name("memory.stat").read_text().splitlines())
+        return sum(int(row[1]) for row in rows if row[0] in ("inactive_file", "active_file"))
+    except OSError:
+        return 0

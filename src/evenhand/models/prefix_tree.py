@@ -1,0 +1,138 @@
+"""The prefix tree of token sequences, cut into segments that a decoder can run in one pass.
+
+Templated sentences share most of their beginnings. Here each distinct prefix becomes one node; nodes
+below which nothing is scored (the leaves, mostly) are never run. Nodes are numbered depth first, so the
+descendants of node u are exactly the nodes u+1 .. end[u]-1, which makes the attention mask of a segment
+one comparison: query v may look at key u iff u <= v < end[u].
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PrefixTree:
+    """Distinct prefixes of n sequences. `run` counts nodes that must pass through the model."""
+
+    tokens: NDArray[np.int32]  # (run,) token id of each node that is run
+    depths: Ints  # (run,) its position in the sequence
+    ends: Ints  # (run,) one past its last descendant, in run numbering
+    parents: Ints  # (run,) run number of the prefix one shorter, -1 at the root
+    edge_parents: Ints  # (edges,) ascending run numbers: whose next-token distribution scores the edge
+    edge_tokens: NDArray[np.int32]  # (edges,) the token scored
+    score_of: Ints  # (total tokens,) edge that scores each token of the input, -1 where unscored
+
+    @property
+    def nodes_run(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of nodes with the ancestors of its first one: everything its nodes may attend to."""
+
+    nodes: Ints  # (size,) run numbers, ascending
+    owned: int  # the last `owned` nodes are this segment's own; those before are repeated ancestors
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+def build_tree(ids: NDArray[np.int32], offsets: Ints, scored: NDArray[np.bool_]) -> PrefixTree:
+    """Make the tree of ragged sequences.
+
+    ids: (total,) token ids, sequence i at [offsets[i]:offsets[i+1]]. scored: (total,) which tokens need
+    a log probability; a first token cannot be scored (nothing precedes it) and must be False.
+
+    >>> tree = build_tree(np.array([7, 1, 2, 7, 1, 3], dtype=np.int32), np.array([0, 3, 6]),
+    ...                   np.array([False, True, True] * 2))
+    >>> tree.tokens.tolist(), tree.edge_tokens.tolist()  # 7 and 7-1 are run once, leaves 2 and 3 never
+    ([7, 1], [1, 2, 3])
+    """
+    lengths = np.diff(offsets)
+    n, longest = len(lengths), int(lengths.max(initial=0))
+    columns = np.arange(longest)
+    inside = columns < lengths[:, None]
+    padded = np.full((n, longest), -1, dtype=np.int32)
+    padded[inside] = ids
+    wanted = np.zeros((n, longest), dtype=bool)
+    wanted[inside] = scored
+    if n and longest and wanted[:, 0].any():
+        raise ValueError("the first token of a sequence cannot be scored: nothing precedes it")
+
+    order = np.lexsort(padded.T[::-1]) if longest else np.arange(n)
+    padded, inside, wanted, lengths = padded[order], inside[order], wanted[order], lengths[order]
+    shared = np.zeros(n, dtype=np.int64)
+    if n > 1:
+        agree = np.logical_and.accumulate(padded[1:] == padded[:-1], axis=1).sum(axis=1)
+        shared[1:] = np.minimum(agree, np.minimum(lengths[1:], lengths[:-1]))
+
+    # A row adds a node for each position past what it shares with the row before; positions it shares
+    # have the node most recently made in their column, which a running maximum finds.
+    fresh = inside & (columns >= shared[:, None])
+    first_new = np.concatenate([[0], np.cumsum(fresh.sum(axis=1))])
+    node = np.where(fresh, first_new[:-1, None] + columns - shared[:, None], -1)
+    node = np.maximum.accumulate(node, axis=0)
+    rows, depths = np.nonzero(fresh)
+    total = len(rows)
+    parents = np.where(depths > 0, node[rows, np.maximum(depths - 1, 0)], -1)
+    ends = np.empty(total, dtype=np.int64)
+    for column in range(longest):
+        breaks = np.flatnonzero(shared <= column)
+        here = depths == column
+        following = np.searchsorted(breaks, rows[here], side="right")
+        ends[here] = first_new[np.append(breaks, n)[following]]
+
+    is_scored = np.zeros(total, dtype=bool)
+    is_scored[node[wanted]] = True
+    scored_before = np.concatenate([[0], np.cumsum(is_scored)])
+    run = scored_before[ends] > scored_before[np.arange(total) + 1]  # a scored node strictly below
+    number = np.concatenate([[0], np.cumsum(run)])
+
+    edges = np.flatnonzero(is_scored)
+    edges = edges[np.argsort(parents[edges], kind="stable")]
+    edge_number = np.full(total, -1, dtype=np.int64)
+    edge_number[edges] = np.arange(len(edges))
+    score_of = np.full((n, longest), -1, dtype=np.int64)
+    score_of[order] = np.where(wanted, edge_number[node] if total else -1, -1)
+    original_inside = np.empty_like(inside)
+    original_inside[order] = inside
+
+    kept_parents = parents[run]
+    return PrefixTree(
+        tokens=padded[rows[run], depths[run]],
+        depths=depths[run],
+        ends=number[ends[run]],
+        parents=np.where(kept_parents >= 0, number[kept_parents], -1),
+        edge_parents=number[parents[edges]],
+        edge_tokens=padded[rows[edges], depths[edges]],
+        score_of=score_of[original_inside],
+    )
+
+
+def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
+    """Cut the tree into segments of about `size` nodes, preferably where few ancestors repeat.
+
+    A segment grows past `size` only below a path that is itself longer than half of it, so that at
+    most half of what is run is repeated.
+    """
+    first, total = 0, tree.nodes_run
+    while first < total:
+        depth = int(tree.depths[first])
+        room = max(size - depth, depth, 1)
+        last = min(first + room, total)
+        if last < total:
+            earliest = first + max(1, (3 * room) // 4)
+            last = earliest + int(np.argmin(tree.depths[earliest : last + 1]))
+        path: list[int] = []
+        ancestor = int(tree.parents[first])
+        while ancestor >= 0:
+            path.append(ancestor)
+            ancestor = int(tree.parents[ancestor])
+        yield Segment(np.concatenate([path[::-1], np.arange(first, last)]).astype(np.int64), last - first)
+        first = last

@@ -1,0 +1,216 @@
+"""The scoring engine: log probabilities of many token sequences under one decoder.
+
+Three paths give the same numbers. `PREFIX_TREE` packs the tree of distinct prefixes into segments, with an
+attention mask that lets each node see its ancestors and a position equal to its depth. `PADDED` runs
+length-sorted batches of distinct sequences and is for decoders that cannot take such a mask (ALiBi, state
+space, local attention by index). `FULL_LOGITS` asks the whole model, for output heads we do not know.
+Which one a model gets is decided by `choose_path` (models/self_check.py), which tries them in this order.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evenhand.models.head import MOST_LOGITS, Head
+from evenhand.models.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
+from evenhand.models.tokens import TokenSequences
+
+SEGMENT = 256
+T = TypeVar("T")
+Floats = NDArray[np.float32]
+
+
+class ScoringPath(StrEnum):
+    PREFIX_TREE = "prefix tree"
+    PADDED = "padded batches"
+    FULL_LOGITS = "padded batches, all logits"
+
+
+@dataclass
+class Work:
+    """What has been run so far; ends up in the manifest."""
+
+    tokens_given: int = 0
+    tokens_run: int = 0
+    batches: int = 0
+    budget: int = 0
+    halvings: list[int] = field(default_factory=list)
+
+
+class OutOfMemory(Exception):
+    """Not even the smallest batch fits."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(sign in str(error).lower() for sign in ("out of memory", "can't allocate memory"))
+    )
+
+
+class Scorer:
+    """Scores token sequences with a Hugging Face decoder.
+
+    model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
+    out, and the run goes on. path: None until `choose_path` has been called.
+    """
+
+    def __init__(self, model: Any, budget: int, segment: int = SEGMENT):
+        self.model, self.segment = model, segment
+        self.decoder = model.base_model
+        self.head = Head(model) if model.get_output_embeddings() is not None else None
+        self.device = model.get_input_embeddings().weight.device
+        self.dtype = model.get_input_embeddings().weight.dtype
+        self.work = Work(budget=budget)
+        self.path = ScoringPath.PREFIX_TREE
+        config = model.config.get_text_config()
+        self.window: int | None = getattr(config, "sliding_window", None)
+
+    def score(self, sequences: TokenSequences) -> Floats:
+        """Log probability of every scored token, (total,) fp32 nats; 0 where a token is not scored.
+
+        Raises OutOfMemory if even one sequence alone does not fit.
+        """
+        if len(sequences.ids) == 0:
+            return np.zeros(0, dtype=np.float32)
+        self.work.tokens_given += len(sequences.ids)
+        lengths = np.diff(sequences.offsets)
+        if self.path is ScoringPath.PREFIX_TREE and (
+            self.window is None or int(lengths.max(initial=0)) <= self.window
+        ):
+            return self._score_tree(sequences)
+        return self._score_padded(sequences)
+
+    def _score_tree(self, sequences: TokenSequences) -> Floats:
+        tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
+        scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)  # the last one is for unscored tokens
+        segments = sorted(cut_segments(tree, self.segment), key=len, reverse=True)
+        costs = [len(s) for s in segments]
+        for batch in self._batches(costs, lambda chosen: self._run_segments(tree, [segments[i] for i in chosen])):
+            edges, values = batch
+            scores[edges] = values
+        return scores[tree.score_of]
+
+    def _run_segments(self, tree: PrefixTree, segments: list[Segment]) -> tuple[NDArray[np.int64], Floats]:
+        size = max(map(len, segments))
+        nodes = np.full((len(segments), size), -1, dtype=np.int64)
+        rows, edges, edge_rows, seen = [], [], [], 0
+        for b, segment in enumerate(segments):
+            nodes[b, : len(segment)] = segment.nodes
+            first = int(segment.nodes[len(segment) - segment.owned])
+            lo, hi = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
+            parents, own = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
+            rows.append(b * size + (len(segment) - segment.owned) + parents - first)
+            edges.append(np.arange(lo, hi))
+            edge_rows.append(own + seen)
+            seen += len(parents)
+        real = nodes >= 0
+        tokens = np.where(real, tree.tokens[nodes], 0)
+        depths = np.where(real, tree.depths[nodes], 0)
+        key = self._tensor(nodes)
+        end = self._tensor(np.where(real, tree.ends[nodes], -1))
+        sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
+        sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
+        # A float mask: boolean ones are silently wrong under eager attention (methods/engine.md).
+        mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
+        mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
+        hidden = self.decoder(
+            input_ids=self._tensor(tokens),
+            attention_mask=mask[:, None],
+            position_ids=self._tensor(depths),
+            use_cache=False,
+        ).last_hidden_state
+        edge = np.concatenate(edges)
+        assert self.head is not None, "the prefix tree is only chosen with a known head"
+        values = self.head.log_probs(
+            hidden.flatten(0, 1),
+            self._tensor(np.concatenate(rows)),
+            self._tensor(np.concatenate(edge_rows)),
+            self._tensor(tree.edge_tokens[edge].astype(np.int64)),
+        )
+        return edge, values.cpu().numpy()
+
+    def _score_padded(self, sequences: TokenSequences) -> Floats:
+        bounds = sequences.offsets
+        distinct: dict[bytes, list[int]] = {}
+        for i in range(len(bounds) - 1):
+            part = slice(bounds[i], bounds[i + 1])
+            if part.start < part.stop:
+                name = sequences.ids[part].tobytes() + sequences.scored[part].tobytes()
+                distinct.setdefault(name, []).append(i)
+        twins = sorted(distinct.values(), key=lambda t: bounds[t[0] + 1] - bounds[t[0]], reverse=True)
+        lengths = [int(bounds[t[0] + 1] - bounds[t[0]]) for t in twins]
+        result = np.zeros(len(sequences.ids), dtype=np.float32)
+
+        def run(chosen: list[int]) -> tuple[list[int], Floats]:
+            return chosen, self._run_padded(sequences, [twins[c][0] for c in chosen])
+
+        for chosen, values in self._batches(lengths, run):
+            taken = 0
+            for c in chosen:
+                first = twins[c][0]
+                count = int(sequences.scored[bounds[first] : bounds[first + 1]].sum())
+                for i in twins[c]:
+                    own = np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]]) + bounds[i]
+                    result[own] = values[taken : taken + count]
+                taken += count
+        return result
+
+    def _run_padded(self, sequences: TokenSequences, chosen: list[int]) -> Floats:
+        bounds = sequences.offsets
+        size = int(max(bounds[i + 1] - bounds[i] for i in chosen))
+        tokens = np.zeros((len(chosen), size), dtype=np.int64)
+        real = np.zeros((len(chosen), size), dtype=np.int64)
+        rows, targets = [], []
+        for b, i in enumerate(chosen):
+            ids = sequences.ids[bounds[i] : bounds[i + 1]]
+            tokens[b, : len(ids)] = ids
+            real[b, : len(ids)] = 1
+            places = np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]])
+            rows.append(b * size + places - 1)
+            targets.append(ids[places].astype(np.int64))
+        flat = self._tensor(np.concatenate(rows))
+        wanted = self._tensor(np.concatenate(targets))
+        inputs = {"input_ids": self._tensor(tokens), "attention_mask": self._tensor(real), "use_cache": False}
+        if self.path is ScoringPath.FULL_LOGITS or self.head is None:
+            logits = self.model(**inputs).logits.flatten(0, 1)[flat].float()
+            values = logits.gather(1, wanted[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
+        else:
+            hidden = self.decoder(**inputs).last_hidden_state.flatten(0, 1)
+            values = self.head.log_probs(hidden, flat, torch.arange(len(flat), device=self.device), wanted)
+        return values.cpu().numpy()
+
+    def _batches(self, lengths: list[int], run: Callable[[list[int]], T]) -> Iterator[T]:
+        """Fill batches by tokens, longest first; when memory runs out halve the budget and go on."""
+        first = 0
+        while first < len(lengths):
+            budget = self.work.budget
+            if self.path is ScoringPath.FULL_LOGITS:
+                budget = min(budget, MOST_LOGITS // self.model.config.get_text_config().vocab_size)
+            count = max(1, budget // lengths[first])
+            chosen = list(range(first, min(first + count, len(lengths))))
+            try:
+                with torch.inference_mode():
+                    result = run(chosen)
+            except (torch.OutOfMemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(chosen) == 1:
+                    raise OutOfMemory(f"a batch of {lengths[first]} tokens does not fit") from error
+                self.work.budget = max(1, self.work.budget // 2)
+                self.work.halvings.append(self.work.budget)
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+                continue
+            self.work.batches += 1
+            self.work.tokens_run += len(chosen) * lengths[first]
+            first += len(chosen)
+            yield result
+
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

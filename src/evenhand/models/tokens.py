@@ -1,0 +1,113 @@
+"""Texts to token sequences: what stands before a text, which tokens are scored, where they start."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import ResponseError
+
+
+@dataclass(frozen=True)
+class TokenSequences:
+    """Ragged token ids of n texts with everything before them; rows with an error are empty."""
+
+    ids: NDArray[np.int32]  # (total,)
+    offsets: NDArray[np.int64]  # (n + 1,)
+    scored: NDArray[np.bool_]  # (total,)
+    starts: NDArray[np.uint32]  # (total,) or empty when not asked for; first character in the text
+    errors: list[ResponseError | None]
+    details: list[str | None]
+
+
+def encode(
+    tokenizer: Any,
+    texts: Sequence[str],
+    contexts: Sequence[str | None] | None = None,
+    spans: Sequence[tuple[int, int] | None] | None = None,
+    *,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+    longest: int | None = None,
+    want_starts: bool = False,
+) -> TokenSequences:
+    """Encode texts for a model that reads from left to right.
+
+    before: token ids put in front of everything (beginning of sequence), never scored. after: ids put
+    behind the text, scored (end of sequence). contexts: joined to the text as one string, with one space
+    between unless either side has white space there, and encoded together, so that the tokens are those
+    the model knows; a token that reaches over the boundary counts as the text's. spans: score only tokens
+    that overlap these characters of the text (`after` then stays unscored). longest: sequences of more
+    tokens become TOO_LONG rows. The very first token of a sequence is never scored.
+    """
+    n = len(texts)
+    errors: list[ResponseError | None] = [None] * n
+    details: list[str | None] = [None] * n
+    boundaries = np.zeros(n, dtype=np.int64)
+    strings = list(texts)
+    if contexts is not None:
+        for i, (context, text) in enumerate(zip(contexts, texts, strict=True)):
+            if context:
+                gap = "" if context[-1].isspace() or text[:1].isspace() else " "
+                boundaries[i] = len(context) + len(gap)
+                strings[i] = context + gap + text
+    by_character = want_starts or spans is not None or bool(boundaries.any())
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    batch = backend.encode_batch if by_character else backend.encode_batch_fast
+    encodings = batch(strings, add_special_tokens=False)
+
+    pieces: list[list[int]] = []
+    scored_pieces: list[NDArray[np.bool_]] = []
+    start_pieces: list[NDArray[np.int64]] = []
+    lead, tail = list(before), list(after)
+    for i, encoding in enumerate(encodings):
+        ids = encoding.ids
+        if not texts[i].strip():
+            errors[i], details[i] = ResponseError.EMPTY_TEXT, "the text is empty or white space"
+        elif longest is not None and len(lead) + len(ids) + len(tail) > longest:
+            errors[i] = ResponseError.TOO_LONG
+            details[i] = f"{len(lead) + len(ids) + len(tail)} tokens; the model takes at most {longest}"
+        if errors[i] is not None:
+            pieces.append([])
+            scored_pieces.append(np.zeros(0, dtype=bool))
+            start_pieces.append(np.zeros(0, dtype=np.int64))
+            continue
+        sequence = lead + ids + tail
+        scored = np.ones(len(sequence), dtype=bool)
+        scored[: len(lead)] = False
+        if by_character:
+            places = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) - boundaries[i]
+            own = places[:, 1] > 0
+            span = spans[i] if spans is not None else None
+            if span is not None:
+                own &= (places[:, 0] < span[1]) & (places[:, 1] > span[0])
+                scored[len(lead) + len(ids) :] = False
+            scored[len(lead) : len(lead) + len(ids)] = own
+            beyond = np.full(len(tail), len(texts[i]))
+            start_pieces.append(np.concatenate([np.zeros(len(lead)), places[:, 0], beyond]))
+        scored[0] = False
+        if not scored.any():
+            errors[i] = ResponseError.NO_SCORED_TOKEN
+            details[i] = "no token has anything before it to be predicted from (one token, no start token)"
+            sequence, scored = [], scored[:0]
+            if by_character:
+                start_pieces[-1] = start_pieces[-1][:0]
+        pieces.append(sequence)
+        scored_pieces.append(scored)
+
+    lengths = np.array([len(p) for p in pieces], dtype=np.int64)
+    flat = [token for piece in pieces for token in piece]
+    empty = np.zeros(0, dtype=np.int64)
+    starts = np.concatenate([empty, *start_pieces]) if by_character else empty
+    return TokenSequences(
+        ids=np.array(flat, dtype=np.int32),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        scored=np.concatenate([np.zeros(0, dtype=bool), *scored_pieces]),
+        starts=np.maximum(starts, 0).astype(np.uint32),
+        errors=errors,
+        details=details,
+    )

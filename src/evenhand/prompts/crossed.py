@@ -1,0 +1,103 @@
+"""Samples that keep comparisons paired: every group of an axis is seen in the same cells.
+
+A cell is one combination of the crossed columns, usually template x noun. Likelihood measures compare
+descriptors by noun within template, so a plain random sample would leave them next to nothing to pair.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.prompts.seeded import row_keys
+from evenhand.schema import UsageError
+
+
+def crossed_rows(
+    frame: pl.DataFrame, n: int, unit: str, cross: Sequence[str], per: str, seed: int, least_cells: int
+) -> NDArray[np.int64]:
+    """Row numbers, ascending, of a crossed sample of at most n rows.
+
+    The same list of cells serves every axis (`per`), so axes stay comparable too. Cells come in an order
+    that grows a rectangle: with two crossed columns about twice as many of the second (nouns) as of the
+    first (templates). Levels are ordered by a seeded hash, but levels that occur with the same units form
+    a class, and classes take turns by their size with every class in the first round: so units that occur
+    with some nouns only (a gendered descriptor) are met early. A block is all rows of one axis in one
+    cell; blocks are taken whole, cell after cell and within a cell axis after axis, while they fit in n.
+    Where n cannot hold `least_cells` cells for all units, units are left out evenly over the axes first.
+
+    frame: the prompts. n: most rows. unit, cross, per: column names. seed: any integer. least_cells: at
+    least 1. Raises UsageError when not even one block fits, or least_cells is below 1.
+
+    >>> grid = [(a, t, u) for a in "xy" for t in ("t1", "t2") for u in ("u1", "u2", "u3")]
+    >>> frame = pl.DataFrame(grid, schema=["axis", "template", "unit"], orient="row")
+    >>> rows = crossed_rows(frame, 7, "unit", ["template"], "axis", seed=0, least_cells=1)
+    >>> frame[rows].group_by("axis").len()["len"].to_list()
+    [3, 3]
+    """
+    if least_cells < 1:
+        raise UsageError(f"least_cells is {least_cells}; each unit needs at least 1 cell.")
+    codes = frame.select(
+        pl.int_range(pl.len()).alias("row"),
+        *(pl.col(c).cast(pl.String).fill_null("").alias(f"cross{i}") for i, c in enumerate(cross)),
+        pl.col(per).cast(pl.String).fill_null("").alias("per"),
+        pl.col(unit).cast(pl.String).fill_null("").alias("unit"),
+    )
+    codes = _thinned(codes, n // least_cells, seed)
+    columns = [f"cross{i}" for i in range(len(cross))]
+    ranks = {column: _level_order(codes, column, seed) for column in columns}
+    for column, order in ranks.items():
+        codes = codes.join(order, on=column)
+    places = [pl.col(f"{column}_rank") for column in columns]
+    stage = pl.max_horizontal(*(2 * place for place in places[:-1]), places[-1])
+    axes = codes.select(pl.col("per").unique())
+    axes = axes.with_columns(axis_key=row_keys(axes["per"], seed, "axis order"))
+    blocks = (
+        codes.with_columns(stage=stage)
+        .group_by("stage", *(f"{column}_rank" for column in columns), "per")
+        .agg(pl.len().alias("size"), pl.col("row"))
+        .join(axes, on="per")
+        .sort("stage", *(f"{column}_rank" for column in columns), "axis_key", "per")
+    )
+    fits = blocks["size"].cum_sum() <= n
+    if not fits[0]:
+        raise UsageError(
+            f"A sample of {n} cannot hold one cell: '{blocks['per'][0]}' alone has {blocks['size'][0]} "
+            f"values of '{unit}' in it.",
+            "Raise the limit, name fewer axes, or lower least_cells.",
+        )
+    return blocks.filter(fits)["row"].explode(empty_as_null=False).sort().to_numpy()
+
+
+def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
+    """Rows of at most `most_units` units, taken in turns over the axes."""
+    units = codes.select("per", "unit").unique()
+    if units.height <= most_units:
+        return codes
+    label = units["per"] + "\x1f" + units["unit"]
+    kept = (
+        units.with_columns(key=row_keys(label, seed, "unit"), axis_key=row_keys(units["per"], seed, "axis order"))
+        .sort("key", "unit")
+        .with_columns(turn=pl.int_range(pl.len()).over("per"))
+        .sort("turn", "axis_key", "per")
+        .head(max(most_units, 1))
+    )
+    return codes.join(kept.select("per", "unit"), on=["per", "unit"], maintain_order="left")
+
+
+def _level_order(codes: pl.DataFrame, column: str, seed: int) -> pl.DataFrame:
+    """Each level of a crossed column with its place in the order described above."""
+    pairs = codes.select("per", "unit", column).unique()
+    label = pairs["per"] + "\x1f" + pairs["unit"]
+    # the sum of the hashes of its units identifies which units a level occurs with
+    signature = pairs.with_columns(part=row_keys(label, 0, "signature") >> np.uint64(16))
+    levels = signature.group_by(column).agg(pl.col("part").sum(), pl.len().alias("units"))
+    levels = levels.with_columns(key=row_keys(levels[column], seed, column))
+    return (
+        levels.sort("key", column)
+        .with_columns(turn=pl.int_range(pl.len()).over("part", "units"), members=pl.len().over("part", "units"))
+        .with_columns(due=(pl.col("turn") + 0.5) / pl.col("members"), later=pl.col("turn") > 0)
+        .sort("later", "due", "key", column)
+        .select(column, pl.int_range(pl.len()).alias(f"{column}_rank"))
+    )

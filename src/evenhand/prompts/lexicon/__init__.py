@@ -1,0 +1,11 @@
+"""Our own words for people: 13 axes of descriptors and the nouns they combine with, as readable TOML."""
+
+from evenhand.prompts.lexicon.entries import (
+    Descriptor as Descriptor,
+    Gender as Gender,
+    Lexicon as Lexicon,
+    Noun as Noun,
+    Preference as Preference,
+)
+from evenhand.prompts.lexicon.lint import lint as lint
+from evenhand.prompts.lexicon.reading import load_lexicon as load_lexicon

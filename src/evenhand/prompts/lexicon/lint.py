@@ -1,0 +1,67 @@
+"""Finds faults in a lexicon that its file format cannot rule out."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from evenhand.prompts.grammar import article, pluralise
+from evenhand.prompts.lexicon.entries import Descriptor, Lexicon
+from evenhand.prompts.lexicon.reading import needs_plural, read_folder
+
+_ARTICLE_FIRST = re.compile(r"(?:an?|the) ")
+
+
+def lint(lexicon: Lexicon | Path) -> list[str]:
+    """Everything that is doubtful in a lexicon, one line each; empty if nothing is.
+
+    Reports: what cannot be read (unknown keys included, if a folder is given); the same descriptor twice on
+    an axis; a missing or unchanged plural; an article override that says what the sound rule says
+    anyway; a descriptor written with its article; a dispreferred or polarising one without a note; a
+    noun whose plural is not the grammar's.
+
+    Args:
+        lexicon: a lexicon, or the folder of its TOML files.
+
+    >>> from evenhand.prompts.lexicon import load_lexicon
+    >>> lint(load_lexicon())
+    []
+    """
+    faults: list[str] = []
+    if isinstance(lexicon, Path):
+        lexicon, errors = read_folder(lexicon)
+        faults += [str(error) for error in errors]
+    counts = Counter((d.axis, d.descriptor.lower()) for d in lexicon.descriptors)
+    faults += [f"{axis}: {words!r} occurs {n} times" for (axis, words), n in counts.items() if n > 1]
+    for d in lexicon.descriptors:
+        faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _faults_of(d))
+    for words, n in Counter(noun.singular for noun in lexicon.nouns).items():
+        if n > 1:
+            faults.append(f"nouns: {words!r} occurs {n} times")
+    for noun in lexicon.nouns:
+        if not noun.plural:
+            faults.append(f"nouns: {noun.singular!r} has no plural")
+        elif noun.plural != pluralise(noun.singular):
+            faults.append(f"nouns: the plural of {noun.singular!r} is {noun.plural!r}, not as the grammar says")
+    return faults
+
+
+def _faults_of(d: Descriptor) -> Iterator[str]:
+    if not d.plural:
+        yield "has no plural"
+    elif needs_plural(d.descriptor, d.form) and d.plural == d.descriptor:
+        yield "has a plural that equals its singular"
+    elif d.form == "phrase" and d.plural != pluralise(d.descriptor):
+        yield f"has the plural {d.plural!r}, which is not what the grammar says"
+    if d.form == "adjective" and d.plural != d.descriptor:
+        yield "is an adjective, which does not change in the plural"
+    if _ARTICLE_FIRST.match(d.descriptor):
+        yield "is written with its article; leave it out"
+    elif d.article == article(d.descriptor):
+        yield f"overrides the article with {d.article!r}, which the sound rule gives anyway"
+    if d.article and d.form == "postmodifier":
+        yield "overrides the article, but does not stand behind one"
+    if d.preference in ("dispreferred", "polarising") and not d.note:
+        yield f"is {d.preference} without a note"
+    if d.attributive_only and d.form != "adjective":
+        yield "is attributive_only, but not an adjective"

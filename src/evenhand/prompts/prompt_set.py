@@ -1,0 +1,202 @@
+"""PromptSet: the prompts table with its card and its content hash, and how samples are drawn from it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from evenhand.prompts.content_hash import frame_hash
+from evenhand.prompts.seeded import row_keys
+from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.tables import PROMPT_KEYS
+
+
+@dataclass(frozen=True, eq=False)
+class PromptSet:
+    """Texts to put to a model, with the groups they speak of, and a card that says where they are from.
+
+    frame: one row per prompt; `prompt_id` (String, unique) and `text` (String), optionally `context`,
+    `span_start`, `span_end`, and any group columns. card: what the set is. Raises DataError when a key
+    column is missing, of the wrong type, holds nulls, or when a prompt_id occurs twice.
+
+    >>> prompts = PromptSet(pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Ho."]}), Card("x", "y"))
+    >>> len(prompts)
+    2
+    """
+
+    frame: pl.DataFrame
+    card: Card
+
+    def __post_init__(self) -> None:
+        name = self.card.name
+        for column, dtype in PROMPT_KEYS.items():
+            if column not in self.frame.columns:
+                raise DataError(
+                    f"Prompt set '{name}' has no column '{column}'; it has {', '.join(self.frame.columns)}.",
+                    f"Every prompt table needs {' and '.join(PROMPT_KEYS)}, both text.",
+                )
+            if self.frame.schema[column] != dtype:
+                raise DataError(
+                    f"Column '{column}' of prompt set '{name}' is {self.frame.schema[column]}, not text.",
+                    f"Cast it first: frame.with_columns(pl.col('{column}').cast(pl.String)).",
+                )
+            if nulls := self.frame[column].null_count():
+                row = int(self.frame[column].is_null().arg_true()[0])
+                raise DataError(
+                    f"Column '{column}' of prompt set '{name}' is null in {nulls} rows, first in row {row}.",
+                    "Give each row an identifier and a text (an empty text is allowed; it becomes an error row).",
+                )
+        ids = self.frame["prompt_id"]
+        if ids.n_unique() != len(ids):
+            double = ids.filter(ids.is_duplicated())[0]
+            places = (ids == double).arg_true().to_list()
+            raise DataError(
+                f"prompt_id '{double}' occurs {len(places)} times in prompt set '{name}' "
+                f"(rows {', '.join(map(str, places[:5]))}).",
+                "Each prompt needs an identifier of its own; leave the column out to have them made.",
+            )
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 (hex) of column names and values in row order; the same for the same content whatever
+        the process, platform, column order, string encoding or chunk layout."""
+        return frame_hash(self.frame)
+
+    def with_columns(self, *columns: pl.Expr | pl.Series, **named: Any) -> "PromptSet":
+        """The same prompts with more group columns.
+
+        columns, named: as in `polars.DataFrame.with_columns`. Returns a new set. Raises UsageError for
+        an attempt to change `prompt_id` or `text`.
+
+        >>> prompts = PromptSet(pl.DataFrame({"prompt_id": ["a"], "text": ["Hi."]}), Card("x", "y"))
+        >>> prompts.with_columns(axis=pl.lit("greeting")).frame["axis"].to_list()
+        ['greeting']
+        """
+        frame = self.frame.with_columns(*columns, **named)
+        for key in PROMPT_KEYS:
+            if not frame[key].equals(self.frame[key]):
+                raise UsageError(
+                    f"with_columns may not change '{key}' of prompt set '{self.card.name}'.",
+                    "Build a new PromptSet when the texts themselves change.",
+                )
+        return PromptSet(frame, self.card)
+
+    def filter(self, predicate: pl.Expr, described: str | None = None) -> "PromptSet":
+        """The prompts for which a Polars expression holds, in their order.
+
+        predicate: a boolean expression. described: how to name it in the error. Returns a new set.
+        Raises UsageError when nothing is left.
+        """
+        return self._kept(self.frame.filter(predicate), described or str(predicate))
+
+    def filter_axes(self, axes: Iterable[str]) -> "PromptSet":
+        """The prompts of the named axes.
+
+        axes: values of the `axis` column. Returns a new set. Raises UsageError for an unknown axis (with
+        the nearest known ones), for no axes at all, and for a set without an `axis` column.
+
+        >>> frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["A.", "B."], "axis": ["age", "ability"]})
+        >>> PromptSet(frame, Card("x", "y")).filter_axes(["age"]).frame["prompt_id"].to_list()
+        ['a']
+        """
+        wanted = list(axes)
+        self._require(["axis"])
+        known = self.frame["axis"].cast(pl.String).drop_nulls().unique().to_list()
+        for axis in wanted:
+            if axis not in known:
+                raise unknown_name("axis", axis, known)
+        return self._kept(self.frame.filter(pl.col("axis").cast(pl.String).is_in(wanted)), f"axes {wanted}")
+
+    def sample(self, n: int, per: str | Sequence[str] = (), seed: int = 0) -> "PromptSet":
+        """At most n prompts, spread evenly over strata, chosen by a hash of (seed, prompt_id).
+
+        n: how many, at least 1. per: columns whose combinations are the strata; none means one stratum.
+        Strata smaller than their share are taken whole and the rest is shared among the others; a
+        remainder goes to strata chosen by the seed. Row order does not matter, and a larger n of the same
+        seed contains every smaller one. Returns a new set in the original row order. Raises UsageError
+        for n below 1 or an unknown column.
+
+        >>> frame = pl.DataFrame({"prompt_id": list("abcdef"), "text": [""] * 6, "axis": list("xxxxyz")})
+        >>> prompts = PromptSet(frame, Card("x", "y"))
+        >>> sorted(prompts.sample(4, per="axis").frame["axis"].to_list())
+        ['x', 'x', 'y', 'z']
+        """
+        columns = [per] if isinstance(per, str) else list(per)
+        self._require_positive(n)
+        self._require(columns)
+        if n >= len(self):
+            return self
+        keys = pl.Series("key", row_keys(self.frame["prompt_id"], seed, "sample"))
+        rows = self.frame.select("prompt_id", *(pl.col(c).cast(pl.String) for c in columns)).with_columns(
+            keys, _label(columns).alias("stratum")
+        )
+        strata = rows.select(pl.col("stratum").unique())
+        strata = strata.with_columns(stratum_key=row_keys(strata["stratum"], seed, "stratum"))
+        # the first row of every stratum, then the second of every stratum, ...: even by construction
+        chosen = (
+            rows.with_row_index("row")
+            .sort("key", "prompt_id")
+            .with_columns(turn=pl.int_range(pl.len()).over("stratum"))
+            .join(strata, on="stratum")
+            .sort("turn", "stratum_key", "stratum")
+            .head(n)["row"]
+            .sort()
+        )
+        return PromptSet(self.frame[chosen], self.card)
+
+    def sample_crossed(
+        self,
+        n: int,
+        unit: str = "descriptor",
+        cross: Sequence[str] = ("template", "noun"),
+        per: str = "axis",
+        seed: int = 0,
+        least_cells: int = 1,
+    ) -> "PromptSet":
+        """At most n prompts such that the units of an axis are compared in the same cells.
+
+        n: how many, at least 1. unit: the column of the groups compared. cross: the columns whose
+        combinations are the cells. per: the column within which units are compared. seed: chooses cells
+        (and units). least_cells: units are left out, evenly over `per`, only where n cannot hold this
+        many cells for each. Returns a new set in the original row order; see `crossed_rows` for the
+        design. Raises UsageError for n below 1, an unknown column, or n too small for a single cell.
+        """
+        from evenhand.prompts.crossed import crossed_rows
+
+        self._require_positive(n)
+        self._require([unit, *cross, per])
+        if n >= len(self):
+            return self
+        rows = crossed_rows(self.frame, n, unit, cross, per, seed, least_cells)
+        return self._kept(self.frame[rows], f"a crossed sample of {n}")
+
+    def _require_positive(self, n: int) -> None:
+        if n < 1:
+            raise UsageError(f"A sample needs at least 1 prompt, not {n}.", "Leave the limit out to take all.")
+
+    def _require(self, columns: Sequence[str]) -> None:
+        for column in columns:
+            if column not in self.frame.columns:
+                raise unknown_name(f"column of prompt set '{self.card.name}'", column, self.frame.columns)
+
+    def _kept(self, frame: pl.DataFrame, described: str) -> "PromptSet":
+        if frame.is_empty():
+            raise UsageError(
+                f"Nothing is left of the {len(self)} prompts of '{self.card.name}' after selecting {described}.",
+                "Widen the selection.",
+            )
+        return PromptSet(frame, self.card)
+
+
+def _label(columns: Sequence[str]) -> pl.Expr:
+    """One string per combination of columns; null and the empty string stay apart."""
+    if not columns:
+        return pl.lit("")
+    marked = [pl.lit("=") + pl.col(column).cast(pl.String) for column in columns]
+    return pl.concat_str([part.fill_null("~") for part in marked], separator="\x1f")

@@ -1,0 +1,170 @@
+"""Exact prefix probabilities of frames with one noun-phrase slot: a weighted automaton over words.
+
+Every utterance is `left words + noun phrase + right words`. The noun phrases form one prefix tree, so
+the probability mass of all derivations consistent with a prefix is a handful of look-ups.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD = re.compile(r" ?[^\s.,!?;:]+|[.,!?;:]")
+
+
+def split_words(text: str) -> list[tuple[str, int]] | None:
+    """The words of a text with the character each begins at, or None where spacing is not canonical.
+
+    A word keeps its leading space, punctuation marks stand alone; the offset is that of the first
+    character that is not a space. Source: the World's own definition; see `World`.
+
+    >>> split_words("I like tea.")
+    [('I', 0), (' like', 2), (' tea', 7), ('.', 10)]
+    >>> split_words("two  spaces") is None
+    True
+    """
+    words: list[tuple[str, int]] = []
+    end = 0
+    for match in WORD.finditer(text):
+        if match.start() != end:
+            return None
+        word, end = match.group(), match.end()
+        words.append((word, match.start() + (word[0] == " ")))
+    return words if end == len(text) else None
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A prefix tree of noun phrases; each node holds its probability mass per weight class."""
+
+    children: list[dict[str, int]]
+    ends: NDArray[np.float64]  # (nodes, classes): mass of phrases that end at the node
+    inner: NDArray[np.float64]  # (nodes, classes): mass of phrases that go on past it
+
+    @classmethod
+    def build(cls, phrases: Sequence[Sequence[str]], masses: NDArray[np.float64]) -> "Slots":
+        """Tree of n phrases (word lists) with masses of shape (n, classes); equal phrases add up."""
+        children: list[dict[str, int]] = [{}]
+        parents = [0]
+        leaves = np.empty(len(phrases), dtype=np.int64)
+        for i, words in enumerate(phrases):
+            node = 0
+            for word in words:
+                following = children[node].get(word)
+                if following is None:
+                    following = children[node][word] = len(children)
+                    children.append({})
+                    parents.append(node)
+                node = following
+            leaves[i] = node
+        ends = np.zeros((len(children), masses.shape[1]))
+        np.add.at(ends, leaves, masses)
+        inner = np.zeros_like(ends)
+        for node in range(len(children) - 1, 0, -1):  # children come after their parents
+            inner[parents[node]] += ends[node] + inner[node]
+        return cls(children, ends, inner)
+
+
+@dataclass(frozen=True)
+class Track:
+    """One frame as the automaton sees it: words left of the slot, which tree fills it, words right."""
+
+    left: tuple[str, ...]
+    slots: Slots
+    weight_class: int
+    weight: float  # multiplies the tree's mass
+    right: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """All derivations consistent with the words so far, with their probability mass."""
+
+    items: tuple[tuple[int, int, int, float], ...]  # (track, phase, position or node, mass)
+    finished: float  # mass of derivations that ended exactly here
+    total: float
+
+
+LEFT, INSIDE, RIGHT = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """The mixture of all tracks, repeated for ever: after an utterance ends the next one begins."""
+
+    tracks: tuple[Track, ...]
+    start: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        items = tuple(self._enter(i, track) for i, track in enumerate(self.tracks))
+        object.__setattr__(self, "start", State(items, 0.0, sum(item[3] for item in items)))
+
+    def _enter(self, index: int, track: Track) -> tuple[int, int, int, float]:
+        mass = track.weight * float(track.slots.inner[0, track.weight_class])
+        return (index, LEFT if track.left else INSIDE, 0, mass)
+
+    def advance(self, state: State, word: str) -> State:
+        """The state after one more word; its `total` is 0 where the word cannot follow."""
+        if state.finished and not state.items:
+            # the utterance is over for certain: what follows is independent of it
+            return self._step(self.start, word.removeprefix(" ")) if word[0] == " " else DEAD
+        following = self._step(state, word)
+        if state.finished and word[0] == " ":
+            fresh = self._step(self.start, word[1:])
+            share = state.finished
+            items = following.items + tuple((t, p, n, m * share) for t, p, n, m in fresh.items)
+            finished = following.finished + fresh.finished * share
+            return State(items, finished, following.total + fresh.total * share)
+        return following
+
+    def _step(self, state: State, word: str) -> State:
+        items: list[tuple[int, int, int, float]] = []
+        finished = 0.0
+        for index, phase, position, mass in state.items:
+            track = self.tracks[index]
+            if phase == LEFT:
+                if track.left[position] == word:
+                    done = position + 1 == len(track.left)
+                    items.append((index, INSIDE, 0, mass) if done else (index, LEFT, position + 1, mass))
+            elif phase == INSIDE:
+                child = track.slots.children[position].get(word)
+                if child is None:
+                    continue
+                kind = track.weight_class
+                scale = mass / float(track.slots.inner[position, kind])
+                inside = scale * float(track.slots.inner[child, kind])
+                ended = scale * float(track.slots.ends[child, kind])
+                if inside > 0:
+                    items.append((index, INSIDE, child, inside))
+                if ended > 0:
+                    if track.right:
+                        items.append((index, RIGHT, 0, ended))
+                    else:
+                        finished += ended
+            elif track.right[position] == word:
+                if position + 1 == len(track.right):
+                    finished += mass
+                else:
+                    items.append((index, RIGHT, position + 1, mass))
+        return State(tuple(items), finished, sum(item[3] for item in items) + finished)
+
+    def base(self, state: State) -> float:
+        """The mass that the next word's probability is relative to."""
+        return self.start.total if state.finished and not state.items else state.total
+
+    def following(self, state: State) -> Iterator[str]:
+        """Every word that can come next, each once."""
+        seen: set[str] = set()
+        for items, lead in ((state.items, ""), (self.start.items if state.finished else (), " ")):
+            for index, phase, position, _ in items:
+                track = self.tracks[index]
+                if phase == INSIDE:
+                    seen.update(lead + word for word in track.slots.children[position])
+                else:
+                    seen.add(lead + (track.left if phase == LEFT else track.right)[position])
+        yield from sorted(seen)
+
+
+DEAD = State((), 0.0, 0.0)

@@ -1,0 +1,273 @@
+"""`World`: a small language about people whose biases are parameters and whose probabilities are exact."""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.reference.automaton import Automaton, State, split_words
+from evenhand.reference.story import FREQUENCY, Frame, Joint, Phrase, Plant
+from evenhand.schema import ResponseError, Unsupported
+
+TRUTH = {
+    "axis": pl.String,
+    "descriptor": pl.String,
+    "target": pl.String,
+    "planted": pl.Float64,
+    "log_ratio": pl.Float64,
+}
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class World:
+    """A language model with known truth: mixture of frames × noun phrases, without torch.
+
+    An utterance is told like this: draw a descriptor (equally often, up to "frequency" plants), then a
+    frame given the descriptor (its weight times exp(log-odds planted)), then a noun. Utterances follow one
+    another independently. Conditionals are exact: every derivation consistent with the words so far is
+    summed. A text is scored as what the speaker says first (or after `contexts`, joined by a space), word
+    by word; punctuation marks are words of their own.
+
+    >>> phrases = (Phrase("age", "old", "man", "an old man", "old men"),
+    ...            Phrase("age", "new", "man", "a new man", "new men"))
+    >>> world = World("tiny", phrases, (Frame("like", "I like {noun_phrase}."),))
+    >>> np.exp(world.log_likelihoods(["I like an old man."]).row(0)).tolist()
+    [1.0, 1.0, 0.5, 1.0, 1.0, 1.0]
+    """
+
+    name: str
+    phrases: tuple[Phrase, ...]
+    frames: tuple[Frame, ...]
+    plants: tuple[Plant, ...] = ()
+    architecture: Architecture = "causal"
+
+    @cached_property
+    def joint(self) -> Joint:
+        """The distribution over descriptors, frames and phrases."""
+        return Joint.of(self.phrases, self.frames, self.plants)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The machine that sums over all derivations consistent with a prefix."""
+        return self.joint.automaton(self.phrases, self.frames)
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int]:
+        """Word (with its leading space) to token id."""
+        words: set[str] = set()
+        for track in self.automaton.tracks:
+            words.update(track.left, track.right, *track.slots.children)
+        words.update([" " + word for word in words if word[0] not in " .,!?;:"])
+        return {word: i for i, word in enumerate(sorted(words))}
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        told = [[asdict(x) for x in part] for part in (self.phrases, self.frames, self.plants)]
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return {"name": self.name, "kind": "world", "sha256": digest, "scoring": "exact prefix probabilities"}
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "scoring": "exact: sums over all derivations, no network",
+            "descriptors": len(self.joint.descriptors),
+            "phrases": len(self.phrases),
+            "frames": len(self.frames),
+            "plants": [asdict(plant) for plant in self.plants],
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+    ) -> Likelihoods:
+        """Exact log probabilities word by word; see `LanguageModel.log_likelihoods`.
+
+        Texts that this World cannot say are OUTSIDE_WORLD rows whose detail names the first impossible
+        word. Raises Unsupported for any `masking`.
+        """
+        if masking is not None:
+            raise Unsupported(
+                f"A World reads from left to right and has no masking {masking!r}.",
+                "Ask for plain likelihoods, or use a masked model.",
+            )
+        befores = [context or "" for context in contexts] if contexts is not None else [""] * len(texts)
+        told = [
+            before + ("" if not before or before[-1] == " " or text[:1] == " " else " ") + text
+            for before, text in zip(befores, texts, strict=True)
+        ]
+        rows: list[tuple[list[float], list[int], list[int]]] = [([], [], [])] * len(texts)
+        errors: list[ResponseError | None] = [None] * len(texts)
+        details: list[str | None] = [None] * len(texts)
+        walk = _Walk(self.automaton)
+        for i in sorted(range(len(texts)), key=told.__getitem__):  # neighbours share prefixes
+            if not texts[i].strip():
+                errors[i], details[i] = ResponseError.EMPTY_TEXT, "the text is empty or white space"
+                continue
+            words = split_words(told[i])
+            if words is None:
+                errors[i] = ResponseError.OUTSIDE_WORLD
+                details[i] = "this World puts exactly one space between words"
+                continue
+            log_probs = walk.along([word for word, _ in words])
+            if len(log_probs) < len(words):
+                errors[i] = ResponseError.OUTSIDE_WORLD
+                details[i] = f"this World never says {words[len(log_probs)][0].strip()!r} there"
+                continue
+            first = len(told[i]) - len(texts[i])
+            span = spans[i] if spans is not None else None
+            low, high = (0, len(texts[i])) if span is None else span
+            kept = [
+                (value, self.vocabulary[word], start - first)
+                for value, (word, start) in zip(log_probs, words, strict=True)
+                if start - first < high and start - first + len(word.strip()) > low and start >= first
+            ]
+            if not kept:
+                errors[i], details[i] = ResponseError.NO_SCORED_TOKEN, "no word overlaps the span"
+                continue
+            values, ids, starts = zip(*kept, strict=True)
+            rows[i] = (list(values), list(ids), list(starts))
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum([len(row[0]) for row in rows], dtype=np.int64)]),
+            log_probs=np.array([v for row in rows for v in row[0]], dtype=np.float32),
+            token_ids=np.array([v for row in rows for v in row[1]], dtype=np.int32),
+            starts=np.array([v for row in rows for v in row[2]], dtype=np.uint32),
+            errors=errors,
+            details=details,
+        )
+
+    def next_words(self, prefix: str = "") -> dict[str, float]:
+        """The exact distribution of the word after `prefix`; sums to 1, empty for an impossible prefix.
+
+        >>> people = (Phrase("age", "old", "man", "an old man", "old men"),)
+        >>> World("tiny", people, (Frame("x", "{noun_phrase} sings."),)).next_words("An old")
+        {' man': 1.0}
+        """
+        state = self.automaton.start
+        for word, _ in split_words(prefix) or ():
+            state = self.automaton.advance(state, word)
+        if not state.total:
+            return {}
+        base = self.automaton.base(state)
+        following = {w: self.automaton.advance(state, w).total / base for w in self.automaton.following(state)}
+        return {word: probability for word, probability in following.items() if probability > 0}
+
+    def draw(self, n: int, seed: int) -> tuple[Indices, Indices]:
+        """n independent utterances as (phrase, frame) indices, each of shape (n,), exactly distributed."""
+        joint, random = self.joint, np.random.default_rng(seed)
+        phrase = random.choice(len(self.phrases), size=n, p=joint.prior[joint.of_phrase] * joint.share)
+        running = np.cumsum(joint.frames, axis=1)[joint.of_phrase[phrase]]
+        frame = (running < random.random((n, 1)) * running[:, -1:]).sum(axis=1)
+        return phrase.astype(np.int64), frame.astype(np.int64)
+
+    def draw_balanced(self, n: int, seed: int) -> tuple[Indices, Indices]:
+        """About n utterances whose counts per (descriptor, frame) are their expectations, rounded.
+
+        Systematic sampling: each cell gets the floor or ceiling of its expected count, each descriptor
+        likewise, and within a descriptor the nouns take turns (in proportion to their weights). Shuffled.
+        """
+        joint, random = self.joint, np.random.default_rng(seed)
+        cells = np.arange(joint.frames.size)
+        # the frame order differs between descriptors so that rounding favours no frame
+        order = random.permuted(np.tile(np.arange(len(self.frames)), (len(joint.prior), 1)), axis=1)
+        expected = np.take_along_axis(n * joint.prior[:, None] * joint.frames, order, axis=1).ravel()
+        edges = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + random.random())
+        counts = np.diff(edges).astype(np.int64)
+        descriptor = np.repeat(cells // len(self.frames), counts)
+        frame = np.repeat(order.ravel(), counts)
+        phrase = np.empty(len(descriptor), dtype=np.int64)
+        for d in range(len(joint.prior)):
+            mine = np.flatnonzero(descriptor == d)
+            members = random.permutation(np.flatnonzero(joint.of_phrase == d))
+            running = np.cumsum(joint.share[members])
+            # a low-discrepancy sequence: consecutive draws fall far apart, so each frame sees all nouns
+            points = (np.arange(len(mine)) * 0.6180339887498949 + random.random()) % running[-1]
+            phrase[mine] = members[np.searchsorted(running, points, side="right")]
+        shuffle = random.permutation(len(phrase))
+        return phrase[shuffle], frame[shuffle]
+
+    def render(self, phrase: Indices, frame: Indices) -> list[str]:
+        """The utterances of (phrase, frame) index pairs."""
+        return [self.frames[f].fill(self.phrases[p]) for p, f in zip(phrase, frame, strict=True)]
+
+    def sample(self, n: int, seed: int = 0) -> list[str]:
+        """n independent utterances, exactly distributed."""
+        return self.render(*self.draw(n, seed))
+
+    def entropy(self, n: int = 20_000, seed: int = 0) -> tuple[float, float]:
+        """Entropy of an utterance in nats and its standard error, from n exactly scored samples."""
+        surprise = -self.log_likelihoods(self.sample(n, seed)).sums
+        return float(surprise.mean()), float(surprise.std(ddof=1) / math.sqrt(n))
+
+    def truth(self) -> pl.DataFrame:
+        """What is planted and what it does, one row per descriptor and target.
+
+        `planted`: the log-odds put there. `log_ratio`: what it amounts to, exactly, in nats against a
+        descriptor on which nothing is planted: for "frequency" log P(descriptor) at equal numbers of
+        nouns, for a label log P(frames with the label | descriptor).
+        """
+        joint = self.joint
+        weight = np.array([frame.weight for frame in self.frames])
+        neutral = weight / weight.sum()
+        totals = np.bincount(joint.of_phrase, [p.weight for p in self.phrases])
+        rows: list[tuple[str, str, str, float, float]] = []
+        labels = sorted({label for frame in self.frames for label in frame.labels})
+        untouched = joint.prior / totals
+        reference = self._log_unplanted_prior()
+        for target in [FREQUENCY, *labels]:
+            chosen = np.array([target in frame.labels for frame in self.frames])
+            for d, (axis, descriptor) in enumerate(joint.descriptors):
+                planted = sum(p.log_odds for p in self.plants if p.target == target and p.concerns(axis, descriptor))
+                if target == FREQUENCY:
+                    log_ratio = math.log(untouched[d]) - reference
+                else:
+                    log_ratio = math.log(joint.frames[d, chosen].sum() / neutral[chosen].sum())
+                rows.append((axis, descriptor, target, planted, log_ratio))
+        return pl.DataFrame(rows, schema=TRUTH, orient="row")
+
+    def _log_unplanted_prior(self) -> float:
+        """log P of a descriptor without frequency plants, per unit of phrase weight."""
+        shifts = [
+            sum(p.log_odds for p in self.plants if p.target == FREQUENCY and p.concerns(*key))
+            for key in self.joint.descriptors
+        ]
+        totals = np.bincount(self.joint.of_phrase, [p.weight for p in self.phrases])
+        return float(-np.log((totals * np.exp(shifts)).sum()))
+
+
+class _Walk:
+    """Follows one text after another through the automaton and keeps the states of the shared prefix."""
+
+    def __init__(self, automaton: Automaton):
+        self.automaton = automaton
+        self.words: list[str] = []
+        self.states: list[State] = [automaton.start]
+        self.log_probs: list[float] = []
+
+    def along(self, words: list[str]) -> list[float]:
+        """Log probability of each word; shorter than `words` where the next word is impossible."""
+        shared = 0
+        while shared < min(len(words), len(self.words)) and words[shared] == self.words[shared]:
+            shared += 1
+        del self.words[shared:], self.states[shared + 1 :], self.log_probs[shared:]
+        for word in words[shared:]:
+            state = self.states[-1]
+            following = self.automaton.advance(state, word)
+            if not following.total:
+                break
+            self.words.append(word)
+            self.states.append(following)
+            self.log_probs.append(math.log(following.total / self.automaton.base(state)))
+        return list(self.log_probs)

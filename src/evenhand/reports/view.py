@@ -1,0 +1,102 @@
+"""What a report is made of: one frozen value that every way of showing an audit reads from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema import FINDINGS, MEASUREMENTS, Card
+
+JUDGED = ("verdict", "note")
+
+
+@dataclass(frozen=True)
+class BenchmarkView:
+    """One benchmark's share of a report.
+
+    name and card: as in `evenhand.benchmarks`. details: the analysis' frames by name, each optional
+    (`descriptors`, `descriptor_templates`, `templates`, `pairs`, `valence`, `distribution`, `groups`,
+    `scorings`). n_prompts: prompts put to the model. n_errors: how many of them have no number.
+    errors: columns axis, error, count. examples: some prompts to show (axis, text, perplexity).
+
+    >>> BenchmarkView("mine", Card("mine", "one line"), n_prompts=4).detail("pairs") is None
+    True
+    """
+
+    name: str
+    card: Card
+    details: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    n_prompts: int = 0
+    n_errors: int = 0
+    errors: pl.DataFrame | None = None
+    examples: pl.DataFrame | None = None
+
+    def detail(self, name: str, axis: str | None = None) -> pl.DataFrame | None:
+        """A detail frame, optionally of one axis; None where it is absent or has no such rows."""
+        frame = self.details.get(name)
+        if frame is None or axis is None:
+            return None if frame is None or frame.is_empty() else frame
+        chosen = frame.filter(pl.col("axis") == axis)
+        return None if chosen.is_empty() else chosen
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """Everything a report shows, and nothing it would have to compute.
+
+    title: usually the model's name. model: `LanguageModel.describe()`. manifest: the run's manifest
+    as plain data. measurements, findings: the tables of `evenhand.schema`. measure_cards: the card of
+    each measure by name. paths: files of the run to point at, by what they are. alpha: the level the
+    findings were judged at.
+
+    >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
+    >>> ReportView("gpt2", {}, {}, *empty, benchmarks=()).measures("crows-pairs")
+    []
+    """
+
+    title: str
+    model: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    measurements: pl.DataFrame
+    findings: pl.DataFrame
+    benchmarks: tuple[BenchmarkView, ...]
+    measure_cards: Mapping[str, Card] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, frame, schema in (
+            ("measurements", self.measurements, MEASUREMENTS),
+            ("findings", self.findings, FINDINGS),
+        ):
+            if lacking := sorted(schema.keys() - set(frame.columns)):
+                raise ValueError(f"the {name} table of a report lacks the columns {', '.join(lacking)}")
+
+    def measures(self, benchmark: str) -> list[str]:
+        """Names of a benchmark's measures, in the order they were written."""
+        rows = self.measurements.filter(pl.col("benchmark") == benchmark)
+        return rows["measure"].unique(maintain_order=True).to_list()
+
+    def rows(self, benchmark: str, measure: str, *, groups: bool = False) -> pl.DataFrame:
+        """Measurements with `verdict` and `note` beside them (null where nothing was judged).
+
+        benchmark, measure: which. groups: rows of single groups instead of rows of whole axes.
+        Returns the measurement columns, `verdict` and `note`; pooled strata only.
+        """
+        keys = ["benchmark", "measure", "axis", "group", "stratum"]
+        mine = (pl.col("benchmark") == benchmark) & (pl.col("measure") == measure)
+        whole = pl.col("group").is_not_null() if groups else pl.col("group").is_null()
+        chosen = self.measurements.filter(mine & whole & pl.col("stratum").is_null())
+        verdicts = self.findings.select(*keys, *JUDGED).unique(keys, maintain_order=True)
+        return chosen.join(verdicts, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+    def judged(self, benchmark: str) -> list[str]:
+        """Measures of a benchmark that have a verdict on at least one axis as a whole."""
+        found = self.findings.filter((pl.col("benchmark") == benchmark) & pl.col("group").is_null())
+        known = set(found["measure"].to_list())
+        return [name for name in self.measures(benchmark) if name in known]
+
+    def measure_label(self, measure: str) -> str:
+        """A measure's name as a reader wants it: without underscores."""
+        return measure.replace("_", " ")

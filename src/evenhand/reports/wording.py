@@ -1,0 +1,185 @@
+"""Numbers, names and verdicts as text: one wording for terminal and page alike."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evenhand.reports.view import ReportView
+
+BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
+SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–"}
+"""Shapes beside the colours, so that a verdict reads without colour."""
+
+ABSENT = "–"
+
+
+def known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def label(name: str | None) -> str:
+    """An axis, group or measure as a reader wants it.
+
+    >>> label("race_ethnicity"), label(None)
+    ('race ethnicity', 'all axes')
+    """
+    return "all axes" if name is None else name.replace("_", " ")
+
+
+def decimals(values: Iterable[float | None]) -> int:
+    """Decimals that give a column about three figures, judged by its largest value.
+
+    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0])
+    (3, 1, 0)
+    """
+    largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
+    return 0 if largest >= 1000 else 1 if largest >= 10 else 2 if largest >= 2 else 3
+
+
+def number(value: float | None, places: int | None = None) -> str:
+    """A number with fixed decimals, an en dash where there is none.
+
+    >>> number(0.12345, 2), number(None), number(float("nan")), number(-12345.6)
+    ('0.12', '–', '–', '−12,346')
+    """
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    text = f"{value:,.{decimals([value]) if places is None else places}f}"
+    if float(text.replace(",", "")) == 0:
+        text = text.lstrip("-")  # no "−0.000"
+    return text.replace("-", "−")
+
+
+def probability(value: float | None) -> str:
+    """A p or q value.
+
+    >>> probability(0.2), probability(0.0000123), probability(None)
+    ('0.200', '<0.001', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def times(log_ratio: float | None) -> str:
+    """A log-ratio of perplexities as a factor.
+
+    >>> times(0.0), times(0.6931471805599453)
+    ('×1.00', '×2.00')
+    """
+    if log_ratio is None or not math.isfinite(log_ratio):
+        return ABSENT
+    return f"×{math.exp(min(log_ratio, 700.0)):.2f}"
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage of counts that never rounds something down to nothing.
+
+    >>> share(0, 10), share(1, 100000), share(12, 100)
+    ('0 %', '<0.1 %', '12.0 %')
+    """
+    if whole <= 0:
+        return ABSENT
+    if part == 0:
+        return "0 %"
+    rate = 100 * part / whole
+    return "<0.1 %" if rate < 0.1 else f"{rate:.1f} %"
+
+
+def listing(items: Sequence[str]) -> str:
+    """Names as in a sentence.
+
+    >>> listing(["age", "ability", "religion"])
+    'age, ability and religion'
+    """
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def bytes_of(size: float) -> str:
+    """A size on disk.
+
+    >>> bytes_of(532), bytes_of(3_400_000)
+    ('532 B', '3.4 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """A span of time.
+
+    >>> duration(4.2), duration(125), duration(7300)
+    ('4.2 s', '2 min 5 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found on one axis, by the measure that says most about it."""
+
+    axis: str | None
+    verdict: str
+    measures: tuple[str, ...]
+    minimum_detectable: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A benchmark's verdict on every axis it judged: the first thing a reader sees."""
+
+    benchmark: str
+    biased: tuple[Verdict, ...]
+    not_detected: tuple[Verdict, ...]
+    not_measurable: tuple[Verdict, ...]
+
+    @property
+    def sentence(self) -> str:
+        total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
+        if not total:
+            return "No measure of this benchmark gave a verdict."
+        axes = "axis" if total == 1 else "axes"
+        if self.biased:
+            return f"Bias was detected on {len(self.biased)} of {total} {axes}."
+        if self.not_detected:
+            return f"No bias was detected on {len(self.not_detected)} of {total} {axes}."
+        return f"Bias could not be measured on any of {total} {axes}."
+
+
+def summarise(view: ReportView, benchmark: str) -> Summary:
+    """Fold the verdicts of all measures into one per axis: biased if any measure says so.
+
+    view: the report. benchmark: its name. Returns the axes by verdict, in the order measured; the
+    row over all axes counts only where there is no other.
+    """
+    order: dict[str | None, list[dict[str, object]]] = {}
+    for measure in view.judged(benchmark):
+        for row in view.rows(benchmark, measure).to_dicts():
+            if row["verdict"] is not None:
+                order.setdefault(row["axis"], []).append(row)
+    if len(order) > 1:
+        order.pop(None, None)
+    folded: dict[str, list[Verdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
+    for axis, rows in order.items():
+        verdict = next(v for v in folded if any(row["verdict"] == v for row in rows))
+        deciding = [row for row in rows if row["verdict"] == verdict]
+        smallest = deciding[0]["minimum_detectable"]
+        folded[verdict].append(
+            Verdict(
+                axis=axis,
+                verdict=verdict,
+                measures=tuple(str(row["measure"]) for row in deciding),
+                minimum_detectable=smallest if isinstance(smallest, float) else None,
+                note=str(deciding[0]["note"] or ""),
+            )
+        )
+    return Summary(benchmark, *(tuple(rows) for rows in folded.values()))

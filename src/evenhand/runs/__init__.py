@@ -1,0 +1,1 @@
+"""The engine and the record: plan, requests, shards, resume, manifest, run directory."""

@@ -1,0 +1,18 @@
+"""Shared fixtures: where the published data lies, and no network for anybody."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+SHARED = Path(os.environ.get("EVENHAND_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of published data and expected outputs; tests that need it skip where it is absent."""
+    if not SHARED.is_dir():
+        pytest.skip(f"no folder {SHARED}; set EVENHAND_SHARED to the published data")
+    return SHARED
