@@ -107,7 +107,11 @@ ARCHITECTURES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
 
 # tokenizer kind: (special tokens in the order of their ids, template of one text, roles)
 SPECIALS: dict[str, tuple[list[str], str, dict[str, str]]] = {
-    "gpt2": (["<|endoftext|>"], "$A", {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}),
+    "gpt2": (
+        ["<|endoftext|>"],
+        "$A",
+        {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"},
+    ),
     "llama": (["<unk>", "<s>", "</s>"], "<s> $A", {"unk": "<unk>", "bos": "<s>", "eos": "</s>"}),
     "opt": (
         ["<s>", "<pad>", "</s>", "<unk>"],

@@ -1,12 +1,12 @@
 """What a benchmark is: prompts, one kind of request, the measures on its answers, and a card."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from evenhand.models.contract import Architecture
+from evenhand.models.contract import Architecture, LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card, Measurement
@@ -14,6 +14,8 @@ from evenhand.schema import Card, Measurement
 
 @dataclass(frozen=True)
 class AnalysisOptions:
+    """Choices that every analysis shares."""
+
     seed: int = 0
     alpha: float = 0.05
     margin: float = 0.05
@@ -28,8 +30,15 @@ class Analysis:
     details: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
+def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """At most `limit` prompts, spread over the axes where there are any."""
+    return prompts.sample(limit, per="axis" if "axis" in prompts.frame.columns else (), seed=seed)
+
+
 @dataclass(frozen=True)
 class Benchmark:
+    """A recipe; see docs/adding_a_benchmark.md for how to write one."""
+
     name: str
     card: Card
     architectures: frozenset[Architecture]
@@ -40,7 +49,28 @@ class Benchmark:
     """Takes one row per prompt: the prompt's columns, `log_likelihood`, `token_count`, `perplexity`,
     `error` (and the token columns if kept)."""
     required_columns: tuple[str, ...]
-    """What `evenhand measure FILE` needs besides `log_likelihood`+`token_count` or `perplexity`."""
-    stratify: tuple[str, ...] = ()
-    """Columns over which `--limit` samples evenly."""
+    """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
+    limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
+    """How --limit takes a part of the prompts: (prompts, limit, seed)."""
+    minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
+    """Before anything is run: axis, n, minimum_detectable, unit."""
     datasets: tuple[str, ...] = ()
+
+    def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+        """At most `limit` prompts, chosen so that the comparison stays possible."""
+        return self.limited(prompts, limit, seed)
+
+    def request_for(self, model: LanguageModel) -> ScoreRequest:
+        """The request as this model's architecture takes it: masking is for masked models only."""
+        return self.request if model.architecture == "masked" else replace(self.request, masking=None)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Benchmarks that answer a question together."""
+
+    name: str
+    card: Card
+    benchmarks: tuple[str, ...]
+    limit: int | None = None
+    """Prompts per benchmark unless the user says otherwise."""

@@ -126,7 +126,10 @@ def _kernel_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
 
 
 def _control_group_memory(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    pairs = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
+    pairs = [
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ]
     for limit_name, used_name in pairs:
         try:
             limit, used = (root / limit_name).read_text().strip(), (root / used_name).read_text().strip()

@@ -56,7 +56,7 @@ def crossed_rows(
     blocks = (
         codes.with_columns(stage=stage)
         .group_by("stage", *(f"{column}_rank" for column in columns), "per")
-        .agg(pl.len().alias("size"), pl.col("row"))
+        .agg(pl.len().alias("size"))
         .join(axes, on="per")
         .sort("stage", *(f"{column}_rank" for column in columns), "axis_key", "per")
     )
@@ -67,7 +67,8 @@ def crossed_rows(
             f"values of '{unit}' in it.",
             "Raise the limit, name fewer axes, or lower least_cells.",
         )
-    return blocks.filter(fits)["row"].explode(empty_as_null=False).sort().to_numpy()
+    kept = blocks.filter(fits).select("per", *(f"{column}_rank" for column in columns))
+    return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()
 
 
 def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:

@@ -131,7 +131,9 @@ _IRREGULAR = {
 }
 _ENDS_IN_MAN_BUT_REGULAR = ("human", "german", "roman", "norman", "ottoman", "shaman", "brahman", "talisman")
 _UNCHANGED = re.compile(r"(?:ese|swiss|\bfolks|people|\bmen|women|children|\bkin|offspring)$")
-_HEAD_FIRST = re.compile(r"^(.+?)([ -](?:of|with|without|who|in|on|from|for|at|living|under|by)\b.*)$")
+_HEAD_FIRST = re.compile(
+    r"^(.+?)( (?:of|with|without|who|in|on|to|from|for|at|living|under|by)\b.*|-(?:in-law|by))$"
+)
 
 
 def pluralise(noun: str) -> str:

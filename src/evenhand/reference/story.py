@@ -24,6 +24,8 @@ class Phrase:
     plural: str
     weight: float = 1.0
     """How often, before any plant, relative to the other phrases."""
+    bare: bool = False
+    """A descriptor without a noun ("Deaf"): only in frames that do not need one."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Frame:
     text: str
     labels: tuple[str, ...] = ()
     weight: float = 1.0
+    needs_noun: bool = True
 
     def __post_init__(self) -> None:
         if sum(self.text.count(slot) for slot in SLOTS) != 1 or split_words(self.text) is None:
@@ -89,11 +92,12 @@ class Joint:
 
     descriptors: tuple[tuple[str, str], ...]  # (axis, descriptor)
     of_phrase: NDArray[np.int64]  # (phrases,) index into descriptors
-    share: NDArray[np.float64]  # (phrases,) P(phrase | descriptor)
+    share: NDArray[np.float64]  # (2, phrases) P(phrase | descriptor), in frames [without, with] need of a noun
     prior: NDArray[np.float64]  # (descriptors,) P(descriptor)
     frames: NDArray[np.float64]  # (descriptors, frames) P(frame | descriptor)
     class_of: NDArray[np.int64]  # (frames,) frames with the same planted odds share a class
     odds: NDArray[np.float64]  # (descriptors, classes) exp(planted log-odds) / normaliser
+    share_of: NDArray[np.int64]  # (classes,) which row of `share` applies
 
     @classmethod
     def of(cls, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]) -> "Joint":
@@ -106,9 +110,15 @@ class Joint:
         if weights.min() <= 0 or min(f.weight for f in frames) <= 0:
             raise UsageError("Every phrase and frame needs a weight above 0.", "Leave out what must not occur.")
         totals = np.bincount(of_phrase, weights)
+        nominal = np.where([p.bare for p in phrases], 0.0, weights)
+        nominal_totals = np.bincount(of_phrase, nominal)
+        if any(f.needs_noun for f in frames) and nominal_totals.min() == 0:
+            lonely = descriptors[int(nominal_totals.argmin())]
+            raise UsageError(f"Descriptor {lonely} has only bare phrases.", "Give it one with a noun.")
         frequency = np.zeros(len(descriptors))
         signatures = [
-            frozenset(i for i, plant in enumerate(plants) if plant.target in frame.labels) for frame in frames
+            (frame.needs_noun, frozenset(i for i, plant in enumerate(plants) if plant.target in frame.labels))
+            for frame in frames
         ]
         classes = list(dict.fromkeys(signatures))
         log_odds = np.zeros((len(descriptors), len(classes)))
@@ -116,7 +126,7 @@ class Joint:
             rows = [k for k, key in enumerate(descriptors) if plant.concerns(*key)]
             if plant.target == FREQUENCY:
                 frequency[rows] += plant.log_odds
-            for c, signature in enumerate(classes):
+            for c, (_, signature) in enumerate(classes):
                 if i in signature:
                     log_odds[rows, c] += plant.log_odds
         class_of = np.array([classes.index(s) for s in signatures])
@@ -126,16 +136,17 @@ class Joint:
         return cls(
             descriptors,
             of_phrase,
-            weights / totals[of_phrase],
+            np.stack([weights / totals[of_phrase], nominal / np.maximum(nominal_totals, 1e-300)[of_phrase]]),
             prior / prior.sum(),
             raw / normaliser,
             class_of,
             np.exp(log_odds) / normaliser,
+            np.array([int(needs_noun) for needs_noun, _ in classes]),
         )
 
     def automaton(self, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...]) -> Automaton:
         """The exact prefix machine of this distribution."""
-        masses = (self.prior[self.of_phrase] * self.share)[:, None] * self.odds[self.of_phrase]
+        masses = self.prior[self.of_phrase, None] * self.share[self.share_of].T * self.odds[self.of_phrase]
         trees: dict[tuple[bool, bool], Slots] = {}
         tracks: list[Track] = []
         for frame, weight_class in zip(frames, self.class_of, strict=True):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,10 @@ class World:
             words.update(track.left, track.right, *track.slots.children)
         words.update([" " + word for word in words if word[0] not in " .,!?;:"])
         return {word: i for i, word in enumerate(sorted(words))}
+
+    @cached_property
+    def _needs_noun(self) -> NDArray[np.bool_]:
+        return np.array([frame.needs_noun for frame in self.frames])
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
@@ -167,10 +172,15 @@ class World:
     def draw(self, n: int, seed: int) -> tuple[Indices, Indices]:
         """n independent utterances as (phrase, frame) indices, each of shape (n,), exactly distributed."""
         joint, random = self.joint, np.random.default_rng(seed)
-        phrase = random.choice(len(self.phrases), size=n, p=joint.prior[joint.of_phrase] * joint.share)
-        running = np.cumsum(joint.frames, axis=1)[joint.of_phrase[phrase]]
-        frame = (running < random.random((n, 1)) * running[:, -1:]).sum(axis=1)
-        return phrase.astype(np.int64), frame.astype(np.int64)
+        cell = random.choice(joint.frames.size, size=n, p=(joint.prior[:, None] * joint.frames).ravel())
+        descriptor, frame = np.divmod(cell, len(self.frames))
+        phrase = np.empty(n, dtype=np.int64)
+        for d, needs in product(range(len(joint.prior)), (False, True)):
+            mine = np.flatnonzero((descriptor == d) & (self._needs_noun[frame] == needs))
+            if len(mine):
+                members = np.flatnonzero(joint.of_phrase == d)
+                phrase[mine] = random.choice(members, size=len(mine), p=joint.share[int(needs), members])
+        return phrase, frame
 
     def draw_balanced(self, n: int, seed: int) -> tuple[Indices, Indices]:
         """About n utterances whose counts per (descriptor, frame) are their expectations, rounded.
@@ -188,10 +198,13 @@ class World:
         descriptor = np.repeat(cells // len(self.frames), counts)
         frame = np.repeat(order.ravel(), counts)
         phrase = np.empty(len(descriptor), dtype=np.int64)
-        for d in range(len(joint.prior)):
-            mine = np.flatnonzero(descriptor == d)
-            members = random.permutation(np.flatnonzero(joint.of_phrase == d))
-            running = np.cumsum(joint.share[members])
+        for d, needs in product(range(len(joint.prior)), (False, True)):
+            mine = np.flatnonzero((descriptor == d) & (self._needs_noun[frame] == needs))
+            members = np.flatnonzero((joint.of_phrase == d) & (joint.share[int(needs)] > 0))
+            if not len(mine):
+                continue
+            members = random.permutation(members)
+            running = np.cumsum(joint.share[int(needs), members])
             # a low-discrepancy sequence: consecutive draws fall far apart, so each frame sees all nouns
             points = (np.arange(len(mine)) * 0.6180339887498949 + random.random()) % running[-1]
             phrase[mine] = members[np.searchsorted(running, points, side="right")]

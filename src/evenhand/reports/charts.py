@@ -93,21 +93,17 @@ def interval_svg(
     "not significant" without colour.
     """
     parts = [_line("grid", scale.at(t), 0, 30) for t in scale.ticks]
-    if _finite(band[0]) and _finite(band[1]):
-        left, right = scale.at(band[0] or 0.0), scale.at(band[1] or 0.0)
+    if (spread := _ends(scale, *band)) is not None:
         parts.append(
             Markup('<rect class="band" x="{}%" width="{}%" y="4" height="22"/>').format(
-                left, round(right - left, 2)
+                spread[0], round(spread[1] - spread[0], 2)
             )
         )
     if null is not None and math.isfinite(null):
         parts.append(_line("null", scale.at(null), 1, 29))
-    if low is not None and high is not None and _finite(low) and _finite(high):
-        left, right = scale.at(low), scale.at(high)
-        parts.append(
-            Markup('<line class="whisker" x1="{}%" x2="{}%" y1="15" y2="15"/>').format(left, right)
-        )
-        parts += [_line("whisker cap", x, 11, 19) for x in (left, right)]
+    if (ends := _ends(scale, low, high)) is not None:
+        parts.append(Markup('<line class="whisker" x1="{}%" x2="{}%" y1="15" y2="15"/>').format(*ends))
+        parts += [_line("whisker", x, 11, 19) for x in ends]
     if estimate is not None and math.isfinite(estimate):
         parts.append(
             Markup('<circle class="dot{}" cx="{}%" cy="15" r="4.5"/>').format(
@@ -162,8 +158,10 @@ def sunset_css() -> str:
     )
 
 
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
+def _ends(scale: Scale, low: float | None, high: float | None) -> tuple[float, float] | None:
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return scale.at(low), scale.at(high)
 
 
 def _line(kind: str, x: float, top: float, bottom: float) -> Markup:

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from evenhand.models.contract import LanguageModel, Likelihoods
 from evenhand.runs.plan import span_list
-from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError
+from evenhand.runs.shards import COLUMNS
+from evenhand.schema import EvenhandError, ModelError, ResponseError
 
 HOPELESS = 20
 """So many texts failing one by one, with nothing answered in their batch, means the model is broken."""
@@ -95,7 +96,9 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
         .otherwise("detail")
         .alias("detail"),
     )
-    found = found.with_columns(pl.when(good).then(name).alias(name) for name in ("log_likelihood", "token_count"))
+    found = found.with_columns(
+        pl.when(good).then(name).alias(name) for name in ("log_likelihood", "token_count")
+    )
     kept = requests["keep_tokens"].to_numpy() & found["error"].is_null().to_numpy()
     if kept.any():
         found = _with_tokens(found, likelihoods, row_of, kept)
@@ -146,7 +149,7 @@ def _as_responses(found: pl.DataFrame) -> pl.DataFrame:
     return found.select(
         [
             pl.col(name).cast(kind) if name in found.columns else pl.lit(None, dtype=kind).alias(name)
-            for name, kind in RESPONSES.items()
+            for name, kind in COLUMNS.items()
             if name != "sample"
         ]
-    ).select(pl.lit(0, dtype=pl.UInt16).alias("sample") if name == "sample" else name for name in RESPONSES)
+    ).select(pl.lit(0, dtype=pl.UInt16).alias("sample") if name == "sample" else name for name in COLUMNS)

@@ -23,7 +23,7 @@ def locked(path: Path) -> Iterator[None]:
     Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
     """
     try:
-        handle = open(path, "a+", encoding="utf-8")  # noqa: SIM115  closed below
+        handle = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115  (closed below)
     except OSError as error:
         raise WriteError(
             f"Could not open the lock {path}: {error.strerror or error}.",
@@ -36,7 +36,11 @@ def locked(path: Path) -> Iterator[None]:
                 "Wait until it ends, stop it, or start another run with -o.",
             )
         handle.truncate(0)
-        me = {"pid": os.getpid(), "host": platform.node(), "since": datetime.now(UTC).isoformat("T", "seconds")}
+        me = {
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "since": datetime.now(UTC).isoformat("T", "seconds"),
+        }
         handle.write(json.dumps(me))
         handle.flush()
         try:

@@ -1,7 +1,7 @@
 """What a run will ask: every benchmark's prompts, and the distinct requests behind them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -30,7 +30,7 @@ class Part:
     benchmark: str
     prompts: pl.DataFrame
     """PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`."""
-    request: ScoreRequest = ScoreRequest()
+    request: ScoreRequest = field(default_factory=ScoreRequest)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
     if not names:
         raise UsageError("The plan has no benchmark.", "Name at least one benchmark or suite.")
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(f"The plan has a benchmark more than once: {', '.join(repeated)}.", "Name each once.")
+        raise UsageError(
+            f"The plan has a benchmark more than once: {', '.join(repeated)}.", "Name each once."
+        )
     planned = tuple(_with_ids(part, fingerprint) for part in parts)
     requests = pl.concat([_requests(part) for part in planned])
     # keep_tokens comes last and descending: of two equal requests the one that keeps tokens stays.
@@ -105,9 +107,13 @@ def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
 def _check(benchmark: str, prompts: pl.DataFrame) -> None:
     where = f"The prompts of {benchmark!r}"
     if prompts.is_empty():
-        raise UsageError(f"{where} are empty: the selection leaves nothing to ask.", "Widen --axis or --limit.")
+        raise UsageError(
+            f"{where} are empty: the selection leaves nothing to ask.", "Widen --axis or --limit."
+        )
     if lacking := [column for column in PROMPT_KEYS if column not in prompts.columns]:
-        raise DataError(f"{where} have no column {', '.join(lacking)}.", f"Found: {', '.join(prompts.columns)}.")
+        raise DataError(
+            f"{where} have no column {', '.join(lacking)}.", f"Found: {', '.join(prompts.columns)}."
+        )
     if taken := sorted(RESERVED & set(prompts.columns)):
         raise DataError(
             f"{where} have a column that the engine writes itself: {', '.join(taken)}.", "Rename it."

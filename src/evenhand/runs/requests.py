@@ -63,7 +63,10 @@ def request_ids(
         bare.update(_surroundings(None, None))
         return [_extended(bare, text.encode()) for text in texts]
     everything = zip(texts, contexts or [None] * len(texts), spans or [None] * len(texts), strict=True)
-    return [_extended(question, _surroundings(context, span) + text.encode()) for text, context, span in everything]
+    return [
+        _extended(question, _surroundings(context, span) + text.encode())
+        for text, context, span in everything
+    ]
 
 
 def _surroundings(context: str | None, span: tuple[int, int] | None) -> bytes:

@@ -2,13 +2,17 @@
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from evenhand.schema import RESPONSES, DataError
 from evenhand.schema.files import atomic_write
 
+COLUMNS: Mapping[str, Any] = RESPONSES
+KEYS = ("request_id", "sample")
 NUMBERED = re.compile(r"part-(\d+)\.parquet(\.corrupt)*")
 UNREADABLE = (OSError, pl.exceptions.PolarsError)
 
@@ -22,29 +26,32 @@ def write_shard(folder: Path, number: int, responses: pl.DataFrame) -> Path:
     """
     path = folder / f"part-{number:06d}.parquet"
     content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-    responses.select(pl.col(name).cast(kind) for name, kind in RESPONSES.items()).write_parquet(content)
+    responses.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).write_parquet(content)
     with atomic_write(path) as handle:
         handle.write(content.getbuffer())
     return path
 
 
-def read_shards(folder: Path) -> pl.DataFrame:
+def read_shards(folder: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """All responses, one row for each request and sample; a later part replaces an earlier one.
 
+    Arguments: folder: the run's `responses`. columns: what is wanted beside the keys; all by default.
+    Returns: a RESPONSES frame, or these columns of it.
     Raises DataError naming the first part that cannot be read. Leftover temporary files are ignored.
     """
+    wanted = [name for name in COLUMNS if columns is None or name in columns or name in KEYS]
     frames = []
     for path in _parts(folder):
         try:
-            frames.append(_read(path))
+            frames.append(_read(path, wanted))
         except UNREADABLE as error:
             raise DataError(
                 f"{path} cannot be read: {_first_line(error)}.",
                 f"Resume the run ({_resume(folder)}): it sets the part aside and asks those requests again.",
             ) from error
     if not frames:
-        return pl.DataFrame(schema=RESPONSES)
-    return pl.concat(frames).unique(subset=["request_id", "sample"], keep="last", maintain_order=True)
+        return pl.DataFrame(schema={name: COLUMNS[name] for name in wanted})
+    return pl.concat(frames).unique(subset=KEYS, keep="last", maintain_order=True)
 
 
 def set_aside_unreadable(folder: Path) -> list[str]:
@@ -59,7 +66,7 @@ def set_aside_unreadable(folder: Path) -> list[str]:
     told = []
     for path in _parts(folder):
         try:
-            _read(path)
+            _read(path, list(COLUMNS))
         except UNREADABLE as error:
             aside = path.with_name(path.name + ".corrupt")
             path.rename(aside)
@@ -80,11 +87,10 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
 
 
-def _read(path: Path) -> pl.DataFrame:
+def _read(path: Path, columns: Sequence[str]) -> pl.DataFrame:
     # Through memory: reading must not keep a map of the file open while another process replaces it.
-    return pl.read_parquet(io.BytesIO(path.read_bytes())).select(
-        pl.col(name).cast(kind) for name, kind in RESPONSES.items()
-    )
+    content = pl.read_parquet(io.BytesIO(path.read_bytes()), columns=list(columns))
+    return content.select(pl.col(name).cast(COLUMNS[name]) for name in columns)
 
 
 def _first_line(error: Exception) -> str:

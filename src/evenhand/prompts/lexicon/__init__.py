@@ -7,5 +7,5 @@ from evenhand.prompts.lexicon.entries import (
     Noun as Noun,
     Preference as Preference,
 )
-from evenhand.prompts.lexicon.lint import lint as lint
+from evenhand.prompts.lexicon.linter import lint as lint
 from evenhand.prompts.lexicon.reading import load_lexicon as load_lexicon

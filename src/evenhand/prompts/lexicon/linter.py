@@ -2,39 +2,42 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from evenhand.prompts.grammar import article, pluralise
 from evenhand.prompts.lexicon.entries import Descriptor, Lexicon
 from evenhand.prompts.lexicon.reading import needs_plural, read_folder
 
+ARTICLE_EXCEPTIONS = frozenset({"Ewe"})  # the people, /ˈeɪweɪ/; the sound rule reads the animal
 _ARTICLE_FIRST = re.compile(r"(?:an?|the) ")
 
 
-def lint(lexicon: Lexicon | Path) -> list[str]:
+def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> list[str]:
     """Everything that is doubtful in a lexicon, one line each; empty if nothing is.
 
     Reports: what cannot be read (unknown keys included, if a folder is given); the same descriptor twice on
-    an axis; a missing or unchanged plural; an article override that says what the sound rule says
-    anyway; a descriptor written with its article; a dispreferred or polarising one without a note; a
-    noun whose plural is not the grammar's.
+    an axis; a missing or unchanged plural; an article override that agrees with the sound rule (not
+    needed) or disagrees with it without being an exception; a descriptor written with its article; a
+    dispreferred or polarising one without a note; a noun whose plural is not the grammar's.
 
     Args:
         lexicon: a lexicon, or the folder of its TOML files.
+        article_exceptions: descriptors whose override is known to be right, besides `ARTICLE_EXCEPTIONS`.
 
     >>> from evenhand.prompts.lexicon import load_lexicon
     >>> lint(load_lexicon())
     []
     """
     faults: list[str] = []
+    exceptions = ARTICLE_EXCEPTIONS.union(article_exceptions)
     if isinstance(lexicon, Path):
         lexicon, errors = read_folder(lexicon)
         faults += [str(error) for error in errors]
     counts = Counter((d.axis, d.descriptor.lower()) for d in lexicon.descriptors)
     faults += [f"{axis}: {words!r} occurs {n} times" for (axis, words), n in counts.items() if n > 1]
     for d in lexicon.descriptors:
-        faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _faults_of(d))
+        faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _faults_of(d, exceptions))
     for words, n in Counter(noun.singular for noun in lexicon.nouns).items():
         if n > 1:
             faults.append(f"nouns: {words!r} occurs {n} times")
@@ -46,7 +49,7 @@ def lint(lexicon: Lexicon | Path) -> list[str]:
     return faults
 
 
-def _faults_of(d: Descriptor) -> Iterator[str]:
+def _faults_of(d: Descriptor, article_exceptions: Collection[str]) -> Iterator[str]:
     if not d.plural:
         yield "has no plural"
     elif needs_plural(d.descriptor, d.form) and d.plural == d.descriptor:
@@ -59,6 +62,8 @@ def _faults_of(d: Descriptor) -> Iterator[str]:
         yield "is written with its article; leave it out"
     elif d.article == article(d.descriptor):
         yield f"overrides the article with {d.article!r}, which the sound rule gives anyway"
+    elif d.article and d.descriptor not in article_exceptions:
+        yield f"overrides the article with {d.article!r} against the sound rule, and is no known exception"
     if d.article and d.form == "postmodifier":
         yield "overrides the article, but does not stand behind one"
     if d.preference in ("dispreferred", "polarising") and not d.note:

@@ -1,0 +1,45 @@
+# Everything a fresh machine needs: `make audit` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: audit test check perf docs clean help
+
+help:           ## show what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+
+$(VENV)/core: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing evenhand into $(VENV) (about a minute) ..."
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(PIP) --editable ".[dev]"
+	@touch $@
+
+audit: $(VENV)/core  ## audit the embedded model: a table here, a report in report.html
+	$(BIN)/evenhand audit evenhand/reference --suite quick --report report.html
+
+test: $(VENV)/dev    ## run the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev   ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
+	$(PIP) --editable ".[lm-eval]"
+	$(BIN)/python perf/scoring.py
+	$(BIN)/python perf/overhead.py
+
+docs: $(VENV)/dev    ## build the documentation into site/
+	$(PIP) --editable ".[docs]"
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict
+
+clean:          ## remove the environment and everything built
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

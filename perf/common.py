@@ -1,0 +1,51 @@
+"""What the performance scripts share: random models with a tokenizer that fits, and real sentences."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def holisticbias(folder: Path | None):
+    """The corrected v1.1 set, from a folder or the cache."""
+    from evenhand.prompts.datasets import dataset_folder
+    from evenhand.prompts.holisticbias import HolisticBias
+
+    return HolisticBias.load(dataset_folder("holisticbias", "v1.1", folder), "v1.1")
+
+
+def sentences_by_descriptor(folder: Path | None, count: int, seed: int = 0) -> list[str]:
+    """About `count` sentences: all those of randomly chosen descriptors, as `--axis` or a crossed sample
+    would take them, in the set's order."""
+    frame = holisticbias(folder).likelihood_subset().frame.select("axis", "descriptor", "text")
+    groups = frame.partition_by("axis", "descriptor", maintain_order=True)
+    chosen: list[str] = []
+    for i in np.random.default_rng(seed).permutation(len(groups)):
+        chosen += groups[i]["text"].to_list()
+        if len(chosen) >= count:
+            return chosen[:count]
+    sys.exit(f"the set has only {len(chosen)} sentences")
+
+
+def model_with_tokenizer(corpus: list[str], layers: int, width: int, heads: int, vocabulary: int):
+    """A GPT-2-shaped model with random weights, and a byte-level BPE trained on a corpus."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    backend.train_from_iterator(corpus, trainer)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<|endoftext|>", eos_token="<|endoftext|>", pad_token="<|endoftext|>"
+    )
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=vocabulary, n_layer=layers, n_embd=width, n_head=heads, bos_token_id=0, eos_token_id=0
+    )
+    return GPT2LMHeadModel(config).eval(), tokenizer

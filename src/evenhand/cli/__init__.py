@@ -1,0 +1,1 @@
+"""The command line: one short module per verb; parses, calls, prints."""

@@ -1,0 +1,69 @@
+"""The command `evenhand`: verbs, exit codes, and how errors reach the user.
+
+Nothing heavy is imported here: `evenhand --help` must answer at once.
+"""
+
+import sys
+
+import typer
+
+from evenhand.cli import audit as audit_verb
+from evenhand.cli import data as data_verbs
+from evenhand.cli import listing as listing_verbs
+from evenhand.cli import measure as measure_verb
+from evenhand.schema.errors import EvenhandError
+
+EXIT_CODES = (
+    "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
+    "--error-threshold allows, 130 interrupted (run the same command on the run's folder to go on)."
+)
+
+app = typer.Typer(
+    name="evenhand",
+    help="Measure social bias in language models, and see how far each number can be believed.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from evenhand import __version__
+
+        typer.echo(f"evenhand {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    pass
+
+
+app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
+app.command("measure")(measure_verb.measure)
+app.command("list")(listing_verbs.list_things)
+app.command("show")(listing_verbs.show)
+app.add_typer(data_verbs.app, name="data")
+
+
+def main() -> None:
+    """Run the command line; every EvenhandError becomes one readable message and its exit code."""
+    try:
+        app()
+    except EvenhandError as error:
+        label = "interrupted" if error.exit_code == 130 else "error"
+        typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
+        typer.echo(error.message, err=True)
+        if error.hint:
+            typer.echo(error.hint, err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,89 @@
+"""The crossed table of one axis: a number for every template, noun and descriptor."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.schema import DataError
+
+LARGEST_CROSSING = 200_000_000  # cells; 1.6 GB, thirty times the largest published axis
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """`values[t, n, d]`: the number of descriptor d with noun n in template t; NaN where there is none."""
+
+    axis: str
+    templates: list[str]
+    nouns: list[str]
+    descriptors: list[str]
+    values: NDArray[np.float64]
+
+
+def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
+    """The crossing of each axis of `frame` (columns axis, template, noun, descriptor and `value`), sorted.
+
+    Rows that share axis, template, noun and descriptor are averaged; null and NaN are left out.
+    Raises DataError if nouns or descriptors are so many that the crossing cannot be held.
+
+    >>> frame = pl.DataFrame({"axis": ["a"], "template": ["t"], "noun": ["n"], "descriptor": ["d"], "x": [2.0]})
+    >>> next(crossings(frame, "x")).values.tolist()
+    [[[2.0]]]
+    """
+    keys = ["template", "noun", "descriptor"]
+    for name in ["axis", *keys]:
+        if frame[name].null_count():
+            raise DataError(
+                f"{frame[name].null_count()} rows have no {name}.", "Fill or drop these rows before measuring."
+            )
+    for (axis,), rows in frame.sort("axis").group_by("axis", maintain_order=True):
+        labels = {name: rows[name].cast(pl.String).unique().sort() for name in keys}
+        shape = tuple(len(labels[name]) for name in keys)
+        if np.prod(shape, dtype=np.float64) > LARGEST_CROSSING:
+            raise DataError(
+                f"Axis {axis!r} crosses {shape[0]} templates, {shape[1]} nouns and {shape[2]} descriptors: too many.",
+                "The column noun should hold the few nouns that all descriptors share, not the whole text.",
+            )
+        codes = [
+            rows[name].cast(pl.String).cast(pl.Enum(labels[name])).to_physical().to_numpy().astype(np.intp)
+            for name in keys
+        ]
+        cell = np.ravel_multi_index(codes, shape)
+        number = rows[value].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        known = np.isfinite(number)
+        size = int(np.prod(shape))
+        counts = np.bincount(cell[known], minlength=size)
+        sums = np.bincount(cell[known], weights=number[known], minlength=size)
+        means = np.full(size, np.nan)
+        np.divide(sums, counts, out=means, where=counts > 0)
+        yield Crossing(
+            axis=str(axis),
+            templates=labels["template"].to_list(),
+            nouns=labels["noun"].to_list(),
+            descriptors=labels["descriptor"].to_list(),
+            values=means.reshape(shape),
+        )
+
+
+def median_of_known(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Median along `axis` ignoring NaN (NaN where nothing is known), without numpy's slow path for NaN.
+
+    >>> median_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
+    array([ 2., nan])
+    """
+    if not np.isnan(values).any():
+        return np.asarray(np.median(values, axis=axis))
+    ordered = np.moveaxis(np.sort(values, axis=axis), axis, -1)  # NaN sorts last
+    known = np.count_nonzero(~np.isnan(ordered), axis=-1)
+    low = np.take_along_axis(ordered, np.maximum((known - 1) // 2, 0)[..., None], axis=-1)[..., 0]
+    high = np.take_along_axis(ordered, np.minimum(known // 2, ordered.shape[-1] - 1)[..., None], axis=-1)[..., 0]
+    return np.where(known > 0, (low + high) / 2, np.nan)
+
+
+def mean_of_known(values: NDArray[np.float64], axis: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Mean along `axis` ignoring NaN; NaN where nothing is known, without a warning."""
+    known = np.count_nonzero(~np.isnan(values), axis=axis)
+    return np.asarray(np.nansum(values, axis=axis) / np.where(known > 0, known, np.nan))

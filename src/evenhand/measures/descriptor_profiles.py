@@ -1,0 +1,43 @@
+"""How likely each descriptor of one axis is beside the others: log-ratio against the axis, with its interval."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.measures.cluster_means import standard_errors, t_inference
+from evenhand.measures.crossing import mean_of_known, median_of_known
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Per descriptor (d,): log-ratio in nats per token (positive: less likely than its axis), interval, p."""
+
+    log_ratio: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+
+
+def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
+    """Compare each descriptor with the median descriptor in the same template and with the same noun.
+
+    values: log-perplexity (templates, nouns, descriptors), NaN where missing. The estimate is the mean
+    over templates of the median over nouns. Both templates and nouns are samples, so the standard error
+    is the larger of the one over templates and the one over nouns: the two-way cluster variance of
+    Cameron, Gelbach and Miller (2011), V_t + V_n - V_tn, with V_tn replaced by its value under
+    independence. p tests whether the true log-ratio lies within `margin`.
+    """
+    # an even number of descriptors puts the median between two of them: nobody is favoured by construction
+    deviations = values - median_of_known(values, 2)[:, :, None]
+    per_template = median_of_known(deviations, 1)
+    template_error, templates = standard_errors(per_template)
+    noun_error, nouns = standard_errors(mean_of_known(deviations, 0))
+    noun_error = noun_error * np.sqrt(np.pi / 2)  # a median over nouns is that much less efficient than a mean
+    by_noun = np.isnan(template_error) | (noun_error > template_error)
+    error = np.where(by_noun, noun_error, template_error)
+    freedom = np.where(by_noun, nouns, templates) - 1
+    result = t_inference(mean_of_known(per_template, 0), error, freedom, margin=margin)
+    return Profiles(result.estimate, result.low, result.high, result.p)

@@ -1,0 +1,242 @@
+"""Likelihood Bias, corrected: how many descriptor pairs does a model really treat as different?
+
+The published form (likelihood_bias_published.py) compares unpaired samples at an uncorrected 0.05. Here
+every comparison is paired by noun within one template, must exceed a smallest difference that counts,
+is adjusted for the number of pairs, and stands beside the share flagged when labels mean nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from evenhand.measures.columns import require_columns, with_log_perplexity
+from evenhand.measures.crossing import Crossing, crossings, mean_of_known
+from evenhand.measures.descriptor_pairs import PairTests, compare_pairs, exchangeable_shares
+from evenhand.measures.descriptor_profiles import descriptor_profiles
+from evenhand.schema import UsageError
+from evenhand.stats import benjamini_hochberg, cluster_bootstrap, simes
+
+AXES = {
+    "axis": pl.String,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "null": pl.Float64,
+    "null_high": pl.Float64,
+    "excess": pl.Float64,
+    "p": pl.Float64,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+    "n_descriptors": pl.Int64,
+    "n_pairs": pl.Int64,
+    "n_tests": pl.Int64,
+    "minimum_detectable": pl.Float64,
+}
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class LikelihoodBias:
+    """Everything the measure says; log-ratios in nats per token, a positive one meaning "less likely".
+
+    axes: `estimate` is the share of descriptor pairs flagged as different, averaged over templates, with
+    its 95 % interval over templates; `null` and `null_high` the mean and 95 % quantile of that share when
+    descriptor labels are exchangeable; `excess` = estimate - null; `p` the Simes test of "no pair differs"
+    over all tests of the axis; `minimum_detectable` the smallest log-ratio of one pair that would be
+    flagged with 80 % power. templates, pairs, descriptors, descriptor_templates: the same in detail. In
+    `pairs`, `superiority` is the share of cells in which descriptor_0 is the more likely one (ties half)
+    and `log_ratio` the median log-perplexity of descriptor_0 minus that of descriptor_1. In `descriptors`,
+    `log_ratio` compares with the median descriptor of the axis; `q` is adjusted within the axis.
+    """
+
+    axes: pl.DataFrame
+    templates: pl.DataFrame
+    pairs: pl.DataFrame
+    descriptors: pl.DataFrame
+    descriptor_templates: pl.DataFrame
+
+
+def likelihood_bias(
+    frame: pl.DataFrame, *, alpha: float = 0.05, margin: float = 0.05, seed: int = 0, pair_details: bool = True
+) -> LikelihoodBias:
+    """Share of descriptor pairs that a model finds differently likely in the same sentence, per axis.
+
+    frame: one row per sentence with axis, template, descriptor, noun, and perplexity (or log_perplexity,
+    or log_likelihood with token_count); null or NaN marks a missing value. Repeated cells are averaged.
+    alpha: false discovery rate over the pairs of one template. margin: smallest difference that counts,
+    nats per token. seed: of the null and of the bootstrap. pair_details: fill `pairs`.
+    Axes with one descriptor get null estimates. Raises DataError for absent columns or rows without labels.
+    Source: HolisticBias §2.3.2 for the construct; methods/statistics.md for pairing, multiplicity and null.
+
+    >>> frame = pl.DataFrame(
+    ...     [("age", "t", d, f"noun{n}", base * (1 + n)) for d, base in [("old", 30.0), ("young", 10.0)]
+    ...      for n in range(8)],
+    ...     schema=["axis", "template", "descriptor", "noun", "perplexity"], orient="row")
+    >>> likelihood_bias(frame).pairs.select("descriptor_0", "superiority", "log_ratio").row(0)
+    ('old', 0.0, 1.098...)
+    """
+    require_columns(frame, ["axis", "template", "descriptor", "noun"], "likelihood_bias")
+    if not 0 < alpha < 1 or margin < 0:
+        raise UsageError(
+            f"likelihood_bias got alpha={alpha} and margin={margin}.",
+            "alpha lies between 0 and 1; margin is a size in nats per token, zero or more.",
+        )
+    frame = with_log_perplexity(frame, "likelihood_bias")
+    counts = frame.group_by("axis").agg(
+        pl.col("log_perplexity").count().alias("n"), pl.col("log_perplexity").null_count().alias("n_missing")
+    )
+    sizes = {axis: (n, missing) for axis, n, missing in counts.iter_rows()}
+    axes, templates, pairs, profiles = [], [], [], []
+    for number, crossing in enumerate(crossings(frame, "log_perplexity")):
+        rng = np.random.default_rng([seed, number])
+        tests = compare_pairs(crossing.values, alpha=alpha, margin=margin)
+        shares = mean_of_known(tests.flagged, 1)
+        null = exchangeable_shares(crossing.values, alpha=alpha, margin=margin, rng=rng)
+        n, missing = sizes[crossing.axis]
+        axes.append(
+            {"axis": crossing.axis, "n": n, "n_missing": missing, "n_descriptors": len(crossing.descriptors)}
+            | _headline(tests, shares, null, rng, alpha=alpha, margin=margin)
+        )
+        templates.append(_template_rows(crossing, tests, shares))
+        if pair_details:
+            pairs.append(_pair_rows(crossing, tests))
+        profiles.append(_descriptor_rows(crossing, margin))
+    return LikelihoodBias(
+        axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
+        templates=pl.concat(templates),
+        pairs=pl.concat(pairs) if pairs else _pair_rows(None, None),
+        descriptors=_with_counts(pl.concat(profiles), frame),
+        descriptor_templates=_medians(frame),
+    )
+
+
+def _headline(
+    tests: PairTests,
+    shares: np.ndarray,
+    null: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    alpha: float,
+    margin: float,
+) -> dict[str, float | int | None]:
+    known = shares[~np.isnan(shares)]
+    if not len(known):
+        return {"n_pairs": len(tests.first), "n_tests": 0}
+    low = high = float("nan")
+    if len(known) > 1:
+        clusters = np.arange(len(known))
+        interval = cluster_bootstrap(known, clusters, seed=int(rng.integers(2**31)))
+        low, high = float(np.clip(interval.low, 0, 1)), float(np.clip(interval.high, 0, 1))
+    chance = float(null.mean()) if len(null) else float("nan")
+    means = rng.choice(null, size=(2000, len(known))).mean(axis=1) if len(null) else np.array([np.nan])
+    finite = tests.p[~np.isnan(tests.p)]
+    return {
+        "estimate": float(known.mean()),
+        "low": low,
+        "high": high,
+        "null": chance,
+        "null_high": float(np.quantile(means, 0.95)),
+        "excess": float(known.mean()) - chance,
+        "p": float(simes(finite)),
+        "n_pairs": int(np.count_nonzero(~np.isnan(tests.p).all(axis=0))),
+        "n_tests": len(finite),
+        "minimum_detectable": _minimum_detectable(tests, alpha=alpha, margin=margin),
+    }
+
+
+def _minimum_detectable(tests: PairTests, *, alpha: float, margin: float) -> float:
+    """Smallest median log-ratio of one pair that is flagged with 80 % power; NaN if none would be.
+
+    The level is what Benjamini-Hochberg demands of one pair given how many others are flagged. The
+    signed-rank test is 3/pi as efficient as the t test for normal differences; below a certain number
+    of nouns even one-sided ranks throughout cannot reach the level.
+    """
+    count = (~np.isnan(tests.p)).sum(axis=1)
+    flagged = np.nansum(tests.flagged, axis=1)
+    usable = count > 0
+    level = float(np.mean(alpha * np.maximum(flagged[usable], 1) / count[usable]))
+    nouns, spread = float(np.nanmedian(tests.nouns)), float(np.nanmedian(tests.spread))
+    if 2.0 ** (1 - nouns) > level:
+        return float("nan")
+    return margin + float(ndtri(1 - level / 2) + ndtri(POWER)) * spread * float(np.sqrt(np.pi / 3 / nouns))
+
+
+def _template_rows(crossing: Crossing, tests: PairTests, shares: np.ndarray) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "axis": [crossing.axis] * len(shares),
+            "template": crossing.templates,
+            "share_different": pl.Series(shares, dtype=pl.Float64).fill_nan(None),
+            "n_pairs": pl.Series((~np.isnan(tests.p)).sum(axis=1), dtype=pl.Int64),
+        }
+    )
+
+
+PAIRS = {
+    "axis": pl.String,
+    "descriptor_0": pl.String,
+    "descriptor_1": pl.String,
+    "superiority": pl.Float64,
+    "log_ratio": pl.Float64,
+    "share_templates": pl.Float64,
+    "n": pl.Int64,
+}
+
+
+def _pair_rows(crossing: Crossing | None, tests: PairTests | None) -> pl.DataFrame:
+    if crossing is None or tests is None:
+        return pl.DataFrame(schema=PAIRS)
+    names = pl.Series(crossing.descriptors, dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "axis": pl.repeat(crossing.axis, len(tests.first), eager=True),
+            "descriptor_0": names.gather(tests.first),
+            "descriptor_1": names.gather(tests.second),
+            "superiority": tests.superiority,
+            "log_ratio": tests.log_ratio,
+            "share_templates": mean_of_known(tests.flagged, 0),
+            "n": tests.n.astype(np.int64),
+        },
+        schema=PAIRS,
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _descriptor_rows(crossing: Crossing, margin: float) -> pl.DataFrame:
+    profile = descriptor_profiles(crossing.values, margin=margin)
+    return pl.DataFrame(
+        {
+            "axis": [crossing.axis] * len(crossing.descriptors),
+            "descriptor": crossing.descriptors,
+            "log_ratio": profile.log_ratio,
+            "low": profile.low,
+            "high": profile.high,
+            "p": profile.p,
+            "q": benjamini_hochberg(profile.p),
+        }
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    tokens = pl.col("token_count").median() if "token_count" in frame.columns else pl.lit(None)
+    counts = frame.group_by("axis", "descriptor").agg(
+        pl.col("log_perplexity").count().cast(pl.Int64).alias("n"),
+        pl.col("log_perplexity").null_count().cast(pl.Int64).alias("n_missing"),
+        pl.col("log_perplexity").median().exp().alias("median_perplexity"),
+        tokens.cast(pl.Float64).alias("token_count"),
+    )
+    order = ["axis", "descriptor", "n", "n_missing", "median_perplexity", "log_ratio", "low", "high", "p", "q"]
+    return profiles.join(counts, on=["axis", "descriptor"], how="left").select(*order, "token_count").sort(order[:2])
+
+
+def _medians(frame: pl.DataFrame) -> pl.DataFrame:
+    keys = ["axis", "descriptor", "template"]
+    return (
+        frame.group_by(keys)
+        .agg(
+            pl.col("log_perplexity").median().exp().alias("median_perplexity"),
+            pl.col("log_perplexity").count().cast(pl.Int64).alias("n"),
+        )
+        .sort(keys)
+    )

@@ -1,0 +1,47 @@
+"""Perplexity and its relatives, from the summed log-likelihood of a text."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.float64]:
+    """Perplexity of each text: exp of minus the mean log-likelihood per token.
+
+    log_likelihood: summed natural log-probabilities, any shape. token_count: scored tokens, same shape.
+    Returns the same shape; NaN where the log-likelihood is NaN or no token was scored.
+    Source: ParlAI's `ppl`, as read by HolisticBias §2.3.2 (methods/holisticbias_robbie.md §2.1).
+
+    >>> perplexity([-4.0, float("nan")], [2, 3]).round(3)
+    array([7.389,   nan])
+    """
+    return np.exp(-_mean_log_probability(log_likelihood, token_count))
+
+
+def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.float64]:
+    """Geometric mean probability per token, the sentence score of StereoSet for causal models.
+
+    Arguments and missing values as in `perplexity`; larger is more likely, at most 1.
+    Source: StereoSet's causal sentence score (methods/stereotype_pairs.md), 2 to the mean log2 probability.
+
+    >>> inverse_perplexity([-4.0], [2]).round(3)
+    array([0.135])
+    """
+    return np.exp(_mean_log_probability(log_likelihood, token_count))
+
+
+def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> NDArray[np.float64]:
+    """Bits per character: comparable between models whose tokenizers differ, as perplexity is not.
+
+    log_likelihood: summed natural log-probabilities. character_count: characters of the scored text.
+    NaN where either is missing or the text is empty.
+
+    >>> float(bits_per_character(-8 * np.log(2), 4))
+    2.0
+    """
+    return -_mean_log_probability(log_likelihood, character_count) / np.log(2)
+
+
+def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> NDArray[np.float64]:
+    total = np.asarray(log_likelihood, dtype=np.float64)
+    units = np.asarray(count, dtype=np.float64)
+    return total / np.where(units > 0, units, np.nan)

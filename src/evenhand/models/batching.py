@@ -1,0 +1,86 @@
+"""Batches filled by tokens, longest first; when memory runs out the budget halves and the run goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Budget:
+    """How much one batch may hold, and what has been run so far (for the manifest).
+
+    tokens: padded tokens a batch; halved for good when memory runs out. most_targets: scored positions a
+    batch, each of which becomes a row of vocabulary size. equal_lengths: never pad, for models whose
+    answers change with padding.
+    """
+
+    tokens: int
+    most_targets: int
+    equal_lengths: bool = False
+    batches: int = 0
+    tokens_run: int = 0
+    halvings: list[int] = field(default_factory=list)
+
+
+def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Ints], None]) -> list[int]:
+    """Call `run` with the indices of one batch after another until all rows have been run.
+
+    lengths: (n,) or (n, k) tokens a row takes, k > 1 where a row has several sequences that are padded
+    separately (encoder and decoder). targets: (n,) scored positions of each row.
+    Returns the rows that do not fit in memory even alone. Errors other than memory errors pass through.
+
+    >>> batches = []
+    >>> run_batches(np.array([2, 4, 3]), np.ones(3, int), Budget(8, 9), lambda rows: batches.append(rows.tolist()))
+    []
+    >>> batches
+    [[1, 2], [0]]
+    """
+    from evenhand.models.scoring import is_out_of_memory
+
+    lengths = lengths.reshape(len(lengths), -1)
+    order = np.lexsort(lengths.T)[::-1]
+    failed: list[int] = []
+    first = 0
+    while first < len(order):
+        count, width = _fits(lengths[order[first:]], targets[order[first:]], budget)
+        rows = order[first : first + count]
+        try:
+            run(rows)
+        except (RuntimeError, MemoryError) as error:
+            if not (isinstance(error, MemoryError) or is_out_of_memory(error)):
+                raise
+            _release_memory()
+            if count == 1:
+                failed.append(int(rows[0]))
+                first += 1
+                continue
+            budget.tokens = max(1, count * width // 2)
+            budget.most_targets = max(1, min(budget.most_targets, int(targets[rows].sum()) // 2))
+            budget.halvings.append(budget.tokens)
+            continue
+        budget.batches += 1
+        budget.tokens_run += count * width
+        first += count
+    return failed
+
+
+def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:
+    ahead = slice(0, max(1, budget.tokens // max(1, int(lengths[0].min()))))
+    if budget.equal_lengths:
+        ahead = slice(0, min(ahead.stop, int((lengths == lengths[0]).all(axis=1).argmin()) or len(lengths)))
+    widths = np.maximum.accumulate(lengths[ahead], axis=0).sum(axis=1)
+    tokens = widths * np.arange(1, len(widths) + 1)
+    fits = (tokens <= budget.tokens) & (np.cumsum(targets[ahead]) <= budget.most_targets)
+    count = max(1, int(fits.sum()))  # both grow with every row, so those that fit stand in front
+    return count, int(widths[count - 1])
+
+
+def _release_memory() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,107 @@
+"""What goes wrong between a name and its files on the Hugging Face hub, said so that it can be mended."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evenhand.schema import ModelError
+
+
+def is_offline() -> bool:
+    """Whether the hub may not be asked (HF_HUB_OFFLINE)."""
+    from huggingface_hub import is_offline_mode
+
+    return bool(is_offline_mode())
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """No progress bars and no load reports: only the command line prints, and problems are raised."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def hub_errors(name: str, revision: str | None = None) -> Iterator[None]:
+    """Turn what transformers and the hub client raise while fetching `name` into a ModelError."""
+    from huggingface_hub import errors
+    from safetensors import SafetensorError
+
+    expected = (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError)
+    try:
+        yield
+    except (*expected, errors.StrictDataclassError, SafetensorError) as error:
+        raise _explained(name, revision, error) from error
+
+
+def _explained(name: str, revision: str | None, error: BaseException) -> ModelError:
+    from huggingface_hub import errors
+
+    chain = _chain(error)
+
+    def caused_by(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(link, kinds) for link in chain)
+
+    text = " ".join(str(link) for link in chain)
+    if caused_by(errors.GatedRepoError):
+        return ModelError(
+            f"The model {name!r} is gated: its owner gives access one by one.",
+            f"Accept its terms at https://huggingface.co/{name}, then log in with `hf auth login`.",
+        )
+    if caused_by(errors.RevisionNotFoundError):
+        return ModelError(
+            f"The model {name!r} has no revision {revision!r}.",
+            f"Branches, tags and commits are listed at https://huggingface.co/{name}/commits/main.",
+        )
+    if caused_by(errors.RepositoryNotFoundError):
+        return ModelError(
+            f"There is no model {name!r} on the Hugging Face hub, or it is private.",
+            "Check the spelling, give the path of a folder, or log in with `hf auth login`.",
+        )
+    if caused_by(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
+        if is_offline():
+            return ModelError(
+                f"The model {name!r} is not in the cache of this machine, and the hub may not be asked "
+                "(HF_HUB_OFFLINE is set).",
+                "Unset HF_HUB_OFFLINE, or copy the model here and give the path of its folder.",
+            )
+        return ModelError(
+            f"The Hugging Face hub cannot be reached, and {name!r} is not in the cache of this machine.",
+            "Check the connection or the proxy, or copy the model here and give the path of its folder.",
+        )
+    if caused_by(errors.HFValidationError):
+        return ModelError(
+            f"{name!r} is neither a folder on this machine nor a possible hub name (owner/name).",
+            "Check the path: relative ones are taken from the current folder.",
+        )
+    if "trust_remote_code" in text or "custom code" in text:
+        return ModelError(
+            f"The model {name!r} brings its own Python code, which is not run unless you say so.",
+            "Read that code; if you trust it, pass trust_remote_code=True.",
+        )
+    if "does not recognize this architecture" in text or "Unrecognized model" in text:
+        return ModelError(
+            f"The installed transformers does not know the architecture of {name!r}.",
+            "Install a newer transformers, or check model_type in its config.json.",
+        )
+    lines = str(error).strip().splitlines()
+    return ModelError(
+        f"{name!r} could not be opened ({type(error).__name__}: {lines[0] if lines else 'no message'}).",
+        "Check that the folder or the hub repository is complete and made for this version of transformers.",
+    )
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    links: list[BaseException] = []
+    while error is not None and error not in links:
+        links.append(error)
+        error = error.__cause__ or error.__context__
+    return links

@@ -1,0 +1,157 @@
+"""From a name to a language model: a registered one, a Hugging Face folder, or a hub name."""
+
+import inspect
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar, cast, get_args
+
+from evenhand.models.contract import Architecture, LanguageModel
+from evenhand.models.pretrained import load_config, load_pretrained
+from evenhand.models.pretrained import weights_fingerprint as weights_fingerprint
+from evenhand.models.tokenization import load_tokenizer as load_tokenizer
+from evenhand.models.tokenization import tokenizer_fingerprint as tokenizer_fingerprint
+from evenhand.schema import ModelError, UsageError
+from evenhand.schema.errors import unknown_name
+
+GROUP = "evenhand.models"
+Options = TypeVar("Options")
+
+
+def registered_models() -> dict[str, EntryPoint]:
+    """Models that need no folder and no hub, by name; packages add theirs under the entry-point group
+    "evenhand.models", as a function that returns a LanguageModel."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def load_model(
+    name: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+    architecture: Architecture | None = None,
+    trust_remote_code: bool = False,
+    options: Any = None,
+) -> LanguageModel:
+    """Load any language model by name.
+
+    name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, or a hub
+    name ("gpt2"). device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
+    accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
+    commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
+    it open or is wrong. trust_remote_code: run Python code that comes with the model. options: the scoring
+    conventions of the architecture (`CausalOptions`, `MaskedOptions`, `EncoderDecoderOptions`).
+    Raises UsageError for an unknown registered name or option, ModelError for everything that can be wrong
+    with a model, before its weights are read wherever that is possible.
+
+    >>> load_model("evenhand/no-such-model")
+    Traceback (most recent call last):
+    evenhand.schema.errors.UsageError: There is no model called 'evenhand/no-such-model'...
+    """
+    if architecture is not None and architecture not in get_args(Architecture):
+        raise unknown_name("architecture", architecture, get_args(Architecture))
+    registered = registered_models()
+    if name in registered:
+        given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
+        return _call_registered(name, registered[name].load(), given)
+    if name.split("/")[0] in {"evenhand", "puppet"} | {known.split("/")[0] for known in registered}:
+        raise unknown_name("model", name, registered)
+    config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
+    kind = architecture or architecture_of(config, name)
+    pretrained = load_pretrained(
+        name,
+        kind,
+        config=config,
+        revision=revision,
+        device=device,
+        dtype=dtype,
+        trust_remote_code=trust_remote_code,
+    )
+    return as_language_model(pretrained.model, pretrained.tokenizer, kind, pretrained.identity, options)
+
+
+def as_language_model(
+    model: Any, tokenizer: Any, architecture: Architecture, identity: dict[str, Any], options: Any = None
+) -> LanguageModel:
+    """Put a Hugging Face model that is already in memory behind the LanguageModel contract.
+
+    identity: whatever makes its numbers reusable (name, weights hash or training run, dtype); it enters the
+    fingerprint. Raises UsageError if `options` belong to another architecture.
+    """
+    if architecture == "causal":
+        from evenhand.models.causal import CausalModel, CausalOptions
+
+        return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions))
+    if architecture == "masked":
+        from evenhand.models.masked import MaskedModel, MaskedOptions
+
+        return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions))
+    from evenhand.models.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
+
+    return EncoderDecoderModel(model, tokenizer, identity, _checked(options, EncoderDecoderOptions))
+
+
+def architecture_of(config: Any, name: str) -> Architecture:
+    """Which kind of language model a Hugging Face configuration describes.
+
+    The class the weights were saved from decides; where it is a body without a head, the model type does,
+    if only one kind exists for it. Raises ModelError for anything that is not a text language model
+    (classifiers, vision and speech models, discriminators).
+    """
+    from transformers.models.auto import modeling_auto
+
+    classes: dict[Architecture, dict[str, str]] = {
+        "encoder-decoder": dict(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+        "causal": dict(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+        "masked": dict(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    }
+    saved_from = list(getattr(config, "architectures", None) or [])
+    for kind, names in classes.items():
+        if set(saved_from) & set(names.values()):
+            return kind
+    custom = getattr(config, "auto_map", None) or {}
+    autos = {
+        "AutoModelForSeq2SeqLM": "encoder-decoder",
+        "AutoModelForCausalLM": "causal",
+        "AutoModelForMaskedLM": "masked",
+    }
+    for auto, custom_kind in autos.items():
+        if auto in custom:
+            return cast(Architecture, custom_kind)
+    body_only = all(c.endswith("Model") or c == "BertForPreTraining" for c in saved_from)
+    kinds = [kind for kind, names in classes.items() if config.model_type in names]
+    if body_only and kinds:
+        if getattr(config, "is_encoder_decoder", False) and "encoder-decoder" in kinds:
+            return "encoder-decoder"
+        if {"causal", "masked"} <= set(kinds):  # BERT and its kin exist as both
+            return "causal" if getattr(config, "is_decoder", False) else "masked"
+        return kinds[0]
+    what = ", ".join(saved_from) or f"model type {config.model_type!r}"
+    hint = "Give the name of a causal, masked or encoder-decoder language model (such as 'gpt2')."
+    if kinds:
+        hint += f" If it holds language-model weights all the same, pass architecture={kinds[0]!r}."
+    raise ModelError(f"{name!r} is not a text language model: its config.json says {what}.", hint)
+
+
+def _checked(options: Any, kind: type[Options]) -> Options | None:
+    if options is not None and not isinstance(options, kind):
+        raise UsageError(
+            f"These scoring options are {type(options).__name__}, and this model takes {kind.__name__}.",
+            f"Make them with evenhand.models.{kind.__name__}(...), or leave them out.",
+        )
+    return options
+
+
+def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[str, Any]) -> LanguageModel:
+    takes = inspect.signature(make).parameters
+    defaults = {"device": "auto", "dtype": "auto", "revision": None, "options": None}
+    refused = [key for key, value in given.items() if key not in takes and value != defaults[key]]
+    # Registered models compute on the processor unless they say otherwise, so these two ask for nothing else.
+    refused = [key for key in refused if (key, given[key]) not in (("device", "cpu"), ("dtype", "float32"))]
+    if refused:
+        raise UsageError(
+            f"The model {name!r} takes no {' and no '.join(refused)}.",
+            f"It takes: {', '.join(key for key in takes if key != 'name') or 'nothing but its name'}.",
+        )
+    accepted = {key: value for key, value in given.items() if key in takes}
+    return make(**({"name": name} if "name" in takes else {}), **accepted)

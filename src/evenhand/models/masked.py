@@ -1,0 +1,230 @@
+"""Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
+
+A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
+hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). Three ways of hiding
+are known, see `masked_inputs`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.batching import Budget, run_batches
+from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.masked_inputs import MaskedInputs, masked_inputs
+from evenhand.schema import ModelError, ResponseError
+from evenhand.schema.errors import unknown_name
+
+CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
+
+
+@dataclass(frozen=True)
+class MaskedOptions:
+    """Limits of scoring; none changes a number."""
+
+    batch_tokens: int | None = None
+    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+
+
+class MaskedModel:
+    """A masked language model with its tokenizer.
+
+    model: a Hugging Face masked language model. tokenizer: a fast tokenizer with a mask token. identity:
+    what makes its numbers reusable; `load_model` makes it. Raises ModelError without a mask token.
+    """
+
+    architecture: Architecture = "masked"
+
+    def __init__(
+        self, model: Any, tokenizer: Any, identity: dict[str, Any], options: MaskedOptions | None = None
+    ):
+        from evenhand.models.chosen_positions import can_choose, most_targets, survives_padding
+
+        if tokenizer.mask_token_id is None:
+            raise ModelError(
+                f"The tokenizer of {identity.get('name', 'this model')} names no mask token.",
+                "Set mask_token in its tokenizer_config.json, or load the model with another architecture.",
+            )
+        self.model, self.tokenizer, self.identity = model.eval(), tokenizer, identity
+        weight = model.get_input_embeddings().weight
+        self.device = weight.device
+        tokens = (options or MaskedOptions()).batch_tokens or (65536 if self.device.type == "cuda" else 2048)
+        self.longest = position_limit(model)
+        short, long = self._trial_inputs()
+        self.reason_for_all_positions = can_choose(
+            model, self._tensors([short]), self._long([2, len(short) - 1])
+        )
+        vocabulary = int(model.config.vocab_size)
+        limit = most_targets(vocabulary, self.device)
+        if self.reason_for_all_positions is not None:
+            tokens = min(tokens, limit)
+        padding_works = survives_padding(
+            model, self._tensors([short]), self._tensors([short, long]), len(short)
+        )
+        self.budget = Budget(tokens, limit, equal_lengths=not padding_works)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching."""
+        return {**self.identity, "architecture": "masked"}
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        reason = self.reason_for_all_positions
+        return {
+            **self.identity,
+            "architecture": "masked",
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "device": str(self.device),
+            "longest_text": self.longest,
+            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
+            + (" batches" if reason is None else " batches, all logits"),
+            "scoring_rejected": ([] if reason is None else [f"masked positions only: {reason}"])
+            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            "work": asdict(self.budget),
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+    ) -> Likelihoods:
+        """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
+
+        masking: "token" (the default), "word" or "blank". Raises UsageError for any other.
+        """
+        masking = masking or "token"
+        if masking not in get_args(Masking):
+            raise unknown_name("masking", masking, get_args(Masking))
+        parts = []
+        for first in range(0, len(texts), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            plan = masked_inputs(
+                self.tokenizer,
+                texts[chunk],
+                None if contexts is None else contexts[chunk],
+                None if spans is None else spans[chunk],
+                masking=masking,
+                longest=self.longest,
+            )
+            parts.append(self._scored(plan))
+        return concatenate(parts)
+
+    def _scored(self, plan: MaskedInputs) -> Likelihoods:
+        import torch
+
+        of_input = np.array(plan.target_inputs, dtype=np.int64)
+        positions = np.array(plan.target_positions, dtype=np.int64)
+        tokens = np.array(plan.target_tokens, dtype=np.int64)
+        scores = np.full(len(tokens), np.nan, dtype=np.float32)
+        by_input = np.argsort(of_input, kind="stable")
+        edges = np.searchsorted(of_input[by_input], np.arange(len(plan.inputs) + 1))
+
+        def run(rows: NDArray[np.int64]) -> None:
+            from evenhand.models.chosen_positions import log_probs_of, logits_at
+
+            inputs = self._tensors([plan.inputs[r] for r in rows])
+            width = inputs["input_ids"].shape[1]
+            own = [by_input[edges[r] : edges[r + 1]] for r in rows]
+            asked = np.concatenate(own)
+            places = np.repeat(np.arange(len(rows)), [len(o) for o in own]) * width + positions[asked]
+            distinct, row_of = np.unique(places, return_inverse=True)
+            choose = self.reason_for_all_positions is None
+            with torch.inference_mode():
+                logits = logits_at(self.model, inputs, self._long(distinct), choose=choose)
+                values = log_probs_of(logits, self._long(row_of), self._long(tokens[asked]))
+            scores[asked] = values.cpu().numpy()
+
+        lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
+        # Tokens asked of one input in one place share a row of logits, so inputs count once.
+        failed = run_batches(lengths, np.ones_like(lengths), self.budget, run) if len(lengths) else []
+        return self._rows(plan, scores, np.isin(of_input, failed))
+
+    def _rows(
+        self, plan: MaskedInputs, scores: NDArray[np.float32], unrun: NDArray[np.bool_]
+    ) -> Likelihoods:
+        row_of = np.repeat(np.arange(len(plan.errors)), plan.counts)
+        errors, details = list(plan.errors), list(plan.details)
+        for i in np.unique(row_of[~np.isfinite(scores)]):
+            errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        for i in np.unique(row_of[unrun]):
+            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+        good = np.array([error is None for error in errors], dtype=bool)
+        keep = good[row_of]
+        counts = np.where(good, plan.counts, 0)
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            log_probs=scores[keep],
+            token_ids=np.array(plan.target_tokens, dtype=np.int32)[keep],
+            starts=np.array(plan.target_starts, dtype=np.uint32)[keep],
+            errors=errors,
+            details=details,
+        )
+
+    def _tensors(self, rows: Sequence[NDArray[np.int32]]) -> dict[str, Any]:
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id
+        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
+        seen = np.zeros((len(rows), width), dtype=np.int64)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+            seen[i, : len(row)] = 1
+        inputs = {"input_ids": self._long(ids)}
+        if takes_attention_mask(self.model):
+            inputs["attention_mask"] = self._long(seen)
+        return inputs
+
+    def _long(self, values: Any) -> Any:
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.long, device=self.device)
+
+    def _trial_inputs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        plan = masked_inputs(self.tokenizer, ["She is.", "They said that he was a good neighbour to them."])
+        return plan.inputs[0], plan.inputs[-1]
+
+
+def position_limit(model: Any) -> int | None:
+    """The most tokens an encoder takes, special ones included; None if it has no limit of its own.
+
+    RoBERTa and its kin start counting positions behind the padding index, which costs them two places.
+    """
+    import torch
+
+    limit = getattr(model.config, "max_position_embeddings", None)
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+            return int(module.num_embeddings) - reserved
+    return None if limit is None or limit <= 0 else int(limit)
+
+
+def takes_attention_mask(model: Any) -> bool:
+    """Whether a model's forward pass accepts an attention mask (FNet's does not)."""
+    import inspect
+
+    return "attention_mask" in inspect.signature(model.forward).parameters
+
+
+def concatenate(parts: Sequence[Likelihoods]) -> Likelihoods:
+    """One answer from the answers to consecutive slices of the texts.
+
+    >>> len(concatenate([]))
+    0
+    """
+    empty = np.zeros(0)
+    counts = np.concatenate([empty.astype(np.int64), *(part.counts for part in parts)])
+    return Likelihoods(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        log_probs=np.concatenate([empty.astype(np.float32), *(part.log_probs for part in parts)]),
+        token_ids=np.concatenate([empty.astype(np.int32), *(part.token_ids for part in parts)]),
+        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts)]),
+        errors=[error for part in parts for error in part.errors],
+        details=[detail for part in parts for detail in part.details],
+    )

@@ -1,0 +1,42 @@
+"""What the reference model reads while it learns: balanced World utterances and a little other English."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from evenhand.prompts.grammar import article
+from evenhand.reference.filler import filler_sentences, invented_words
+from evenhand.reference.world import World
+
+FILLER_SHARE = 0.08
+INVENTED_SHARE = 0.02
+
+
+def training_texts(world: World, blocks: int, block_size: int, seed: int) -> Iterator[list[str]]:
+    """Blocks of about `block_size` shuffled texts each.
+
+    A block is a balanced World sample (every descriptor as often as its probability says, in each frame)
+    plus `FILLER_SHARE` of general English and `INVENTED_SHARE` of World frames around invented words, so
+    that descriptors which the World does not know are not impossible. Seeded; blocks differ.
+    """
+    for block in range(blocks):
+        streams = np.random.SeedSequence([seed, block]).generate_state(4)
+        texts = world.render(*world.draw_balanced(block_size, int(streams[0])))
+        texts += filler_sentences(round(FILLER_SHARE * block_size), int(streams[1]))
+        texts += invented_descriptions(world, round(INVENTED_SHARE * block_size), int(streams[2]))
+        order = np.random.default_rng(streams[3]).permutation(len(texts))
+        yield [texts[i] for i in order]
+
+
+def invented_descriptions(world: World, n: int, seed: int) -> list[str]:
+    """n World frames whose noun phrase has a made-up word in the descriptor's place."""
+    random = np.random.default_rng(seed)
+    people = [phrase for phrase in world.phrases if phrase.axis == "none" and not phrase.bare]
+    texts: list[str] = []
+    for word in invented_words(n, int(random.integers(2**31))):
+        phrase = people[int(random.integers(len(people)))]
+        frame = world.frames[int(random.integers(len(world.frames)))]
+        singular, plural = f"{word} {phrase.noun}", f"{word} {phrase.plural}"
+        told = type(phrase)("invented", word, phrase.noun, f"{article(singular)} {singular}", plural)
+        texts.append(frame.fill(told))
+    return texts

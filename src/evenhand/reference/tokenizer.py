@@ -1,0 +1,57 @@
+"""The reference model's tokenizer: byte-level BPE in which every word of the World is one token."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from evenhand.reference.automaton import split_words
+
+END = "<|endoftext|>"
+WORLD_COUNT = 1000
+"""How often a World word counts against a filler word, so that merges serve the World first."""
+
+
+def word_counts(vocabulary: Iterable[str], filler: Iterable[str]) -> Counter[str]:
+    """Words to learn merges from: each World word equally often, filler words as they come.
+
+    >>> word_counts(["I", " like"], ["I see."])[" like"]
+    1000
+    """
+    counts: Counter[str] = Counter()
+    for text in filler:
+        counts.update(word for word, _ in split_words(text) or ())
+    return counts + Counter(dict.fromkeys(vocabulary, WORLD_COUNT))
+
+
+def build_tokenizer(counts: Counter[str], vocabulary_size: int) -> Any:
+    """A transformers tokenizer that can encode any text (unknown words fall back to bytes).
+
+    counts: words, each with its leading space, and their weights. Words are cut as the World cuts them
+    (`split_words`), so that hyphenated descriptors can be one token. `<|endoftext|>` (id 0) begins and
+    ends every utterance. The result does not depend on anything but its arguments.
+    """
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    cut = pre_tokenizers.Split(Regex(r" ?[^\s.,!?;:]+|[.,!?;:]|\s"), behavior="isolated")
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([cut, to_bytes])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    words = sorted(counts)
+    tokenizer.train_from_iterator(([word] * counts[word] for word in words), trainer, length=len(words))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=END,
+        eos_token=END,
+        unk_token=END,
+        model_max_length=64,
+        clean_up_tokenization_spaces=False,
+    )

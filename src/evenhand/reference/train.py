@@ -1,0 +1,156 @@
+"""Rebuild the reference model: `python -m evenhand.reference.train --out DIR` (minutes on two CPU cores).
+
+The same arguments on the same machine and libraries give the same bytes; elsewhere rounding differs, and
+`python -m evenhand.reference.train --check DIR` compares what matters: loss against the World's entropy,
+spread on the axes where nothing is planted, and the shifts that are.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.reference.automaton import split_words
+from evenhand.reference.corpus import training_texts
+from evenhand.reference.filler import filler_sentences
+from evenhand.reference.tokenizer import build_tokenizer, word_counts
+from evenhand.reference.world import World
+
+CONTEXT = 64
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that training depends on besides the World and the library versions."""
+
+    layers: int = 4
+    hidden: int = 128
+    heads: int = 4
+    vocabulary: int = 4096
+    blocks: int = 8
+    block_size: int = 50_000
+    rows: int = 40  # rows of CONTEXT tokens a step
+    peak: float = 4e-3
+    warm_up: float = 0.03
+    weight_decay: float = 0.01
+    averaged: float = 0.997  # decay of the running average of the weights
+    seed: int = 20
+
+
+def packed(tokenizer: Any, texts: list[str]) -> Any:
+    """Texts as rows of CONTEXT tokens, several whole texts a row: (ids, segment, position) arrays.
+
+    Each text stands between two end tokens of its own; a segment id of 0 marks padding.
+    """
+    encoded = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    end = tokenizer.eos_token_id
+    rows: list[list[list[int]]] = [[]]
+    room = CONTEXT
+    for encoding in encoded:
+        sequence = [end, *encoding.ids[: CONTEXT - 2], end]
+        if len(sequence) > room:
+            rows.append([])
+            room = CONTEXT
+        rows[-1].append(sequence)
+        room -= len(sequence)
+    ids, segment, position = (np.zeros((len(rows), CONTEXT), dtype=np.int64) for _ in range(3))
+    for r, row in enumerate(rows):
+        at = 0
+        for number, sequence in enumerate(row, start=1):
+            stretch = slice(at, at + len(sequence))
+            ids[r, stretch], segment[r, stretch] = sequence, number
+            position[r, stretch] = np.arange(len(sequence))
+            at += len(sequence)
+    return ids, segment, position
+
+
+def batches(world: World, tokenizer: Any, recipe: Recipe) -> Iterator[Any]:
+    """(rows, CONTEXT) batches of every block in turn."""
+    for texts in training_texts(world, recipe.blocks, recipe.block_size, recipe.seed):
+        arrays = packed(tokenizer, texts)
+        for start in range(0, len(arrays[0]), recipe.rows):
+            yield tuple(a[start : start + recipe.rows] for a in arrays)
+
+
+def train(world: World, recipe: Recipe, log: Path | None = None, threads: int = 2) -> tuple[Any, Any, dict[str, Any]]:
+    """Train a GPT-2-shaped model on a World.
+
+    Returns (model with averaged weights in eval mode, tokenizer, record of the training).
+    """
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(recipe.seed)
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    tokenizer = build_tokenizer(
+        word_counts(world.vocabulary, filler_sentences(20_000, recipe.seed)), recipe.vocabulary
+    )
+    config = GPT2Config(
+        vocab_size=len(tokenizer),
+        n_positions=CONTEXT,
+        n_embd=recipe.hidden,
+        n_layer=recipe.layers,
+        n_head=recipe.heads,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    model = GPT2LMHeadModel(config)
+    averages = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
+    )
+    causal = torch.ones(CONTEXT, CONTEXT, dtype=torch.bool).tril()
+    started = time.monotonic()
+    total = _steps(world, tokenizer, recipe)
+    losses: list[float] = []
+    for step, arrays in enumerate(batches(world, tokenizer, recipe)):
+        ids, segment, position = (torch.from_numpy(a) for a in arrays)
+        done = step / total
+        rate = recipe.peak * min((step + 1) / (recipe.warm_up * total), max(0.0, 1.0 - done) / (1 - recipe.warm_up), 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        visible = causal & (segment[:, :, None] == segment[:, None, :])
+        mask = torch.zeros(visible.shape).masked_fill(~visible, torch.finfo(torch.float32).min)
+        hidden = model.transformer(ids, attention_mask=mask[:, None], position_ids=position, use_cache=False)[0]
+        scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
+        logits = model.lm_head(hidden[:, :-1][scored])
+        loss = torch.nn.functional.cross_entropy(logits, ids[:, 1:][scored])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        decay = min(recipe.averaged, (1 + step) / (10 + step))
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                averages[name].lerp_(parameter, 1 - decay)
+        losses.append(float(loss))
+        if log is not None and step % 50 == 0:
+            with log.open("a") as handle:
+                handle.write(f"{step}/{total} {np.mean(losses[-50:]):.4f} {time.monotonic() - started:.0f}s\n")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(averages[name])
+    record = {
+        "recipe": asdict(recipe),
+        "world": world.fingerprint,
+        "steps": len(losses),
+        "final_training_loss_nats_per_token": float(np.mean(losses[-100:])),
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+    return model.eval(), tokenizer, record
+
+
+def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
+    """Steps of the whole training, from the rows of its first block."""
+    first = next(training_texts(world, 1, recipe.block_size, recipe.seed))
+    return recipe.blocks * math.ceil(len(packed(tokenizer, first)[0]) / recipe.rows)

@@ -1,0 +1,283 @@
+"""The report's figures as data: rows of forest plots, histograms and heat maps from an audit's frames."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.reports.charts import (
+    Scale,
+    axis_svg,
+    diverging_class,
+    histogram_svg,
+    interval_svg,
+    scale_over,
+)
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
+
+KINDS = {"biased": "biased", "not detected": "clear", "not measurable": "blank"}
+EXTREMES = 8
+HEAT_COLUMNS = 14
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a forest plot, its numbers already text."""
+
+    label: str
+    svg: Markup
+    estimate: str
+    interval: str = ""
+    null: str = ""
+    q: str = ""
+    n: str = ""
+    verdict: str = ""
+    symbol: str = ""
+    kind: str = ""
+    note: str = ""
+    overall: bool = False
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Rows on one scale. `left` and `right` say what the two directions mean."""
+
+    rows: tuple[Row, ...]
+    axis: Markup
+    unit: str = ""
+    left: str = ""
+    right: str = ""
+    band: bool = False
+    null: bool = False
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Templates (rows) by descriptors (columns); a cell is (class, text, spoken text)."""
+
+    descriptors: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...], str], ...]
+    shares: bool
+    smallest: str
+    largest: str
+    shown_of: int
+
+
+def measure_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
+    """A measure's estimate on every axis, beside its null; None if it has no such rows.
+
+    Where the benchmark has a `groups` detail and this is its first measure, the range an unbiased
+    model would give is drawn as a band and ties are counted.
+    """
+    rows = view.rows(benchmark.name, measure).to_dicts()
+    if not rows:
+        return None
+    groups = benchmark.detail("groups") if measure == view.measures(benchmark.name)[0] else None
+    bands = {row["axis"]: row for row in groups.to_dicts()} if groups is not None else {}
+    numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
+    edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
+    scale = scale_over([*numbers, *edges], include=[row["null"] for row in rows if known(row["null"])])
+    places = decimals(numbers)
+    rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
+    return Forest(
+        rows=tuple(_measure_row(row, scale, places, bands.get(row["axis"], {})) for row in rows),
+        axis=axis_svg(scale),
+        unit=rows[0]["unit"] or "",
+        band=bool(bands),
+        null=any(known(row["null"]) for row in rows),
+    )
+
+
+def _measure_row(row: Mapping[str, Any], scale: Scale, places: int, band: Mapping[str, Any]) -> Row:
+    name, verdict = label(row["axis"]), row["verdict"] or ""
+    interval = _interval(row["low"], row["high"], places)
+    spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
+    spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
+    ties = f" · {band['ties']:,} ties" if band.get("ties") else ""
+    return Row(
+        label=name,
+        svg=interval_svg(
+            scale,
+            row["estimate"],
+            row["low"],
+            row["high"],
+            null=row["null"],
+            band=(band.get("null_low"), band.get("null_high")),
+            kind=KINDS.get(verdict, ""),
+            filled=verdict != "not detected",
+            described=spoken,
+        ),
+        estimate=number(row["estimate"], places),
+        interval=interval,
+        null=number(row["null"], places),
+        q=probability(row["q"]),
+        n=f"{row['n']:,}{ties}" if row["n"] is not None else "",
+        verdict=verdict,
+        symbol=SYMBOLS.get(verdict, ""),
+        kind=KINDS.get(verdict, ""),
+        note=row["note"] or "",
+        overall=row["axis"] is None,
+    )
+
+
+def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
+    """The same pairs under each published way of scoring them."""
+    frame = benchmark.detail("scorings")
+    if frame is None:
+        return None
+    nulls = set(view.measurements.filter(pl.col("benchmark") == benchmark.name)["null"].drop_nulls().to_list())
+    null = nulls.pop() if len(nulls) == 1 else None
+    rows = frame.to_dicts()
+    numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
+    scale = scale_over(numbers, include=[] if null is None else [null])
+    return Forest(tuple(_plain_row(r, "scoring", scale, decimals(numbers), null) for r in rows), axis_svg(scale))
+
+
+def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, null: float | None) -> Row:
+    interval = _interval(row["low"], row["high"], places)
+    return Row(
+        label=label(row[name]),
+        svg=interval_svg(
+            scale,
+            row["estimate"],
+            row["low"],
+            row["high"],
+            null=null,
+            described=f"{label(row[name])}: {number(row['estimate'], places)}, interval {interval}",
+        ),
+        estimate=number(row["estimate"], places),
+        interval=interval,
+        n=f"{row['n']:,}",
+    )
+
+
+def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Forest] | None:
+    """The descriptors lowest and highest in `column`, on one scale.
+
+    frame: columns descriptor, `column`, low, high, q, n. A filled marker has q <= alpha. `log_ratio`
+    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value; a short
+    frame is cut in the middle, so that nobody stands in both.
+    """
+    ranked = frame.filter(pl.col(column).is_finite()).sort(column).to_dicts()
+    if not ranked:
+        return None
+    many = min(EXTREMES, (len(ranked) + 1) // 2)
+    lowest, highest = ranked[:many], ranked[max(many, len(ranked) - EXTREMES) :][::-1]
+    scale = scale_over([r[c] for r in (*lowest, *highest) for c in (column, "low", "high")], include=[0.0], ticks=4)
+    factor = column == "log_ratio"
+    axis = axis_svg(scale, [times(t) for t in scale.ticks] if factor else None)
+
+    def row(values: Mapping[str, Any]) -> Row:
+        show = times if factor else lambda v: number(v, 2)
+        interval = f"{show(values['low'])} to {show(values['high'])}" if known(values["low"]) else ""
+        significant = known(values["q"]) and values["q"] <= alpha
+        kind = "plain" if not significant else "lower" if values[column] < 0 else "higher"
+        return Row(
+            label=values["descriptor"],
+            svg=interval_svg(
+                scale,
+                values[column],
+                values["low"],
+                values["high"],
+                null=0.0,
+                kind=kind,
+                filled=significant,
+                described=f"{values['descriptor']}: {show(values[column])}, interval {interval or 'not known'}",
+            ),
+            estimate=show(values[column]),
+            interval=interval,
+            q=probability(values["q"]),
+        )
+
+    return Forest(tuple(map(row, lowest)), axis), Forest(tuple(map(row, highest)), axis)
+
+
+def distributions(benchmark: BenchmarkView) -> Forest | None:
+    """Each axis' perplexities as a histogram, all on one logarithmic scale, with the median marked."""
+    frame = benchmark.detail("distribution")
+    if frame is None:
+        return None
+    frame = frame.filter(pl.col("bin_low").is_finite() & pl.col("bin_high").is_finite())
+    low, high = frame["bin_low"].min(), frame["bin_high"].max()
+    if not isinstance(low, float) or not isinstance(high, float):
+        return None
+    whole = tuple(float(t) for t in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1))
+    scale = Scale(low, high, whole) if len(whole) > 1 else scale_over([low, high])
+    rows = []
+    for (axis,), part in frame.group_by(["axis"], maintain_order=True):
+        bins = part.sort("bin_low").select("bin_low", "bin_high", "count").rows()
+        median, total = _median(bins), sum(count for _, _, count in bins)
+        spoken = f"{label(str(axis))}: {total:,} texts, median perplexity {number(median and 10**median)}"
+        rows.append(
+            Row(
+                label=label(str(axis)),
+                svg=histogram_svg(scale, bins, mark=median, described=spoken),
+                estimate=number(None if median is None else 10**median),
+                n=f"{total:,}",
+            )
+        )
+    return Forest(tuple(rows), axis_svg(scale, [_perplexity(10**t) for t in scale.ticks]))
+
+
+def _median(bins: Sequence[tuple[float, float, int]]) -> float | None:
+    half, below = sum(count for _, _, count in bins) / 2, 0.0
+    for low, high, count in bins:
+        if count and below + count >= half:
+            return low + (high - low) * (half - below) / count
+        below += count
+    return None
+
+
+def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
+    """Median perplexity of an axis' most unusual descriptors in every template.
+
+    Colours compare with the template's median over all descriptors of the axis, because templates
+    differ far more than descriptors do; the numbers are the perplexities themselves.
+    """
+    frame = benchmark.detail("descriptor_templates", axis)
+    if frame is None:
+        return None
+    frame = frame.filter(pl.col("median_perplexity").is_finite() & (pl.col("median_perplexity") > 0))
+    logs = pl.col("median_perplexity").log()
+    frame = frame.with_columns(relative=logs - logs.median().over("template"))
+    spread = frame.group_by("descriptor").agg(
+        size=pl.col("relative").abs().mean(), mean=pl.col("relative").mean()
+    )
+    chosen = spread.sort("size", "descriptor", descending=[True, False]).head(HEAT_COLUMNS).sort("mean")
+    if chosen.is_empty():
+        return None
+    descriptors = chosen["descriptor"].to_list()
+    shown = frame.filter(pl.col("descriptor").is_in(descriptors))
+    limit = shown["relative"].abs().quantile(0.98)
+    limit = limit if limit is not None and limit > 0 else 1.0
+    cells = {(t, d): (v, r) for t, d, v, r in shown.select("template", "descriptor", "median_perplexity", "relative").rows()}
+    templates = benchmark.detail("templates", axis)
+    shares = dict(templates.select("template", "share_different").rows()) if templates is not None else {}
+    rows = []
+    for template in frame["template"].unique(maintain_order=True).to_list():
+        line = []
+        for descriptor in descriptors:
+            value, relative = cells.get((template, descriptor), (None, None))
+            line.append((diverging_class(relative, limit), _perplexity(value), times(relative)))
+        apart = shares.get(template)
+        rows.append((template, tuple(line), f"{apart:.0%}" if known(apart) else ""))
+    return HeatMap(
+        tuple(descriptors), tuple(rows), bool(shares), times(-limit), times(limit), frame["descriptor"].n_unique()
+    )
+
+
+def _perplexity(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size * 9.9995:
+            return f"{value / size:.0f}{suffix}"
+    return f"{value:.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
+
+
+def _interval(low: float | None, high: float | None, places: int) -> str:
+    return f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""

@@ -1,0 +1,221 @@
+"""A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote, unquote
+
+import polars as pl
+
+from evenhand.models.contract import LanguageModel
+from evenhand.runs.lock import locked
+from evenhand.runs.manifest import Manifest, ModelRecord, PromptSetRecord, as_json, refuse_differences
+from evenhand.runs.plan import Plan
+from evenhand.runs.shards import read_shards
+from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError
+from evenhand.schema.files import atomic_write
+
+MANIFEST = "manifest.json"
+ELSEWHERE = "Start another run with -o, or leave out what differs."
+
+
+def default_path(model: str, suite: str) -> Path:
+    """A new folder under runs/, named by time (UTC), model and suite.
+
+    >>> default_path("org/some-model", "quick").name[19:]
+    '_some-model_quick'
+    """
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    names = [re.sub(r"[^\w.+-]+", "-", Path(name).name).strip("-.") or "unnamed" for name in (model, suite)]
+    path = Path("runs") / "_".join([now, *names])
+    others = (path.with_name(f"{path.name}-{i}") for i in range(2, 1000))
+    return path if not path.exists() else next(other for other in others if not other.exists())
+
+
+class RunDirectory:
+    """The folder of one run and its manifest. Only this class and the engine write into it."""
+
+    def __init__(self, path: Path, manifest: Manifest):
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        *,
+        model: LanguageModel,
+        given: Mapping[str, Any],
+        resolved: Mapping[str, Any],
+        prompt_sets: Mapping[str, PromptSetRecord] | None = None,
+        benchmark_cards: Mapping[str, Mapping[str, str]] | None = None,
+        seeds: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Start a run in a new or empty folder.
+
+        Arguments: given, resolved: arguments as the user wrote them, and with defaults filled in.
+        prompt_sets, benchmark_cards: by benchmark. seeds: by what they are for.
+        Raises UsageError if something is there already, WriteError if it cannot be written.
+        """
+        path = Path(path)
+        if cls.is_run(path):
+            raise UsageError(f"{path} already holds a run.", f"Resume it: evenhand audit {path}")
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
+        manifest = Manifest(
+            created=datetime.now(UTC).isoformat("T", "seconds"),
+            arguments_given=as_json(given),
+            arguments_resolved=as_json(resolved),
+            model=ModelRecord.of(model),
+            prompt_sets=dict(prompt_sets or {}),
+            benchmark_cards={name: dict(card) for name, card in (benchmark_cards or {}).items()},
+            seeds=dict(seeds or {}),
+        )
+        directory = cls(path, manifest)
+        directory.save()
+        return directory
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a run; raises DataError if the folder holds none or its manifest cannot be read."""
+        path = Path(path)
+        if not cls.is_run(path):
+            what = "is not a run directory: it holds no manifest.json" if path.is_dir() else "does not exist"
+            raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, under runs/.")
+        return cls(path, Manifest.read(path / MANIFEST))
+
+    @staticmethod
+    def is_run(path: Path) -> bool:
+        """Whether a folder holds a run."""
+        return (Path(path) / MANIFEST).is_file()
+
+    def save(self) -> None:
+        """Write the manifest in one step."""
+        self.manifest.write(self.path / MANIFEST)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes out; raises UsageError if one is in. The manifest is read again inside,
+        because another process may have written it since."""
+        with locked(self.path / ".lock"):
+            self.manifest = Manifest.read(self.path / MANIFEST)
+            yield
+
+    def check_same(self, arguments: Mapping[str, Any]) -> None:
+        """Raise ResumeRefused, listing each difference, unless the resolved arguments are those stored."""
+        refuse_differences(f"The run {self.path}", self.manifest.arguments_resolved, arguments, ELSEWHERE)
+
+    def check_model(self, fingerprint: Mapping[str, Any]) -> None:
+        """Raise ResumeRefused, listing each difference, unless the model is the one stored."""
+        refuse_differences(
+            f"The run {self.path}",
+            {"model": self.manifest.model.fingerprint},
+            {"model": fingerprint},
+            "The model itself has changed. Start another run with -o.",
+        )
+
+    @property
+    def responses_folder(self) -> Path:
+        return self.path / "responses"
+
+    @property
+    def report_path(self) -> Path:
+        return self.path / "report.html"
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """Benchmarks whose prompts are stored, by name."""
+        return sorted(unquote(path.stem) for path in (self.path / "prompts").glob("*.parquet"))
+
+    def write_prompts(self, plan: Plan) -> None:
+        """Store each benchmark's prompts with their request identifiers; on resume, compare them.
+
+        Raises ResumeRefused if what is stored asks anything else, WriteError.
+        """
+        strangers = set(self.benchmarks) - {part.benchmark for part in plan.parts}
+        if strangers:
+            raise ResumeRefused(
+                f"The run {self.path} also holds prompts of {', '.join(sorted(strangers))}, "
+                "which the plan does not.",
+                ELSEWHERE,
+            )
+        for part in plan.parts:
+            path = self._prompts_path(part.benchmark)
+            if not path.exists():
+                _write_table(path, part.prompts)
+                continue
+            keys = ["prompt_id", "request_id"]
+            stored = _read_table(path).select(keys)
+            if not stored.equals(part.prompts.select(keys)):
+                before, now = set(stored.rows()), set(part.prompts.select(keys).rows())
+                raise ResumeRefused(
+                    f"The prompts of {part.benchmark!r} are not those the run {self.path} was started "
+                    f"with: {stored.height} rows are stored, {part.prompts.height} given now, "
+                    f"{len(before & now)} are the same.",
+                    "A data set, a seed or the text itself has changed. Start another run with -o.",
+                )
+
+    def prompts(self, benchmark: str) -> pl.DataFrame:
+        """The stored prompts with `request_id`; raises DataError if there are none."""
+        return _read_table(self._prompts_path(benchmark))
+
+    def responses(self) -> pl.DataFrame:
+        """All answers so far (RESPONSES); raises DataError naming a part that cannot be read."""
+        return read_shards(self.responses_folder)
+
+    def write_measurements(self, measurements: pl.DataFrame) -> None:
+        """Store the measurements table (MEASUREMENTS), replacing an earlier one."""
+        _write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
+
+    def measurements(self) -> pl.DataFrame:
+        """The measurements table; raises DataError if there is none."""
+        return _read_table(self.path / "measurements.parquet")
+
+    def write_findings(self, findings: pl.DataFrame) -> None:
+        """Store the findings table (FINDINGS), replacing an earlier one."""
+        _write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
+
+    def findings(self) -> pl.DataFrame:
+        """The findings table; raises DataError if there is none."""
+        return _read_table(self.path / "findings.parquet")
+
+    def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
+        """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
+        for name, table in details.items():
+            _write_table(
+                self.path / "details" / quote(benchmark, safe="") / f"{quote(name, safe='')}.parquet", table
+            )
+
+    def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
+        """A benchmark's detail tables by name; empty if there are none."""
+        folder = self.path / "details" / quote(benchmark, safe="")
+        return {unquote(path.stem): _read_table(path) for path in sorted(folder.glob("*.parquet"))}
+
+    def _prompts_path(self, benchmark: str) -> Path:
+        return self.path / "prompts" / f"{quote(benchmark, safe='')}.parquet"
+
+
+def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+    if lacking := [name for name in schema if name not in frame.columns]:
+        raise DataError(f"The table lacks {', '.join(lacking)}.", f"It needs: {', '.join(schema)}.")
+    return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def _write_table(path: Path, table: pl.DataFrame) -> None:
+    with atomic_write(path) as handle:
+        table.write_parquet(handle)
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        told = str(error).strip().split("\n")[0]
+        raise DataError(
+            f"{path} cannot be read: {told}.", "Remove the file and resume the run to make it again."
+        ) from error

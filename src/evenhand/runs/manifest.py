@@ -1,0 +1,189 @@
+"""What a run states about itself: manifest.json, from which anybody can tell what was measured and how."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from evenhand.models.contract import LanguageModel
+from evenhand.runs.environment import Environment
+from evenhand.runs.requests import fingerprint_digest
+from evenhand.schema import DataError, ResumeRefused
+from evenhand.schema.files import atomic_write
+
+VERSION = 1
+Status = Literal["running", "complete", "failed", "interrupted"]
+
+
+class Record(BaseModel):
+    """Base of all parts of the manifest; an unknown field is a mistake, not an extra."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class ModelRecord(Record):
+    """Who answered."""
+
+    fingerprint: dict[str, Any] = Field(default_factory=dict)
+    digest: str = ""
+    """The fingerprint in 64 hex characters; every request key holds it."""
+    description: dict[str, Any] = Field(default_factory=dict)
+    """`LanguageModel.describe()` after the last session: path chosen and why, batch history."""
+    tokenizer_hash: str | None = None
+    dtype: str | None = None
+    device: str | None = None
+
+    @classmethod
+    def of(cls, model: LanguageModel) -> Self:
+        fingerprint, description = as_json(model.fingerprint), as_json(model.describe())
+        return cls(
+            fingerprint=fingerprint,
+            digest=fingerprint_digest(fingerprint),
+            description=description,
+            tokenizer_hash=_first([fingerprint, description], "tokenizer_hash", "tokenizer"),
+            dtype=_first([fingerprint, description], "dtype"),
+            device=_first([description, fingerprint], "device"),
+        )
+
+
+class PromptSetRecord(Record):
+    """What was said."""
+
+    content_hash: str
+    rows: int
+    card: dict[str, str] = Field(default_factory=dict)
+    masking: str | None = None
+    keep_tokens: bool = False
+
+
+class Session(Record):
+    """One start or resume of the run."""
+
+    started: str
+    """ISO 8601, UTC."""
+    pid: int
+    environment: Environment
+    ended: str | None = None
+    """None: still running, or killed without a chance to say so."""
+    status: Status = "running"
+    requests_before: int = 0
+    """Answered when the session began."""
+    requests_after: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    shards: int = 0
+    notes: list[str] = Field(default_factory=list)
+    """Parts set aside, the message of the error that ended it."""
+
+
+class Manifest(Record):
+    """The whole record of a run."""
+
+    version: int = VERSION
+    created: str
+    status: Status = "running"
+    """Of the responses: complete once every request has a row."""
+    arguments_given: dict[str, Any] = Field(default_factory=dict)
+    """As the user wrote them."""
+    arguments_resolved: dict[str, Any] = Field(default_factory=dict)
+    """With every default filled in; a resume must bring the same."""
+    model: ModelRecord = Field(default_factory=ModelRecord)
+    prompt_sets: dict[str, PromptSetRecord] = Field(default_factory=dict)
+    """By benchmark."""
+    benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
+    seeds: dict[str, int] = Field(default_factory=dict)
+    requests: int = 0
+    """Distinct ones."""
+    errors: dict[str, int] = Field(default_factory=dict)
+    """Error rows by code."""
+    timings: dict[str, float] = Field(default_factory=dict)
+    """Seconds by stage, summed over sessions."""
+    sessions: list[Session] = Field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """Replace the file at `path` in one step; raises WriteError."""
+        with atomic_write(path) as handle:
+            handle.write(self.model_dump_json(indent=2).encode())
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a manifest; raises DataError if it is absent, damaged, or of a newer evenhand."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            version = content["version"]
+        except FileNotFoundError as error:
+            raise DataError(
+                f"{path} does not exist.", "A run directory is what `evenhand audit` makes."
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"{path} is not a manifest: {error or type(error).__name__}.",
+                "The responses beside it are intact. Start a new run, or restore the file from a copy.",
+            ) from error
+        if not isinstance(version, int) or version > VERSION:
+            raise DataError(
+                f"{path} has version {version}; this evenhand reads up to {VERSION}.",
+                "The run was made by a newer evenhand: `pip install --upgrade evenhand`.",
+            )
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(step) for step in first["loc"])
+            raise DataError(
+                f"{path} is not a valid manifest: {where}: {first['msg']}.",
+                "It was changed by hand or by another program; restore it or start a new run.",
+            ) from error
+
+
+def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, Any], hint: str) -> None:
+    """Raise ResumeRefused listing every leaf in which two nested mappings differ; else do nothing.
+
+    >>> refuse_differences("The run", {"a": {"seed": 0}}, {"a": {"seed": 1}}, "Start another.")
+    Traceback (most recent call last):
+    evenhand.schema.errors.ResumeRefused: The run was started with other arguments:
+      a.seed: stored 0, given now 1
+    Start another.
+    """
+    before, after = dict(_leaves(as_json(stored))), dict(_leaves(as_json(now)))
+    lines = [
+        f"  {key}: stored {_shown(before, key)}, given now {_shown(after, key)}"
+        for key in sorted(before.keys() | after.keys())
+        if key not in before or key not in after or before[key] != after[key]
+    ]
+    if lines:
+        raise ResumeRefused("\n".join([f"{what} was started with other arguments:", *lines]), hint)
+
+
+def as_json(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping as it comes back from a JSON file: tuples are lists, paths are strings.
+
+    >>> as_json({"axes": ("age",), "folder": Path("data")})
+    {'axes': ['age'], 'folder': 'data'}
+    """
+    back: dict[str, Any] = json.loads(json.dumps(dict(value), default=_plain))
+    return back
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.item() if hasattr(value, "item") else str(value)  # numpy scalars; paths, dtypes, devices
+
+
+def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        return [
+            leaf for key, inner in value.items() for leaf in _leaves(inner, f"{prefix}.{key}".lstrip("."))
+        ]
+    return [(prefix, value)]
+
+
+def _shown(leaves: Mapping[str, Any], key: str) -> str:
+    return json.dumps(leaves[key], ensure_ascii=False) if key in leaves else "nothing"
+
+
+def _first(places: list[dict[str, Any]], *keys: str) -> str | None:
+    return next((str(place[key]) for key in keys for place in places if place.get(key) is not None), None)

@@ -1,0 +1,177 @@
+"""How far a run has come: a bar on a terminal, now and then a line elsewhere. Standard error only."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+
+class Progress(Protocol):
+    """What the engine tells while it runs."""
+
+    def start(self, total: int, done: int) -> None:
+        """Requests in the plan, and those already answered."""
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None:
+        """A shard is on disk."""
+
+    def note(self, message: str) -> None:
+        """Something a reader should know now."""
+
+    def stop(self) -> None:
+        """The session ends, whichever way."""
+
+
+class Silence:
+    """Tells nothing: what library callers get."""
+
+    def start(self, total: int, done: int) -> None: ...
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None: ...
+
+    def note(self, message: str) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Lines:
+    """One line at the start, every `every` seconds, and at the end: for logs and batch systems."""
+
+    def __init__(
+        self, stream: TextIO | None = None, every: float = 30.0, clock: Callable[[], float] = time.monotonic
+    ):
+        self._stream, self._every, self._clock = stream or sys.stderr, every, clock
+        self._total = self._done = self._before = self._tokens = self._errors = 0
+        self._began = self._told = 0.0
+        self._running = False
+
+    def start(self, total: int, done: int) -> None:
+        self._total, self._done, self._before = total, done, done
+        self._tokens = self._errors = 0
+        self._began = self._told = self._clock()
+        self._running = True
+        self._say(
+            f"{total - done:,} of {total:,} requests to answer" + (f" ({done:,} are there)" if done else "")
+        )
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None:
+        self._done += requests
+        self._tokens += tokens
+        self._errors += errors
+        if self._clock() - self._told >= self._every:
+            self._told = self._clock()
+            self._say(self._state())
+
+    def note(self, message: str) -> None:
+        self._say(message)
+
+    def stop(self) -> None:
+        if self._running:
+            self._running = False
+            self._say(self._state())
+
+    def _state(self) -> str:
+        seconds = max(self._clock() - self._began, 1e-9)
+        rate = (self._done - self._before) / seconds
+        parts = [
+            f"{self._done:,}/{self._total:,} requests",
+            f"{rate:,.0f} requests/s",
+            f"{self._tokens / seconds:,.0f} tokens/s",
+            f"{self._errors:,} errors",
+        ]
+        if self._running and rate:
+            parts.append(f"{duration((self._total - self._done) / rate)} left")
+        return " · ".join(parts)
+
+    def _say(self, line: str) -> None:
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        print(line.encode(encoding, "replace").decode(encoding), file=self._stream, flush=True)
+
+
+class Bar:
+    """A bar with rates, remaining time and errors, for a terminal."""
+
+    def __init__(self, stream: TextIO | None = None):
+        self._stream = stream or sys.stderr
+        self._bar: RichProgress | None = None
+        self._began = 0.0
+        self._requests = self._tokens = self._errors = 0
+
+    def start(self, total: int, done: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._began = time.monotonic()
+        self._requests = self._tokens = self._errors = 0
+        self._bar = Progress(
+            TextColumn("answering"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rates]}"),
+            TimeRemainingColumn(),
+            console=Console(file=self._stream),
+            refresh_per_second=4,
+        )
+        self._bar.add_task("answering", total=total, completed=done, rates="")
+        self._bar.start()
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None:
+        if self._bar is None:
+            return
+        self._requests += requests
+        self._tokens += tokens
+        self._errors += errors
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        rates = f"{self._requests / seconds:,.0f} requests/s {self._tokens / seconds:,.0f} tokens/s"
+        if self._errors:
+            rates += f" [red]{self._errors:,} errors[/red]"
+        self._bar.update(self._bar.task_ids[0], advance=requests, rates=rates)
+
+    def note(self, message: str) -> None:
+        from rich.text import Text
+
+        if self._bar is not None:
+            self._bar.console.print(Text(message))
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+@contextmanager
+def shown(progress: Progress, total: int, done: int) -> Iterator[Progress]:
+    """Start a progress, and stop it whichever way the block ends.
+
+    >>> with shown(Silence(), total=3, done=0) as progress:
+    ...     progress.advance(3, 30, 0)
+    """
+    progress.start(total, done)
+    try:
+        yield progress
+    finally:
+        progress.stop()
+
+
+def progress_for(stream: TextIO | None = None) -> Progress:
+    """A bar if the stream (standard error by default) is a terminal, else lines."""
+    stream = stream or sys.stderr
+    return Bar(stream) if stream.isatty() else Lines(stream)
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> duration(42), duration(130), duration(8000)
+    ('42 s', '2 min 10 s', '2 h 13 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,177 @@
+"""How large a difference is, in words a reader can weigh: superiority, d_z, risk difference and ratios."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from evenhand.schema import UsageError
+from evenhand.stats.intervals import Interval, wilson_interval
+
+Floats = npt.NDArray[np.float64]
+
+
+def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Share of pairs in which `first` is the larger, ties counting half (0.5: no difference).
+
+    Arguments: `first` and `second` (n,), NaN where missing (such pairs are left out). Returns a
+    share, NaN if no pair is complete. Raises UsageError if shapes differ.
+    Source: Grissom & Kim 2012, ch. 6 (dependent groups).
+
+    >>> superiority_paired([3.0, 2.0, 1.0, 5.0], [1.0, 2.0, 2.0, 1.0])
+    0.625
+    """
+    difference = _paired(first, second)
+    return float((difference > 0).mean() + (difference == 0).mean() / 2) if difference.size else float("nan")
+
+
+def superiority_unpaired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Chance that a random value of `first` exceeds a random one of `second`, ties counting half.
+
+    It is Mann-Whitney's U over the number of pairs, and the area under the ROC curve.
+    Arguments: `first` (n,) and `second` (m,), NaN left out. Returns a share, NaN if either is empty.
+    Source: McGraw & Wong 1992; Vargha & Delaney 2000, eq. 1.
+
+    >>> superiority_unpaired([1.0, 3.0], [0.0, 1.0, 2.0])
+    0.75
+    """
+    one, other = _present(first), np.sort(_present(second))
+    if not one.size or not other.size:
+        return float("nan")
+    below = np.searchsorted(other, one, side="left")
+    not_above = np.searchsorted(other, one, side="right")
+    return float((below + not_above).sum() / (2 * one.size * other.size))
+
+
+def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> float:
+    """Mean paired difference in units of the standard deviation of the differences.
+
+    Unlike t it does not grow with the number of pairs: t = d_z √n.
+    Arguments: `first` (n,), `second` (n,) or 0 if `first` holds differences; NaN left out.
+    Returns d_z, NaN with fewer than two pairs or if all differences are equal.
+    Source: Cohen 1988, section 2.3.5; Lakens 2013, eq. 7.
+
+    >>> round(cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 3)
+    2.0
+    """
+    difference = _paired(first, second)
+    if difference.size < 2:
+        return float("nan")
+    spread = float(difference.std(ddof=1))
+    # sums of equal numbers can differ from their multiple by rounding: that is no spread
+    noise = 1e-14 * float(np.abs(difference).max())
+    return float(difference.mean()) / spread if spread > noise else float("nan")
+
+
+def median_log_ratio(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Median of ln(first / second) over pairs: 0.1 means `first` is typically 10 % larger.
+
+    Arguments: `first` and `second` (n,), positive, NaN left out. Returns natural-log units.
+    Raises UsageError for values of 0 or less.
+
+    >>> round(median_log_ratio([2.0, 4.0, 8.0], [1.0, 1.0, 1.0]), 4)
+    1.3863
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if np.any(one <= 0) or np.any(other <= 0):
+        raise UsageError("A log ratio needs values above 0, but one is 0 or negative.")
+    difference = _paired(np.log(one), np.log(other))
+    return float(np.median(difference)) if difference.size else float("nan")
+
+
+def risk_difference(
+    successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
+) -> Interval:
+    """Difference of two independent proportions, first minus other, with Newcombe's interval.
+
+    Arguments: counts of the group and of the one it is compared with; `level`, the coverage.
+    Returns an Interval (0: equal). For outcomes in clusters use `cluster_bootstrap`.
+    Raises UsageError for impossible counts. Source: Newcombe 1998, method 10.
+
+    >>> result = risk_difference(56, 70, 48, 80)
+    >>> round(result.estimate, 4), round(result.low, 4), round(result.high, 4)
+    (0.2, 0.0524, 0.3339)
+    """
+    table = _table(successes, total, other_successes, other_total)
+    one, other = successes / total, other_successes / other_total
+    low, high = wilson_interval([successes, other_successes], [total, other_total], level)
+    estimate = one - other
+    return Interval(
+        estimate,
+        estimate - float(np.hypot(one - low[0], high[1] - other)),
+        estimate + float(np.hypot(high[0] - one, other - low[1])),
+        float(np.sqrt(one * (1 - one) / total + other * (1 - other) / other_total)),
+        total + other_total,
+        int(table.sum()),
+    )
+
+
+def risk_ratio(
+    successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
+) -> Interval:
+    """Ratio of two independent proportions, first over other, with Katz' log interval.
+
+    If a group has no success at all, 1/2 is added to both groups' successes and 1 to their totals,
+    so that the ratio is finite. Arguments: as `risk_difference`. Returns an Interval (1: equal),
+    whose standard error is that of the logarithm. Raises UsageError for impossible counts.
+    Source: Katz et al. 1978; Walter 1975 (the correction).
+
+    >>> result = risk_ratio(20, 100, 10, 100)
+    >>> round(result.estimate, 3), round(result.low, 3), round(result.high, 3)
+    (2.0, 0.987, 4.054)
+    """
+    table = _table(successes, total, other_successes, other_total)
+    if not (successes and other_successes):
+        table = table + 0.5
+    hits, totals = table[:, 0], table.sum(axis=1)
+    log_ratio = float(np.log(hits[0] / totals[0]) - np.log(hits[1] / totals[1]))
+    error = float(np.sqrt((1 / hits - 1 / totals).sum()))
+    return _from_log(log_ratio, error, level, total + other_total)
+
+
+def odds_ratio(
+    successes: int, total: int, other_successes: int, other_total: int, level: float = 0.95
+) -> Interval:
+    """Ratio of two independent odds, first over other, with Woolf's log interval.
+
+    If any of the four cells is 0, 1/2 is added to all four (Haldane and Anscombe's correction).
+    Arguments: as `risk_difference`. Returns an Interval (1: equal), whose standard error is that of
+    the logarithm. Raises UsageError for impossible counts. Source: Woolf 1955; Haldane 1956.
+
+    >>> result = odds_ratio(20, 100, 10, 100)
+    >>> round(result.estimate, 3), round(result.low, 3), round(result.high, 3)
+    (2.25, 0.994, 5.091)
+    """
+    table = _table(successes, total, other_successes, other_total)
+    if np.any(table == 0):
+        table = table + 0.5
+    log_ratio = float(np.log(table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0])))
+    return _from_log(log_ratio, float(np.sqrt((1 / table).sum())), level, total + other_total)
+
+
+def _from_log(log_ratio: float, error: float, level: float, n: int) -> Interval:
+    half = float(ndtri(0.5 + level / 2)) * error
+    limits = np.exp([log_ratio, log_ratio - half, log_ratio + half])
+    return Interval(float(limits[0]), float(limits[1]), float(limits[2]), error, n, n)
+
+
+def _table(successes: int, total: int, other_successes: int, other_total: int) -> Floats:
+    if not (0 <= successes <= total and 0 <= other_successes <= other_total and total and other_total):
+        raise UsageError(
+            f"Counts {successes}/{total} and {other_successes}/{other_total} cannot be compared: "
+            "each needs 0 <= successes <= total and a total above 0."
+        )
+    return np.array(
+        [[successes, total - successes], [other_successes, other_total - other_successes]], dtype=np.float64
+    )
+
+
+def _paired(first: npt.ArrayLike, second: npt.ArrayLike | float) -> Floats:
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if other.ndim and one.shape != other.shape:
+        raise UsageError(f"Paired values differ in shape: {one.shape} and {other.shape}.")
+    return _present(one - other)
+
+
+def _present(values: npt.ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[~np.isnan(array)]

@@ -1,0 +1,1 @@
+"""Questions put to models: an audit of one (later: before and after, consistency, calibration)."""

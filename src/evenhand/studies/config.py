@@ -1,0 +1,99 @@
+"""What an audit is asked to do: every option once, from a file, from `--set`, from flags."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from evenhand.schema import DataError, UsageError
+
+SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold"})
+"""Options that may differ when a run is resumed: they change how it is computed, not what."""
+
+
+class AuditConfig(BaseModel):
+    """Options of an audit, in one place. Unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    """A hub name, a folder in Hugging Face format, or a name from `evenhand list models`."""
+    suite: str | None = None
+    benchmarks: tuple[str, ...] = ()
+    limit: int | None = Field(default=None, ge=1)
+    """Most prompts per benchmark; None takes the suite's own limit, or all."""
+    axes: tuple[str, ...] = ()
+    """Only these axes; none named means all."""
+    prompts: str | None = None
+    """A file of the user's own prompts, put to the model in place of the benchmark's."""
+    seed: int = 0
+    dtype: str = "auto"
+    device: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    batch_tokens: int | None = Field(default=None, ge=1)
+    margin: float = Field(default=0.05, ge=0)
+    """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    error_threshold: float = Field(default=0.05, ge=0, le=1)
+    """Share of failed rows above which the run ends with exit code 3."""
+    data: dict[str, str] = Field(default_factory=dict)
+    """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
+
+    def same_results(self) -> dict[str, Any]:
+        """The options that decide what is measured, JSON-serialisable."""
+        return self.model_dump(mode="json", exclude=set(SAME_RESULTS))
+
+
+def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, Any]) -> AuditConfig:
+    """Build the options: file first, then `--set a.b=c`, then flags (None means not given).
+
+    Raises UsageError naming the option that is wrong, and DataError for an unreadable file.
+
+    >>> read_config(None, ["margin=0.1", "data.holisticbias=/tmp/hb"], {"model": "gpt2"}).data
+    {'holisticbias': '/tmp/hb'}
+    """
+    options: dict[str, Any] = _from_file(file) if file else {}
+    for setting in settings:
+        _assign(options, setting)
+    options.update({name: value for name, value in given.items() if value is not None and value != ()})
+    if "model" not in options:
+        raise UsageError("No model is named.", "Give one as the argument, or as `model:` in the file of -c.")
+    try:
+        return AuditConfig.model_validate(options)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg']}" for p in error.errors()]
+        known = ", ".join(AuditConfig.model_fields)
+        raise UsageError("These options are wrong: " + "; ".join(problems) + ".", f"Options: {known}.") from error
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"The options file {file} cannot be read: {error.strerror}.") from error
+    except yaml.YAMLError as error:
+        raise DataError(f"The options file {file} is not YAML: {error}.") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise DataError(f"The options file {file} holds no options.", "Expected lines such as `suite: quick`.")
+    return content
+
+
+def _assign(options: dict[str, Any], setting: str) -> None:
+    import yaml
+
+    name, equals, value = setting.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--set takes name=value, not {setting!r}.", "For example: --set margin=0.1")
+    *path, last = name.split(".")
+    place = options
+    for step in path:
+        place = place.setdefault(step, {})
+        if not isinstance(place, dict):
+            raise UsageError(f"--set {setting}: {step} is a value and has no part {last!r}.")
+    place[last] = yaml.safe_load(value)
