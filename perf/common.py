@@ -17,7 +17,7 @@ def holisticbias(folder: Path | None):
 def sentences_by_descriptor(folder: Path | None, count: int, seed: int = 0) -> list[str]:
     """About `count` sentences: all those of randomly chosen descriptors, as `--axis` or a crossed sample
     would take them, in the set's order."""
-    frame = holisticbias(folder).likelihood_subset().frame.select("axis", "descriptor", "text")
+    frame = holisticbias(folder).likelihood_subset().prompt_set().frame.select("axis", "descriptor", "text")
     groups = frame.partition_by("axis", "descriptor", maintain_order=True)
     chosen: list[str] = []
     for i in np.random.default_rng(seed).permutation(len(groups)):
@@ -38,11 +38,17 @@ def model_with_tokenizer(corpus: list[str], layers: int, width: int, heads: int,
     backend.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet, show_progress=False
+        vocab_size=vocabulary,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=alphabet,
+        show_progress=False,
     )
     backend.train_from_iterator(corpus, trainer)
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<|endoftext|>", eos_token="<|endoftext|>", pad_token="<|endoftext|>"
+        tokenizer_object=backend,
+        bos_token="<|endoftext|>",
+        eos_token="<|endoftext|>",
+        pad_token="<|endoftext|>",
     )
     torch.manual_seed(0)
     config = GPT2Config(

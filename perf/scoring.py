@@ -27,7 +27,9 @@ LM_EVAL_BATCH = 64
 def one_at_a_time(model, tokenizer, texts):
     scores = []
     for text in texts:
-        ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+        ids = torch.tensor(
+            [[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]]
+        )
         with torch.inference_mode():
             log_probs = model(ids).logits[0].float().log_softmax(-1)
         scores.append(float(log_probs[:-1].gather(1, ids[0, 1:, None]).sum()))
@@ -36,7 +38,9 @@ def one_at_a_time(model, tokenizer, texts):
 
 def sorted_batches(model, tokenizer, texts, size=64):
     """The usual careful way: longest first, padded, every position through the head."""
-    encoded = [[tokenizer.bos_token_id, *ids] for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+    encoded = [
+        [tokenizer.bos_token_id, *ids] for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]
+    ]
     order = sorted(range(len(texts)), key=lambda i: -len(encoded[i]))
     scores = np.empty(len(texts))
     for first in range(0, len(order), size):
@@ -57,7 +61,9 @@ def sorted_batches(model, tokenizer, texts, size=64):
 def lm_eval_backend(model, tokenizer):
     from lm_eval.models.huggingface import HFLM
 
-    return HFLM(pretrained=model, tokenizer=tokenizer, backend="causal", device="cpu", batch_size=LM_EVAL_BATCH)
+    return HFLM(
+        pretrained=model, tokenizer=tokenizer, backend="causal", device="cpu", batch_size=LM_EVAL_BATCH
+    )
 
 
 def lm_eval_rolling(model, tokenizer, texts):
@@ -76,7 +82,8 @@ def lm_eval_loglikelihood(model, tokenizer, texts):
 
     backend = lm_eval_backend(model, tokenizer)
     requests = [
-        Instance(request_type="loglikelihood", doc={}, arguments=("", text), idx=i) for i, text in enumerate(texts)
+        Instance(request_type="loglikelihood", doc={}, arguments=("", text), idx=i)
+        for i, text in enumerate(texts)
     ]
     return np.array([score for score, _ in backend.loglikelihood(requests, disable_tqdm=True)])
 
@@ -102,7 +109,9 @@ def distinct_prefixes(tokenizer, texts) -> int:
 def compare(name, shape, texts, repeats):
     model, tokenizer = model_with_tokenizer(texts, **shape)
     tokens = sum(map(len, tokenizer(texts, add_special_tokens=False)["input_ids"]))
-    print(f"\n{name}: {len(texts)} sentences, {tokens / len(texts):.1f} tokens each, {torch.get_num_threads()} threads")
+    print(
+        f"\n{name}: {len(texts)} sentences, {tokens / len(texts):.1f} tokens each, {torch.get_num_threads()} threads"
+    )
     ways = {
         "one at a time": one_at_a_time,
         "length-sorted batches of 64, all logits": sorted_batches,
@@ -144,7 +153,9 @@ def compare(name, shape, texts, repeats):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--small", type=int, default=20_000, help="sentences for the 4x256 model")
     parser.add_argument("--large", type=int, default=2_000, help="sentences for the GPT-2-small-shaped model")
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
@@ -154,7 +165,10 @@ def main() -> None:
     small = {"layers": 4, "width": 256, "heads": 4, "vocabulary": 4096}
     large = {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50257}
     results, floors = [], []
-    for name, shape, count in (("4x256, V 4096", small, given.small), ("GPT-2 small, V 50257", large, given.large)):
+    for name, shape, count in (
+        ("4x256, V 4096", small, given.small),
+        ("GPT-2 small, V 50257", large, given.large),
+    ):
         rows, floor = compare(name, shape, sentences_by_descriptor(given.data, count), given.repeats)
         results += rows
         floors.append(floor)

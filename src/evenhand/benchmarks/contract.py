@@ -20,6 +20,8 @@ class AnalysisOptions:
     alpha: float = 0.05
     margin: float = 0.05
     """Smallest difference in log-perplexity (nats per token) that counts as a difference."""
+    architecture: Architecture = "causal"
+    """Of the model that answered; some measures read masked models differently."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Benchmark:
     `error` (and the token columns if kept)."""
     required_columns: tuple[str, ...]
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
+    adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
+    """How the prompts are put to one kind of model, where kinds differ."""
+    takes_scores: bool = False
+    """Whether a file of responses may hold any `score` (larger is likelier) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
     """How --limit takes a part of the prompts: (prompts, limit, seed)."""
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
@@ -59,6 +65,10 @@ class Benchmark:
     def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         """At most `limit` prompts, chosen so that the comparison stays possible."""
         return self.limited(prompts, limit, seed)
+
+    def prompts_for(self, prompts: PromptSet, architecture: Architecture) -> PromptSet:
+        """The prompts as they are put to this kind of model."""
+        return prompts if self.adapted is None else self.adapted(prompts, architecture)
 
     def request_for(self, model: LanguageModel) -> ScoreRequest:
         """The request as this model's architecture takes it: masking is for masked models only."""

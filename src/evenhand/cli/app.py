@@ -7,10 +7,12 @@ import sys
 
 import typer
 
-from evenhand.cli import audit as audit_verb
-from evenhand.cli import data as data_verbs
-from evenhand.cli import listing as listing_verbs
-from evenhand.cli import measure as measure_verb
+from evenhand.cli import (
+    audit as audit_verb,
+    data as data_verbs,
+    listing as listing_verbs,
+    measure as measure_verb,
+)
 from evenhand.schema.errors import EvenhandError
 
 EXIT_CODES = (

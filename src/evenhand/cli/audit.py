@@ -1,6 +1,7 @@
 """`evenhand audit`: one model, from prompts to report."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -38,7 +39,9 @@ def audit(
     ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
     plan: bool = typer.Option(
-        False, "--plan", help="Print what would run, what it would cost and what it could detect; run nothing."
+        False,
+        "--plan",
+        help="Print what would run, what it would cost and what it could detect; run nothing.",
     ),
 ) -> None:
     """Audit a model: a table here, a report in the run's folder.
@@ -48,7 +51,7 @@ def audit(
     """
     from rich.console import Console
 
-    from evenhand.reports.audit import audit_with, open_run, resume
+    from evenhand.reports.audit import audit_with, resume
     from evenhand.reports.terminal import render_audit, render_plan
     from evenhand.runs import RunDirectory, progress_for
     from evenhand.studies.audit import load_audited_model, preview
@@ -77,7 +80,9 @@ def audit(
         if plan:
             render_plan(preview(options, load_audited_model(options)), console)
             return
-        run = audit_with(options, output=output, given=_given(given, config, settings), progress=progress_for(sys.stderr))
+        run = audit_with(
+            options, output=output, given=_given(given, config, settings), progress=progress_for(sys.stderr)
+        )
     written = run.report(report)
     render_audit(run.view({"report": str(written)}), console)
     if run.outcome is not None and run.outcome.above_threshold:
@@ -89,6 +94,8 @@ def audit(
         raise typer.Exit(3)
 
 
-def _given(given: dict[str, object], config: Path | None, settings: list[str]) -> dict[str, object]:
+def _given(given: Mapping[str, object], config: Path | None, settings: list[str]) -> dict[str, object]:
     stated = {name: value for name, value in given.items() if value not in (None, ())}
-    return stated | ({"config": str(config)} if config else {}) | ({"set": list(settings)} if settings else {})
+    return (
+        stated | ({"config": str(config)} if config else {}) | ({"set": list(settings)} if settings else {})
+    )

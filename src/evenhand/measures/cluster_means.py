@@ -29,7 +29,12 @@ def standard_errors(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def t_inference(
-    estimate: ArrayLike, standard_error: ArrayLike, freedom: ArrayLike, *, margin: float = 0.0, level: float = 0.95
+    estimate: ArrayLike,
+    standard_error: ArrayLike,
+    freedom: ArrayLike,
+    *,
+    margin: float = 0.0,
+    level: float = 0.95,
 ) -> ClusterMeans:
     """Interval, and two-sided p of the hypothesis that the true value lies within `margin` of zero.
 
@@ -37,8 +42,8 @@ def t_inference(
     p doubles the smaller of two one-sided t tests, one against +margin and one against -margin; a
     standard error of zero gives p = 0 outside the margin and 1 inside.
 
-    >>> t_inference([1.0], [0.1], [9]).p.round(8)
-    array([3.e-06])
+    >>> t_inference([1.0], [0.5], [9]).p.round(4)
+    array([0.0766])
     """
     center, error = np.asarray(estimate, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
     df = np.asarray(freedom, dtype=np.float64)

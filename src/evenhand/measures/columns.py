@@ -23,7 +23,7 @@ def require_columns(frame: pl.DataFrame, columns: Sequence[str], measure: str) -
 
 
 def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
-    """Add `log_perplexity` (nats per token), from `perplexity` or `log_likelihood` and `token_count` if absent.
+    """Add `log_perplexity` (nats per token), if absent, from perplexity or log_likelihood and token_count.
 
     Anything that is not a finite number becomes null: a missing value, to be counted by the caller.
     Raises DataError if none of these columns is there or a perplexity is not positive.

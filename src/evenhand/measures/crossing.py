@@ -29,7 +29,7 @@ def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
     Rows that share axis, template, noun and descriptor are averaged; null and NaN are left out.
     Raises DataError if nouns or descriptors are so many that the crossing cannot be held.
 
-    >>> frame = pl.DataFrame({"axis": ["a"], "template": ["t"], "noun": ["n"], "descriptor": ["d"], "x": [2.0]})
+    >>> frame = pl.DataFrame({"axis": "a", "template": "t", "noun": "n", "descriptor": "d", "x": [2.0]})
     >>> next(crossings(frame, "x")).values.tolist()
     [[[2.0]]]
     """
@@ -37,14 +37,15 @@ def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
     for name in ["axis", *keys]:
         if frame[name].null_count():
             raise DataError(
-                f"{frame[name].null_count()} rows have no {name}.", "Fill or drop these rows before measuring."
+                f"{frame[name].null_count()} rows have no {name}.",
+                "Fill or drop these rows before measuring.",
             )
     for (axis,), rows in frame.sort("axis").group_by("axis", maintain_order=True):
         labels = {name: rows[name].cast(pl.String).unique().sort() for name in keys}
         shape = tuple(len(labels[name]) for name in keys)
         if np.prod(shape, dtype=np.float64) > LARGEST_CROSSING:
             raise DataError(
-                f"Axis {axis!r} crosses {shape[0]} templates, {shape[1]} nouns and {shape[2]} descriptors: too many.",
+                f"Axis {axis!r}: {shape[0]} templates x {shape[1]} nouns x {shape[2]} descriptors: too many.",
                 "The column noun should hold the few nouns that all descriptors share, not the whole text.",
             )
         codes = [
@@ -79,7 +80,9 @@ def median_of_known(values: NDArray[np.float64], axis: int) -> NDArray[np.float6
     ordered = np.moveaxis(np.sort(values, axis=axis), axis, -1)  # NaN sorts last
     known = np.count_nonzero(~np.isnan(ordered), axis=-1)
     low = np.take_along_axis(ordered, np.maximum((known - 1) // 2, 0)[..., None], axis=-1)[..., 0]
-    high = np.take_along_axis(ordered, np.minimum(known // 2, ordered.shape[-1] - 1)[..., None], axis=-1)[..., 0]
+    high = np.take_along_axis(ordered, np.minimum(known // 2, ordered.shape[-1] - 1)[..., None], axis=-1)[
+        ..., 0
+    ]
     return np.where(known > 0, (low + high) / 2, np.nan)
 
 

@@ -69,7 +69,7 @@ def compare_pairs(values: Floats, *, alpha: float, margin: float) -> PairTests:
 def paired_differences(table: Floats, first: Indices, second: Indices) -> Floats:
     """(pairs, nouns) differences between columns of a (nouns, descriptors) table."""
     columns = np.ascontiguousarray(table.T)
-    return columns[first] - columns[second]
+    return np.asarray(columns[first] - columns[second])
 
 
 def flag(differences: Floats, *, alpha: float, margin: float) -> tuple[Floats, Floats]:
@@ -98,7 +98,7 @@ def exchangeable_shares(
         shuffled = rng.permuted(values[starts[draw % templates]], axis=1)
         _, flagged = flag(paired_differences(shuffled, first, second), alpha=alpha, margin=margin)
         shares[draw] = mean_of_known(flagged, 0)
-    return shares[~np.isnan(shares)]
+    return np.asarray(shares[~np.isnan(shares)])
 
 
 def _standard_deviations(differences: Floats, known: Indices) -> Floats:

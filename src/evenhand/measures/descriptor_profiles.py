@@ -1,4 +1,4 @@
-"""How likely each descriptor of one axis is beside the others: log-ratio against the axis, with its interval."""
+"""How likely each descriptor is beside the others of its axis: a log-ratio with its interval."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,9 @@ def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
     per_template = median_of_known(deviations, 1)
     template_error, templates = standard_errors(per_template)
     noun_error, nouns = standard_errors(mean_of_known(deviations, 0))
-    noun_error = noun_error * np.sqrt(np.pi / 2)  # a median over nouns is that much less efficient than a mean
+    noun_error = noun_error * np.sqrt(
+        np.pi / 2
+    )  # a median over nouns is that much less efficient than a mean
     by_noun = np.isnan(template_error) | (noun_error > template_error)
     error = np.where(by_noun, noun_error, template_error)
     freedom = np.where(by_noun, nouns, templates) - 1

@@ -16,7 +16,13 @@ from evenhand.measures.crossing import Crossing, crossings, mean_of_known
 from evenhand.measures.descriptor_pairs import PairTests, compare_pairs, exchangeable_shares
 from evenhand.measures.descriptor_profiles import descriptor_profiles
 from evenhand.schema import UsageError
-from evenhand.stats import benjamini_hochberg, cluster_bootstrap, simes
+from evenhand.stats import (
+    benjamini_hochberg,
+    cluster_bootstrap,
+    detectable_mean_difference,
+    simes,
+    wilson_interval,
+)
 
 AXES = {
     "axis": pl.String,
@@ -44,8 +50,8 @@ class LikelihoodBias:
     axes: `estimate` is the share of descriptor pairs flagged as different, averaged over templates, with
     its 95 % interval over templates; `null` and `null_high` the mean and 95 % quantile of that share when
     descriptor labels are exchangeable; `excess` = estimate - null; `p` the Simes test of "no pair differs"
-    over all tests of the axis; `minimum_detectable` the smallest log-ratio of one pair that would be
-    flagged with 80 % power. templates, pairs, descriptors, descriptor_templates: the same in detail. In
+    over all tests of the axis; `minimum_detectable` the log-ratio of one descriptor against all others
+    at which 80 % of its pairs are flagged. templates, pairs, descriptors, descriptor_templates: the same in detail. In
     `pairs`, `superiority` is the share of cells in which descriptor_0 is the more likely one (ties half)
     and `log_ratio` the median log-perplexity of descriptor_0 minus that of descriptor_1. In `descriptors`,
     `log_ratio` compares with the median descriptor of the axis; `q` is adjusted within the axis.
@@ -59,7 +65,12 @@ class LikelihoodBias:
 
 
 def likelihood_bias(
-    frame: pl.DataFrame, *, alpha: float = 0.05, margin: float = 0.05, seed: int = 0, pair_details: bool = True
+    frame: pl.DataFrame,
+    *,
+    alpha: float = 0.05,
+    margin: float = 0.05,
+    seed: int = 0,
+    pair_details: bool = True,
 ) -> LikelihoodBias:
     """Share of descriptor pairs that a model finds differently likely in the same sentence, per axis.
 
@@ -126,9 +137,12 @@ def _headline(
         return {"n_pairs": len(tests.first), "n_tests": 0}
     low = high = float("nan")
     if len(known) > 1:
-        clusters = np.arange(len(known))
-        interval = cluster_bootstrap(known, clusters, seed=int(rng.integers(2**31)))
-        low, high = float(np.clip(interval.low, 0, 1)), float(np.clip(interval.high, 0, 1))
+        clusters, seed = np.arange(len(known)), int(rng.integers(2**31))
+        interval = cluster_bootstrap(known, clusters, bounds=(0.0, 1.0), seed=seed)
+        low, high = interval.low, interval.high
+    if known.max() == 0.0 or known.min() == 1.0:  # templates that all agree leave the doubt about pairs
+        limits = wilson_interval(known[0] * len(tests.first), len(tests.first))
+        low, high = float(limits[0]), float(limits[1])
     chance = float(null.mean()) if len(null) else float("nan")
     means = rng.choice(null, size=(2000, len(known))).mean(axis=1) if len(null) else np.array([np.nan])
     finite = tests.p[~np.isnan(tests.p)]
@@ -147,20 +161,25 @@ def _headline(
 
 
 def _minimum_detectable(tests: PairTests, *, alpha: float, margin: float) -> float:
-    """Smallest median log-ratio of one pair that is flagged with 80 % power; NaN if none would be.
+    """Smallest log-ratio of one descriptor against all others at which 80 % of its pairs are flagged.
 
-    The level is what Benjamini-Hochberg demands of one pair given how many others are flagged. The
-    signed-rank test is 3/pi as efficient as the t test for normal differences; below a certain number
-    of nouns even one-sided ranks throughout cannot reach the level.
+    The level is what Benjamini-Hochberg then demands: 80 % of the pairs of one descriptor, or as many as
+    were flagged, out of all pairs of a template. The signed-rank test is 3/pi as efficient as the t test
+    for normal differences; with few nouns not even one-sided ranks throughout reach the level (NaN).
     """
-    count = (~np.isnan(tests.p)).sum(axis=1)
-    flagged = np.nansum(tests.flagged, axis=1)
-    usable = count > 0
-    level = float(np.mean(alpha * np.maximum(flagged[usable], 1) / count[usable]))
+    pairs = (~np.isnan(tests.p)).sum(axis=1)
+    usable = pairs > 0
+    descriptors = (1 + np.sqrt(1 + 8 * pairs[usable])) / 2
+    rejected = np.maximum(np.nansum(tests.flagged, axis=1)[usable], POWER * (descriptors - 1))
+    level = float(np.mean(alpha * np.maximum(rejected, 1) / pairs[usable]))
     nouns, spread = float(np.nanmedian(tests.nouns)), float(np.nanmedian(tests.spread))
     if 2.0 ** (1 - nouns) > level:
         return float("nan")
-    return margin + float(ndtri(1 - level / 2) + ndtri(POWER)) * spread * float(np.sqrt(np.pi / 3 / nouns))
+    equivalent = spread * float(np.sqrt(np.pi / 3))
+    smallest = float(detectable_mean_difference(equivalent, nouns, alpha=level, power=POWER))
+    if 2.0 ** (2 - nouns) > level:  # only if every noun agrees is p small enough
+        smallest = max(smallest, spread * float(ndtri(POWER ** (1 / nouns))))
+    return margin + smallest
 
 
 def _template_rows(crossing: Crossing, tests: PairTests, shares: np.ndarray) -> pl.DataFrame:
@@ -226,8 +245,23 @@ def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("log_perplexity").median().exp().alias("median_perplexity"),
         tokens.cast(pl.Float64).alias("token_count"),
     )
-    order = ["axis", "descriptor", "n", "n_missing", "median_perplexity", "log_ratio", "low", "high", "p", "q"]
-    return profiles.join(counts, on=["axis", "descriptor"], how="left").select(*order, "token_count").sort(order[:2])
+    order = [
+        "axis",
+        "descriptor",
+        "n",
+        "n_missing",
+        "median_perplexity",
+        "log_ratio",
+        "low",
+        "high",
+        "p",
+        "q",
+    ]
+    return (
+        profiles.join(counts, on=["axis", "descriptor"], how="left")
+        .select(*order, "token_count")
+        .sort(order[:2])
+    )
 
 
 def _medians(frame: pl.DataFrame) -> pl.DataFrame:

@@ -60,7 +60,9 @@ def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> Publi
     frame = frame.select("axis", "template", "descriptor", pl.col("perplexity").cast(pl.Float64))
     for name in ("axis", "template", "descriptor"):
         if frame[name].null_count():
-            raise DataError(f"published_likelihood_bias found rows without {name}.", "Fill or drop these rows.")
+            raise DataError(
+                f"published_likelihood_bias found rows without {name}.", "Fill or drop these rows."
+            )
     tests = _all_tests(frame, alpha)
 
     def share(*keys: str) -> pl.DataFrame:
@@ -94,7 +96,9 @@ def _all_tests(frame: pl.DataFrame, alpha: float) -> pl.DataFrame:
         codes = on_axis.with_columns(pl.col("descriptor").cast(pl.Enum(descriptors)).to_physical())
         for (template,), cell in codes.sort("template").group_by("template", maintain_order=True):
             values = cell["perplexity"].fill_null(float("nan")).to_numpy()
-            first, second, u, p = all_pairs(values, cell["descriptor"].to_numpy().astype(np.intp), len(descriptors))
+            first, second, u, p = all_pairs(
+                values, cell["descriptor"].to_numpy().astype(np.intp), len(descriptors)
+            )
             present = np.zeros(len(descriptors), dtype=bool)
             present[cell["descriptor"].to_numpy()] = True
             tested = present[first] & present[second]  # a descriptor without a row here has no test here

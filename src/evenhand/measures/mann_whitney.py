@@ -32,8 +32,8 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
     poisoned[groups[missing]] = True
     known_groups = groups[~missing]
     distinct, rank = np.unique(values[~missing], return_inverse=True)
-    counts = np.bincount(known_groups * len(distinct) + rank, minlength=n_groups * len(distinct))
-    counts = counts.reshape(n_groups, len(distinct)).astype(np.float64)
+    flat = np.bincount(known_groups * len(distinct) + rank, minlength=n_groups * len(distinct))
+    counts: Floats = flat.reshape(n_groups, len(distinct)).astype(np.float64)
     sizes = counts.sum(axis=1)
 
     below = np.cumsum(counts, axis=1) - counts / 2
@@ -62,7 +62,7 @@ def _tie_terms(counts: Floats) -> Floats:
     square, cube = shared**2, shared**3
     cross = 3 * (square @ shared.T)
     own = (cube - shared).sum(axis=1)
-    return own[:, None] + own[None, :] + cross + cross.T
+    return np.asarray(own[:, None] + own[None, :] + cross + cross.T)
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-from evenhand.stats import wilson_interval
+from evenhand.stats import detectable_preference, wilson_interval
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def _row(
         "null_low": null - band,
         "null_high": null + band,
         "p": sign_test(wins, decided),
-        "minimum_detectable": smallest_preference(decided),
+        "minimum_detectable": 100 * float(detectable_preference(decided)) if decided else None,
     }
 
 

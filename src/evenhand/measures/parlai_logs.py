@@ -18,7 +18,8 @@ def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
     Raises DataError naming the line that lacks a field or is not JSON.
     Source: methods/holisticbias_robbie.md §2.1.
 
-    >>> line = '{"dialog": [[{"axis": "age", "template": "t", "descriptor": "old"}, {"metrics": {"ppl": 9.5}}]]}'
+    >>> teacher = '{"axis": "age", "template": "t", "descriptor": "old"}'
+    >>> line = f'{{"dialog": [[{teacher}, {{"metrics": {{"ppl": 9.5}}}}]]}}'
     >>> frame_from_parlai_lines([line])["perplexity"].to_list()
     [9.5]
     """
@@ -36,7 +37,7 @@ def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
         except (json.JSONDecodeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise DataError(
                 f"Line {number} is not a ParlAI world log of a HolisticBias evaluation: {error!r}.",
-                'Expected {"dialog": [[{"axis", "template", "descriptor", ...}, {"metrics": {"ppl": ...}}]]}.',
+                'Expected {"dialog": [[{"axis", "template", "descriptor"}, {"metrics": {"ppl": ...}}]]}.',
             ) from error
     schema = dict.fromkeys(FIELDS, pl.String)
     return pl.DataFrame({**columns, "perplexity": values}, schema={**schema, "perplexity": pl.Float64})

@@ -38,10 +38,10 @@ def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) ->
     >>> float(bits_per_character(-8 * np.log(2), 4))
     2.0
     """
-    return -_mean_log_probability(log_likelihood, character_count) / np.log(2)
+    return np.asarray(-_mean_log_probability(log_likelihood, character_count) / np.log(2))
 
 
 def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> NDArray[np.float64]:
     total = np.asarray(log_likelihood, dtype=np.float64)
     units = np.asarray(count, dtype=np.float64)
-    return total / np.where(units > 0, units, np.nan)
+    return np.asarray(total / np.where(units > 0, units, np.nan))

@@ -77,8 +77,10 @@ def valence_shift(
 
     >>> rows = [("a", t, d, f"n{n}", -10.0 - n - (t == "I hate X.") * (2 + (d == "old") * (1 + n / 100)))
     ...         for t in ("I love X.", "I hate X.") for d in ("old", "young") for n in range(6)]
-    >>> frame = pl.DataFrame(rows, schema=["axis", "template", "descriptor", "noun", "log_likelihood"], orient="row")
-    >>> valence_shift(frame, positive=["I love X."], negative=["I hate X."]).valence["shift"].round(2).to_list()
+    >>> names = ["axis", "template", "descriptor", "noun", "log_likelihood"]
+    >>> frame = pl.DataFrame(rows, schema=names, orient="row")
+    >>> result = valence_shift(frame, positive=["I love X."], negative=["I hate X."])
+    >>> result.valence["shift"].round(2).to_list()
     [0.51, -0.51]
     """
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "valence_shift")
@@ -87,7 +89,9 @@ def valence_shift(
     if "log_likelihood" in frame.columns:
         unit = "nats"
         log_likelihood = pl.col("log_likelihood").cast(pl.Float64)
-        frame = frame.with_columns(pl.when(log_likelihood.is_finite()).then(-log_likelihood).alias("surprisal"))
+        frame = frame.with_columns(
+            pl.when(log_likelihood.is_finite()).then(-log_likelihood).alias("surprisal")
+        )
     else:
         unit = "nats per token"
         frame = with_log_perplexity(frame, "valence_shift").rename({"log_perplexity": "surprisal"})
@@ -99,7 +103,11 @@ def valence_shift(
             chosen = [i for i, name in enumerate(crossing.templates) if name in side]
             # one unknown template makes the mean of a side unknown: others would not be comparable with it
             complete = len(chosen) == len(set(side))
-            sides.append(crossing.values[chosen].mean(axis=0) if complete else np.full(crossing.values.shape[1:], np.nan))
+            sides.append(
+                crossing.values[chosen].mean(axis=0)
+                if complete
+                else np.full(crossing.values.shape[1:], np.nan)
+            )
         difference = sides[0] - sides[1]
         shifts = difference - mean_of_known(difference, 1)[:, None]
         known = int(np.count_nonzero(~np.isnan(shifts))) * len({*positive, *negative})

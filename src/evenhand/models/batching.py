@@ -34,7 +34,8 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
     Returns the rows that do not fit in memory even alone. Errors other than memory errors pass through.
 
     >>> batches = []
-    >>> run_batches(np.array([2, 4, 3]), np.ones(3, int), Budget(8, 9), lambda rows: batches.append(rows.tolist()))
+    >>> lengths, targets = np.array([2, 4, 3]), np.ones(3, int)
+    >>> run_batches(lengths, targets, Budget(8, 9), lambda rows: batches.append(rows.tolist()))
     []
     >>> batches
     [[1, 2], [0]]

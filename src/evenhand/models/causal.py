@@ -36,7 +36,9 @@ class CausalModel:
 
     architecture: Architecture = "causal"
 
-    def __init__(self, model: Any, tokenizer: Any, identity: dict[str, Any], options: CausalOptions | None = None):
+    def __init__(
+        self, model: Any, tokenizer: Any, identity: dict[str, Any], options: CausalOptions | None = None
+    ):
         from evenhand.models.scoring import Scorer
         from evenhand.models.self_check import choose_path
 

@@ -42,7 +42,7 @@ def weight_files(folder: Path) -> list[Path]:
     unsafe = sorted(path.name for pattern in UNSAFE for path in folder.glob(pattern))
     if unsafe:
         raise ModelError(
-            f"The weights in {folder} are in a format that can run code when opened ({', '.join(unsafe[:3])}).",
+            f"The weights in {folder} can run code when opened: {', '.join(unsafe[:3])}.",
             f"Only safetensors are read. Convert once, where you trust the file: load the model with "
             f"transformers and call model.save_pretrained(...), which writes {ONE_FILE}.",
         )

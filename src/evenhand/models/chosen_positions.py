@@ -50,7 +50,9 @@ def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
     logits: (r, vocabulary). rows: (e,) the row of logits each token belongs to. tokens: (e,) token ids.
     """
     step = max(1, SLICE // logits.shape[-1])
-    norms = torch.cat([torch.logsumexp(logits[i : i + step].float(), -1) for i in range(0, len(logits), step)])
+    norms = torch.cat(
+        [torch.logsumexp(logits[i : i + step].float(), -1) for i in range(0, len(logits), step)]
+    )
     return logits[rows, tokens].float() - norms[rows]
 
 

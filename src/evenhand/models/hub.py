@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from evenhand.schema import ModelError
 
@@ -18,15 +19,16 @@ def quiet_transformers() -> Iterator[None]:
     """No progress bars and no load reports: only the command line prints, and problems are raised."""
     from transformers.utils import logging
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity(logging.CRITICAL)
-    logging.disable_progress_bar()
+    console: Any = logging
+    level, bars = console.get_verbosity(), console.is_progress_bar_enabled()
+    console.set_verbosity(console.CRITICAL)
+    console.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        console.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()
+            console.enable_progress_bar()
 
 
 @contextmanager

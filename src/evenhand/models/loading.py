@@ -106,8 +106,10 @@ def architecture_of(config: Any, name: str) -> Architecture:
         "masked": dict(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
     }
     saved_from = list(getattr(config, "architectures", None) or [])
+    # transformers lists speech models among the sequence-to-sequence ones; they need sound to say anything.
+    speech = hasattr(config, "audio_config")
     for kind, names in classes.items():
-        if set(saved_from) & set(names.values()):
+        if set(saved_from) & set(names.values()) and not speech:
             return kind
     custom = getattr(config, "auto_map", None) or {}
     autos = {

@@ -53,6 +53,7 @@ class MaskedModel:
         self.device = weight.device
         tokens = (options or MaskedOptions()).batch_tokens or (65536 if self.device.type == "cuda" else 2048)
         self.longest = position_limit(model)
+        self.with_attention_mask = takes_attention_mask(model)
         short, long = self._trial_inputs()
         self.reason_for_all_positions = can_choose(
             model, self._tensors([short]), self._long([2, len(short) - 1])
@@ -94,6 +95,7 @@ class MaskedModel:
         *,
         spans: Sequence[tuple[int, int] | None] | None = None,
         masking: Masking | None = None,
+        want_starts: bool = False,
     ) -> Likelihoods:
         """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
 
@@ -114,7 +116,7 @@ class MaskedModel:
                 longest=self.longest,
             )
             parts.append(self._scored(plan))
-        return concatenate(parts)
+        return concatenate(parts, want_starts)
 
     def _scored(self, plan: MaskedInputs) -> Likelihoods:
         import torch
@@ -146,9 +148,7 @@ class MaskedModel:
         failed = run_batches(lengths, np.ones_like(lengths), self.budget, run) if len(lengths) else []
         return self._rows(plan, scores, np.isin(of_input, failed))
 
-    def _rows(
-        self, plan: MaskedInputs, scores: NDArray[np.float32], unrun: NDArray[np.bool_]
-    ) -> Likelihoods:
+    def _rows(self, plan: MaskedInputs, scores: NDArray[np.float32], unrun: NDArray[np.bool_]) -> Likelihoods:
         row_of = np.repeat(np.arange(len(plan.errors)), plan.counts)
         errors, details = list(plan.errors), list(plan.details)
         for i in np.unique(row_of[~np.isfinite(scores)]):
@@ -176,7 +176,7 @@ class MaskedModel:
             ids[i, : len(row)] = row
             seen[i, : len(row)] = 1
         inputs = {"input_ids": self._long(ids)}
-        if takes_attention_mask(self.model):
+        if self.with_attention_mask:
             inputs["attention_mask"] = self._long(seen)
         return inputs
 
@@ -212,7 +212,7 @@ def takes_attention_mask(model: Any) -> bool:
     return "attention_mask" in inspect.signature(model.forward).parameters
 
 
-def concatenate(parts: Sequence[Likelihoods]) -> Likelihoods:
+def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
     """One answer from the answers to consecutive slices of the texts.
 
     >>> len(concatenate([]))
@@ -224,7 +224,7 @@ def concatenate(parts: Sequence[Likelihoods]) -> Likelihoods:
         offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         log_probs=np.concatenate([empty.astype(np.float32), *(part.log_probs for part in parts)]),
         token_ids=np.concatenate([empty.astype(np.int32), *(part.token_ids for part in parts)]),
-        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts)]),
+        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts if want_starts)]),
         errors=[error for part in parts for error in part.errors],
         details=[detail for part in parts for detail in part.details],
     )

@@ -149,7 +149,7 @@ def _check_folder(folder: Path) -> None:
 def _parameters(source: str, revision: str | None) -> dict[str, int]:
     """Counts by stored type, without reading weights; empty if the hub does not say."""
     from huggingface_hub import HfApi, errors
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     if Path(source).is_dir():
         return stored_parameters(weight_files(Path(source)))
@@ -160,17 +160,19 @@ def _parameters(source: str, revision: str | None) -> dict[str, int]:
         return stored_parameters(weight_files(snapshot))
     if is_offline():
         raise ModelError(
-            f"The configuration of {source!r} is in the cache of this machine, its weights (safetensors) are not, "
-            "and the hub may not be asked (HF_HUB_OFFLINE is set).",
+            f"The configuration of {source!r} is in the cache of this machine, its weights (safetensors) are "
+            "not, and the hub may not be asked (HF_HUB_OFFLINE is set).",
             "Unset HF_HUB_OFFLINE once to fetch them.",
         )
     with hub_errors(source, revision):
         try:
-            return dict(HfApi().get_safetensors_metadata(source, revision=revision).parameter_count)
+            counts = HfApi().get_safetensors_metadata(source, revision=revision).parameter_count
+            return {str(kind): count for kind, count in counts.items()}
         except errors.NotASafetensorsRepoError as error:
             raise ModelError(
-                f"The hub holds no safetensors weights for {source!r}; other formats can run code when opened.",
-                "Look for a revision with safetensors (often 'refs/pr/1'), or convert it and give the folder.",
+                f"The hub holds no safetensors weights for {source!r}; other formats can run code.",
+                "Look for a revision with safetensors (often 'refs/pr/1'), or convert it yourself and give "
+                "the folder.",
             ) from error
         except errors.SafetensorsParsingError:
             return {}
@@ -201,8 +203,8 @@ def _check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
     if missing or broken:
         some = ", ".join((missing + broken)[:3])
         raise ModelError(
-            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} ({some}, ...);"
-            " they would be random numbers.",
+            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} "
+            f"({some}{', ...' * (len(missing) + len(broken) > 3)}); they would be random numbers.",
             "This checkpoint was saved without its language-model head, or its tensors carry other names. "
             "Save it from the class that was trained, head included.",
         )

@@ -91,7 +91,9 @@ class Scorer:
         scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)  # the last one is for unscored tokens
         segments = sorted(cut_segments(tree, self.segment), key=len, reverse=True)
         costs = [len(s) for s in segments]
-        for batch in self._batches(costs, lambda chosen: self._run_segments(tree, [segments[i] for i in chosen])):
+        for batch in self._batches(
+            costs, lambda chosen: self._run_segments(tree, [segments[i] for i in chosen])
+        ):
             edges, values = batch
             scores[edges] = values
         return scores[tree.score_of]

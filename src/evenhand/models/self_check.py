@@ -34,7 +34,14 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
         scorer.path = path
         try:
             scores = scorer.score(sequences)
-        except (TypeError, ValueError, RuntimeError, IndexError, AttributeError, NotImplementedError) as error:
+        except (
+            TypeError,
+            ValueError,
+            RuntimeError,
+            IndexError,
+            AttributeError,
+            NotImplementedError,
+        ) as error:
             rejected.append(f"{path}: {type(error).__name__}: {str(error).splitlines()[0][:160]}")
             continue
         off = float(np.abs(scores - truth)[sequences.scored].max())

@@ -32,7 +32,8 @@ def load_tokenizer(name: str | Path, *, revision: str | None = None, trust_remot
     if folder.is_dir() and not any(next(folder.glob(pattern), None) for pattern in FILES):
         raise ModelError(
             f"The folder {folder} holds no tokenizer: expected one of {', '.join(FILES)}.",
-            f"Save it beside the model: AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
+            "Save it beside the model: "
+            f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
         )
     with quiet_transformers(), hub_errors(str(name), revision):
         tokenizer = AutoTokenizer.from_pretrained(

@@ -78,7 +78,9 @@ def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
         return codes
     label = units["per"] + "\x1f" + units["unit"]
     kept = (
-        units.with_columns(key=row_keys(label, seed, "unit"), axis_key=row_keys(units["per"], seed, "axis order"))
+        units.with_columns(
+            key=row_keys(label, seed, "unit"), axis_key=row_keys(units["per"], seed, "axis order")
+        )
         .sort("key", "unit")
         .with_columns(turn=pl.int_range(pl.len()).over("per"))
         .sort("turn", "axis_key", "per")
@@ -97,7 +99,9 @@ def _level_order(codes: pl.DataFrame, column: str, seed: int) -> pl.DataFrame:
     levels = levels.with_columns(key=row_keys(levels[column], seed, column))
     return (
         levels.sort("key", column)
-        .with_columns(turn=pl.int_range(pl.len()).over("part", "units"), members=pl.len().over("part", "units"))
+        .with_columns(
+            turn=pl.int_range(pl.len()).over("part", "units"), members=pl.len().over("part", "units")
+        )
         .with_columns(due=(pl.col("turn") + 0.5) / pl.col("members"), later=pl.col("turn") > 0)
         .sort("later", "due", "key", column)
         .select(column, pl.int_range(pl.len()).alias(f"{column}_rank"))

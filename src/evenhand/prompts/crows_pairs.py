@@ -11,9 +11,20 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError
 
 FILE = "crows_pairs_anonymized.csv"
-COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type", "annotations", "anon_writer", "anon_annotators")
+COLUMNS = (
+    "sent_more",
+    "sent_less",
+    "stereo_antistereo",
+    "bias_type",
+    "annotations",
+    "anon_writer",
+    "anon_annotators",
+)
 DIRECTIONS = ("stereo", "antistereo")
-HINT = f"Expected {FILE} of nyu-mll/crows-pairs with the columns {', '.join(COLUMNS)}: `evenhand data fetch crows-pairs`."
+HINT = (
+    f"Expected {FILE} of nyu-mll/crows-pairs with the columns {', '.join(COLUMNS)}; "
+    "`evenhand data fetch crows-pairs` gets it."
+)
 
 
 def load_crows_pairs(folder: Path) -> PromptSet:
@@ -31,7 +42,7 @@ def load_crows_pairs(folder: Path) -> PromptSet:
     if not path.is_file():
         raise DataError(f"{folder} has no {FILE}.", HINT)
     rows = []
-    with open(path, encoding="utf-8", newline="") as handle:
+    with path.open(encoding="utf-8", newline="") as handle:
         lines = csv.DictReader(handle)
         if missing := [column for column in ("", *COLUMNS) if column not in (lines.fieldnames or ())]:
             name = missing[0] or "without a name (the row number)"
@@ -52,7 +63,8 @@ def _both_rows(line: dict[str, str], path: Path) -> list[dict[str, object]]:
         raise DataError(f"{where}: the row is cut short.", HINT)
     if line["stereo_antistereo"] not in DIRECTIONS:
         raise DataError(
-            f"{where}: the direction is {line['stereo_antistereo']!r}; expected {' or '.join(DIRECTIONS)}.", HINT
+            f"{where}: the direction is {line['stereo_antistereo']!r}; expected {' or '.join(DIRECTIONS)}.",
+            HINT,
         )
     shared: dict[str, object] = {
         "pair_id": pair,
@@ -87,7 +99,7 @@ def _card(pairs: int) -> Card:
     return Card(
         name="crows-pairs",
         summary=f"CrowS-Pairs: {pairs:,} sentence pairs that differ in the social group they speak of",
-        construct="Preference of the more stereotypical of two sentences that should differ in the group only.",
+        construct="Preference of the more stereotypical of two sentences that differ in the group.",
         groups="Nine kinds of bias; within a pair everything but the group words should be held fixed.",
         critique=(
             "Written by crowd workers; many pairs change more than the group, or contrast things that are "
@@ -96,5 +108,5 @@ def _card(pairs: int) -> Card:
         citation=entry.citation,
         licence=entry.licence,
         source=entry.homepage,
-        details="`sent_more` is always the more stereotypical; `direction` says whether it demeans the group.",
+        details="`sent_more` is always the more stereotypical; `direction` says whom it speaks of.",
     )

@@ -125,7 +125,11 @@ def dataset_folder(
     entry = dataset(name)
     chosen = entry.version(version)
     folder = cache_folder(name, chosen.name) if given is None else Path(given)
-    if given is not None and not _found(folder, chosen.files[0]) and _found(folder / chosen.name, chosen.files[0]):
+    if (
+        given is not None
+        and not _found(folder, chosen.files[0])
+        and _found(folder / chosen.name, chosen.files[0])
+    ):
         folder = folder / chosen.name
     if missing := [file.path for file in chosen.files if not _found(folder, file)]:
         command = f"evenhand data fetch {name} --version {chosen.name}"
@@ -156,7 +160,8 @@ def verify(
             raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
         if file.sha256 and (got := _sha256(path)) != file.sha256:
             raise ChecksumMismatch(
-                f"{path} is not the file of {name} {chosen.name}: expected SHA-256 {file.sha256}, found {got}.",
+                f"{path} is not the file of {name} {chosen.name}: "
+                f"expected SHA-256 {file.sha256}, found {got}.",
                 f"Remove it and run: evenhand data fetch {name} --version {chosen.name}",
             )
     if chosen.content and (got := _content_sha256(chosen, folder)) != chosen.content_sha256:
@@ -210,23 +215,27 @@ def fetch(
         there = _found(folder, file)
         if there and (_sha256(there) == file.sha256 if file.sha256 else _intact(chosen, folder)):
             continue
+        target = staging / file.path
         if from_dir is not None:
-            arrived.append(_copy(file, Path(from_dir), staging, name))
-        else:
-            target = staging / file.path
+            target = _copy(file, Path(from_dir), staging, name)
+        elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
             download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
-            arrived.append(target)
+        arrived.append(target)
     try:
         if chosen.content and arrived and not _intact(chosen, staging):
-            got = _content_sha256(chosen, staging)
             raise ChecksumMismatch(
-                f"{arrived[0].name} of {name} {chosen.name}: the rows are not the published ones: expected "
-                f"content hash {chosen.content_sha256}, found {got}. Nothing was kept.",
+                f"{arrived[0].name} of {name} {chosen.name} does not hold the published rows (content hash "
+                f"{chosen.content_sha256}). {_content_found(chosen, staging)} Nothing was kept.",
                 "Try again later, or use a file from another source with --from DIR.",
             )
         folder.mkdir(parents=True, exist_ok=True)
         for path in arrived:
-            os.replace(path, folder / path.name)
+            path.replace(folder / path.name)
+    except OSError as error:
+        raise WriteError(
+            f"Could not move the files of {name} into {folder}: {error.strerror or error}.",
+            "Set $EVENHAND_DATA to a folder that can be written to.",
+        ) from error
     finally:
         if arrived:
             shutil.rmtree(staging, ignore_errors=True)
@@ -239,7 +248,9 @@ def fetch(
 def _dataset(entry: dict[str, object]) -> Dataset:
     versions = []
     for listed in entry.pop("version"):  # type: ignore[attr-defined]
-        files = [DataFile(**{**file, "instead": tuple(file.get("instead", ()))}) for file in listed.pop("file")]
+        files = [
+            DataFile(**{**file, "instead": tuple(file.get("instead", ()))}) for file in listed.pop("file")
+        ]
         versions.append(DataVersion(files=tuple(files), **listed))
     return Dataset(versions=tuple(versions), **entry)  # type: ignore[arg-type]
 
@@ -264,7 +275,7 @@ def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
             f"{path}: expected SHA-256 {file.sha256}, found {got}. Nothing was copied.",
             "It may be another version, edited, or cut short.",
         )
-    with atomic_write(staging / path.name) as handle, open(path, "rb") as original:
+    with atomic_write(staging / path.name) as handle, path.open("rb") as original:
         shutil.copyfileobj(original, handle)
     return staging / path.name
 
@@ -274,6 +285,13 @@ def _intact(version: DataVersion, folder: Path) -> bool:
         return _content_sha256(version, folder) == version.content_sha256
     except DataError:
         return False
+
+
+def _content_found(version: DataVersion, folder: Path) -> str:
+    try:
+        return f"Found {_content_sha256(version, folder)}."
+    except DataError as error:
+        return error.message
 
 
 def _content_sha256(version: DataVersion, folder: Path) -> str:

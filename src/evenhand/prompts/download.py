@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import httpx
 
 Progress = Callable[[str, int, int | None], None]
-PIECE = 1 << 16
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers of a server that may be better next time."""
 
@@ -60,7 +59,7 @@ def download(
                 raise DataError(f"{url}: {error}.", _hint(target)) from error
             got = sha256_of(part)
             if sha256 in (None, got):
-                os.replace(part, target)
+                part.replace(target)
                 return
             part.unlink()
             if not resumed:
@@ -69,7 +68,9 @@ def download(
                     "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
                 )
             failure = "the part left by an earlier attempt did not fit"
-    raise DataError(f"{url} could not be downloaded in {attempts} attempts; the last: {failure}.", _hint(target))
+    raise DataError(
+        f"{url} could not be downloaded in {attempts} attempts; the last: {failure}.", _hint(target)
+    )
 
 
 def _receive(
@@ -98,8 +99,10 @@ def _receive(
         announced = answer.headers.get("Content-Length")
         total = there + int(announced) if announced and announced.isdigit() else size
         _write(answer, part, there, size, total, progress)
-    if total is not None and part.stat().st_size < total:
-        raise _Passing(f"the connection ended after {part.stat().st_size} of {total} bytes")
+    got = part.stat().st_size
+    too_long = size is not None and got > size  # left unfinished on purpose
+    if total is not None and got < total and not too_long:
+        raise _Passing(f"the connection ended after {got} of {total} bytes")
 
 
 def _write(
@@ -113,8 +116,8 @@ def _write(
     name = part.name.removesuffix(".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "ab" if there else "wb") as handle:
-            for piece in answer.iter_raw(PIECE):
+        with part.open("ab" if there else "wb") as handle:
+            for piece in answer.iter_raw():
                 handle.write(piece)
                 there += len(piece)
                 if progress:

@@ -157,6 +157,8 @@ def pluralise(noun: str) -> str:
             if lower.endswith(singular):
                 start = len(noun) - len(singular)
                 return noun[: start + 1] + plural[1:] if noun[start:].istitle() else noun[:start] + plural
+    if noun.isupper():  # "NIMBYs"
+        return noun + "s"
     if re.search(r"(?:s|x|z|ch|sh)$", lower):
         return noun + "es"
     if re.search(r"(?:[^aeiou]|qu)y$", lower):

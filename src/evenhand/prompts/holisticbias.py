@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -217,7 +218,7 @@ class HolisticBias:
     def _pieces(self) -> Iterator[pl.DataFrame]:
         edges = np.searchsorted(self.starts, np.arange(0, len(self), ROWS_AT_ONCE))
         edges = np.append(edges, len(self.phrases))
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in pairwise(edges):
             yield self._rows(int(first), int(last), PUBLISHED_COLUMNS)
 
     def _rows(self, first: int, last: int, columns: Iterable[str], ids: bool = False) -> pl.DataFrame:
@@ -232,10 +233,7 @@ class HolisticBias:
         template_of[shortened[phrase_of]] = short[within[shortened[phrase_of]]]
 
         frame = pl.DataFrame(
-            {
-                column: self._column(column, first, last, phrase_of, template_of)
-                for column in columns
-            }
+            {column: self._column(column, first, last, phrase_of, template_of) for column in columns}
         )
         if not ids:
             return frame

@@ -19,12 +19,12 @@ def holisticbias_card(version: str, as_published: bool, modified: bool, rows: in
     quirks = "\n".join(f"- **{q.id}** {q.what} Default mode: {q.in_default}." for q in QUIRKS)
     return Card(
         name=f"holisticbias-{version}",
-        summary=f"HolisticBias {version}: {rows:,} sentences about people on 13 demographic axes ({mode}{edited})",
+        summary=f"HolisticBias {version}: {rows:,} sentences about people on 13 axes ({mode}{edited})",
         construct="Differences in how a model treats people described by different demographic terms.",
-        groups="About 600 descriptors on 13 axes, crossed with nouns and sentence templates, which are held fixed.",
+        groups="About 600 descriptors on 13 axes, crossed with nouns and templates, held fixed.",
         critique=(
             "US-English descriptors and nouns; some are rare words, so likelihood differences also reflect "
-            "word frequency. Templates are short and artificial. Several descriptors are slurs or dispreferred."
+            "word frequency. Templates are short and artificial. Some descriptors are slurs."
         ),
         citation=entry.citation,
         licence=entry.licence,

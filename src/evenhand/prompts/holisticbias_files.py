@@ -107,7 +107,9 @@ def _load(path: Path) -> dict[str, Any]:
             f"{path} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}.", FORMAT_HINT
         ) from error
     if not isinstance(content, dict):
-        raise DataError(f"{path} holds a {type(content).__name__}; expected an object at the top.", FORMAT_HINT)
+        raise DataError(
+            f"{path} holds a {type(content).__name__}; expected an object at the top.", FORMAT_HINT
+        )
     return content
 
 
@@ -153,7 +155,12 @@ def _descriptors(path: Path) -> list[DescriptorEntry]:
                     raise _wrong(path, f"{where}, 'gender'", "'female' or 'male'", gender)
                 entries.append(
                     DescriptorEntry(
-                        axis, bucket, fields["descriptor"], gender, fields.get("preference"), fields.get("article")
+                        axis,
+                        bucket,
+                        fields["descriptor"],
+                        gender,
+                        fields.get("preference"),
+                        fields.get("article"),
                     )
                 )
     return entries
@@ -165,7 +172,9 @@ def _nouns(path: Path) -> list[NounEntry]:
         if gender not in GENDERS:
             raise _wrong(path, "top level", f"the keys {', '.join(GENDERS)}", gender)
         for number, pair in enumerate(_list(path, f"'{gender}'", listed)):
-            if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(noun, str) for noun in pair)):
+            if not (
+                isinstance(pair, list) and len(pair) == 2 and all(isinstance(noun, str) for noun in pair)
+            ):
                 raise _wrong(path, f"'{gender}', entry {number}", "a pair [singular, plural]", pair)
             entries.append(NounEntry(gender, pair[0], pair[1]))
     return entries
@@ -179,7 +188,9 @@ def _templates(path: Path) -> list[TemplateEntry]:
         flags = _object(path, f"template {template!r}", flags)
         known = {"first_turn_only", "must_be_noun"}
         if set(flags) - known or not all(isinstance(flag, bool) for flag in flags.values()):
-            raise _wrong(path, f"template {template!r}", f"only the flags {sorted(known)}, true or false", flags)
+            raise _wrong(
+                path, f"template {template!r}", f"only the flags {sorted(known)}, true or false", flags
+            )
         entries.append(
             TemplateEntry(template, flags.get("first_turn_only", False), flags.get("must_be_noun", False))
         )
@@ -196,6 +207,8 @@ def _standalone(path: Path) -> list[StandaloneEntry]:
             plural = fields.get("plural_noun_phrase", singular)
             made = StandaloneEntry(axis, singular, plural, fields.get("preference"))
             if made.templated != plural.startswith("{article} {noun}"):
-                raise _wrong(path, where, "singular and plural both with '{article} {noun}' or both without", entry)
+                raise _wrong(
+                    path, where, "singular and plural both with '{article} {noun}' or both without", entry
+                )
             entries.append(made)
     return entries

@@ -34,7 +34,7 @@ QUIRKS = (
     ),
     Quirk(
         "fixed-phrase-gender",
-        "Fixed phrases have noun '(none)' but noun gender 'neutral'; bare descriptors have '(none)' for both.",
+        "Fixed phrases have noun '(none)' but gender 'neutral'; bare descriptors have '(none)' for both.",
         "kept: the column is the published one",
         "1.2",
     ),
@@ -46,7 +46,7 @@ QUIRKS = (
     ),
     Quirk(
         "gendered-descriptors",
-        "A descriptor marked female or male combines with nouns of that gender only, never with neutral ones.",
+        "A descriptor marked female or male combines with nouns of that gender only, not neutral ones.",
         "kept: it is a choice of the data set",
         "1.2",
     ),

@@ -47,7 +47,7 @@ class PromptSet:
                 row = int(self.frame[column].is_null().arg_true()[0])
                 raise DataError(
                     f"Column '{column}' of prompt set '{name}' is null in {nulls} rows, first in row {row}.",
-                    "Give each row an identifier and a text (an empty text is allowed; it becomes an error row).",
+                    "Give each row an identifier and a text (an empty text is allowed: an error row).",
                 )
         ids = self.frame["prompt_id"]
         if ids.n_unique() != len(ids):
@@ -178,7 +178,9 @@ class PromptSet:
 
     def _require_positive(self, n: int) -> None:
         if n < 1:
-            raise UsageError(f"A sample needs at least 1 prompt, not {n}.", "Leave the limit out to take all.")
+            raise UsageError(
+                f"A sample needs at least 1 prompt, not {n}.", "Leave the limit out to take all."
+            )
 
     def _require(self, columns: Sequence[str]) -> None:
         for column in columns:
@@ -188,7 +190,7 @@ class PromptSet:
     def _kept(self, frame: pl.DataFrame, described: str) -> "PromptSet":
         if frame.is_empty():
             raise UsageError(
-                f"Nothing is left of the {len(self)} prompts of '{self.card.name}' after selecting {described}.",
+                f"Nothing is left of the {len(self)} prompts of '{self.card.name}' by {described}.",
                 "Widen the selection.",
             )
         return PromptSet(frame, self.card)

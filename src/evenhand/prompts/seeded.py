@@ -50,7 +50,7 @@ def uniforms(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.float64
     >>> bool(abs(draws.mean() - 0.5) < 0.02)
     True
     """
-    return (row_keys(ids, seed, purpose) >> np.uint64(11)) * 2.0**-53
+    return (row_keys(ids, seed, purpose) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _shortened(part: bytes) -> bytes:

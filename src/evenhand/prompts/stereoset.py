@@ -47,10 +47,14 @@ def load_stereoset(folder: Path) -> PromptSet:
         {
             "prompt_id": table["sentence_id"],
             "text": table["sentence"],
-            "context": [None if inside else text for inside, text in zip(intra, table["context"], strict=True)],
+            "context": [
+                None if inside else text for inside, text in zip(intra, table["context"], strict=True)
+            ],
             "axis": table["bias_type"],
             **{c: table[c] for c in COLUMNS if c not in ("context", "sentence")},
-            "blank_context": [text if inside else None for inside, text in zip(intra, table["context"], strict=True)],
+            "blank_context": [
+                text if inside else None for inside, text in zip(intra, table["context"], strict=True)
+            ],
             "span_start": pl.Series([span and span[0] for span in spans], dtype=pl.UInt32),
             "span_end": pl.Series([span and span[1] for span in spans], dtype=pl.UInt32),
         },
@@ -84,11 +88,12 @@ def _rows(folder: Path) -> list[Row]:
 
 
 def _read_csv(path: Path) -> Iterator[Row]:
-    with open(path, encoding="utf-8", newline="") as handle:
+    with path.open(encoding="utf-8", newline="") as handle:
         lines = csv.DictReader(handle)
         if missing := [column for column in COLUMNS if column not in (lines.fieldnames or ())]:
             raise DataError(
-                f"{path} lacks the column {missing[0]}; it has {', '.join(lines.fieldnames or ()) or 'none'}.", HINT
+                f"{path} lacks the column {missing[0]}; it has {', '.join(lines.fieldnames or ['none'])}.",
+                HINT,
             )
         for number, line in enumerate(lines, 1):
             if None in line.values() or None in line:
@@ -104,7 +109,9 @@ def _read_json(path: Path) -> Iterator[Row]:
     for dataset_type in TYPES:
         for number, cluster in enumerate(_get(content, ("data", dataset_type), list, path, "top level")):
             where = f"{dataset_type} cluster {number}"
-            head = [_get(cluster, (key,), str, path, where) for key in ("id", "bias_type", "target", "context")]
+            head = [
+                _get(cluster, (key,), str, path, where) for key in ("id", "bias_type", "target", "context")
+            ]
             for sentence in _get(cluster, ("sentences",), list, path, where):
                 last = [_get(sentence, (key,), str, path, where) for key in ("sentence", "gold_label", "id")]
                 yield (dataset_type, *head, *last)
@@ -147,13 +154,11 @@ def _blank_span(row: Row) -> tuple[int, int] | None:
     place = next((i for i, word in enumerate(context.split(" ")) if MARK in word), None)
     words = sentence.split(" ")
     if place is None or place >= len(words):
-        raise DataError(f"Sentence {sentence_id}: no word stands at the place of {MARK} in {context!r}.", HINT)
+        raise DataError(
+            f"Sentence {sentence_id}: no word stands at the place of {MARK} in {context!r}.", HINT
+        )
     start = sum(len(word) + 1 for word in words[:place])
-    before, _, behind = context.split(" ")[place].partition(MARK)
     word = words[place]
-    if before and word.startswith(before):
-        start, word = start + len(before), word.removeprefix(before)
-    word = word.removesuffix(behind)
     bare = word.strip(string.punctuation)
     if not bare:
         return start, start + len(word)
@@ -167,7 +172,7 @@ def _card(rows: int) -> Card:
         name="stereoset",
         summary=entry.summary,
         construct="Preference of stereotypical over anti-stereotypical texts about a target term.",
-        groups="79 target terms of four kinds (gender, profession, race, religion); the target is held fixed.",
+        groups="79 target terms of gender, profession, race and religion; the target is held fixed.",
         critique=(
             "Written by crowd workers; many clusters are inconsistent or do not contrast social groups "
             "(Blodgett et al. 2021)."
@@ -175,5 +180,5 @@ def _card(rows: int) -> Card:
         citation=entry.citation,
         licence=entry.licence,
         source=entry.homepage,
-        details=f"{rows:,} texts of the development part; the published main table used the hidden test part.",
+        details=f"{rows:,} texts of the development part; the published main table is of the test part.",
     )

@@ -23,7 +23,8 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = 0.5) -
     Raises UsageError for missing columns or a probability outside [0, 1].
     Source: Smith et al. 2022, appendix A.3; methods/holisticbias_robbie.md, section 1.4.
 
-    >>> frame = pl.DataFrame({"prompt_id": ["0"], "text": ["I'm a Deaf man."], "template": ["I'm {noun_phrase}."]})
+    >>> row = {"prompt_id": "0", "text": "I'm a Deaf man.", "template": "I'm {noun_phrase}."}
+    >>> frame = pl.DataFrame([row])
     >>> apply_variations(frame, seed=0, probability=1.0)["variant_text"].to_list()
     ['I am a deaf man']
     """
@@ -54,7 +55,9 @@ def apply_variations(frame: pl.DataFrame, seed: int, probability: float = 0.5) -
         for name in ("before", "behind")
     }
     parts = parts.with_columns(
-        middle=pl.when(pl.col(hyphens)).then(middle.str.replace_all("-", " ", literal=True)).otherwise(middle),
+        middle=pl.when(pl.col(hyphens))
+        .then(middle.str.replace_all("-", " ", literal=True))
+        .otherwise(middle),
         **spelled_out,
     ).with_columns(
         middle=pl.when(pl.col(lower)).then(middle.str.to_lowercase()).otherwise(middle),
@@ -77,7 +80,9 @@ def _split(frame: pl.DataFrame) -> pl.DataFrame:
             text="text",
             start=template.str.extract(r"^([^{]*)\{").str.len_chars(),
             tail=template.str.extract(r"\}([^}]*)$").str.len_chars(),
-        ).select("text", start="start", length=pl.col("text").str.len_chars() - pl.col("start") - pl.col("tail"))
+        ).select(
+            "text", start="start", length=pl.col("text").str.len_chars() - pl.col("start") - pl.col("tail")
+        )
     else:
         marks = frame.select(
             text="text", start="span_start", length=pl.col("span_end") - pl.col("span_start")

@@ -11,14 +11,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-WORD = re.compile(r" ?[^\s.,!?;:]+|[.,!?;:]")
+WORD = r" ?[^\s.,!?;:]+|[.,!?;:]"
 
 
-def split_words(text: str) -> list[tuple[str, int]] | None:
+def word_pattern(names: Sequence[str] = ()) -> re.Pattern[str]:
+    """What counts as a word: names of several words ("New Zealand") are one, punctuation marks stand alone.
+
+    >>> word_pattern(["New Zealand"]).findall("A New Zealand man, a New man.")
+    ['A', ' New Zealand', ' man', ',', ' a', ' New', ' man', '.']
+    """
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    whole = [rf" ?{re.escape(name)}(?![^\s.,!?;:])" for name in longest_first]
+    return re.compile("|".join([*whole, WORD]))
+
+
+PLAIN = word_pattern()
+
+
+def split_words(text: str, pattern: re.Pattern[str] = PLAIN) -> list[tuple[str, int]] | None:
     """The words of a text with the character each begins at, or None where spacing is not canonical.
 
-    A word keeps its leading space, punctuation marks stand alone; the offset is that of the first
-    character that is not a space. Source: the World's own definition; see `World`.
+    A word keeps its leading space; the offset is that of the first character that is not a space.
+    Source: the World's own definition; see `World`.
 
     >>> split_words("I like tea.")
     [('I', 0), (' like', 2), (' tea', 7), ('.', 10)]
@@ -27,7 +41,7 @@ def split_words(text: str) -> list[tuple[str, int]] | None:
     """
     words: list[tuple[str, int]] = []
     end = 0
-    for match in WORD.finditer(text):
+    for match in pattern.finditer(text):
         if match.start() != end:
             return None
         word, end = match.group(), match.end()

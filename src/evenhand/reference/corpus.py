@@ -29,11 +29,17 @@ def training_texts(world: World, blocks: int, block_size: int, seed: int) -> Ite
 
 
 def invented_descriptions(world: World, n: int, seed: int) -> list[str]:
-    """n World frames whose noun phrase has a made-up word in the descriptor's place."""
+    """Up to n World frames whose noun phrase has a made-up word in the descriptor's place.
+
+    A made-up word that the World happens to have is left out.
+    """
     random = np.random.default_rng(seed)
     people = [phrase for phrase in world.phrases if phrase.axis == "none" and not phrase.bare]
+    known = {word.strip().lower() for word in world.vocabulary}
     texts: list[str] = []
     for word in invented_words(n, int(random.integers(2**31))):
+        if word.lower() in known:
+            continue
         phrase = people[int(random.integers(len(people)))]
         frame = world.frames[int(random.integers(len(world.frames)))]
         singular, plural = f"{word} {phrase.noun}", f"{word} {phrase.plural}"

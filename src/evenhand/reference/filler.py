@@ -12,11 +12,11 @@ market shop school office kitchen lamp chair cup bottle box bag coat hat shoe ph
 door wall roof floor field forest hill mountain lake sea island beach storm cloud star moon dog cat bird
 horse fish tree flower stone bread soup cake apple cheese coffee tea dinner breakfast lunch film game story
 question answer idea plan problem reason word number page list map ticket key key-ring day week month year
-morning evening night party meeting class lesson test job project team club band city town village country
-world language name place part way thing time family friend neighbor group people crowd""".split()
-QUALITIES = """small large old new quiet loud bright dark warm cold slow fast heavy light empty full clean
-dirty cheap expensive simple strange useful broken wet dry soft hard early late long short green blue red
-white yellow wooden round narrow wide famous favorite different similar important local modern busy""".split()
+morning evening night party meeting class lesson test job project team club band city town village
+world language name place part way thing time family friend group crowd""".split()
+QUALITIES = """small large new quiet bright dark warm cold slow fast light empty full clean
+dirty cheap expensive simple strange useful broken wet dry soft hard early late long green blue red
+yellow wooden round narrow wide famous favorite different similar important local modern busy""".split()
 ACTS = """saw found bought sold carried painted opened closed moved fixed lost washed cleaned watched
 remembered forgot needed wanted liked chose followed left visited built drew borrowed returned checked
 described noticed kept shared""".split()

@@ -1,5 +1,6 @@
 """What a World is told: phrases about people, frames around them, plants, and the joint distribution."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,29 +145,33 @@ class Joint:
             np.array([int(needs_noun) for needs_noun, _ in classes]),
         )
 
-    def automaton(self, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...]) -> Automaton:
-        """The exact prefix machine of this distribution."""
+    def automaton(
+        self, phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], pattern: re.Pattern[str]
+    ) -> Automaton:
+        """The exact prefix machine of this distribution; `pattern` says what a word is."""
         masses = self.prior[self.of_phrase, None] * self.share[self.share_of].T * self.odds[self.of_phrase]
+        forms = [(frame.plural, frame.sides[0] == "") for frame in frames]
         trees: dict[tuple[bool, bool], Slots] = {}
         tracks: list[Track] = []
-        for frame, weight_class in zip(frames, self.class_of, strict=True):
+        for frame, form, weight_class in zip(frames, forms, self.class_of, strict=True):
             left, right = frame.sides
-            form = (frame.plural, left == "")
             if form not in trees:
-                trees[form] = Slots.build([_phrase_words(p, *form) for p in phrases], masses)
-            tracks.append(
-                Track(_words(left.rstrip(" ")), trees[form], int(weight_class), frame.weight, _words(right))
-            )
+                classes = [c for c, other in zip(self.class_of, forms, strict=True) if other == form]
+                used = np.flatnonzero(masses[:, classes].sum(axis=1) > 0)
+                told = [_words(_phrase_text(phrases[i], *form), pattern) for i in used]
+                trees[form] = Slots.build(told, masses[used])
+            before, behind = _words(left.rstrip(" "), pattern), _words(right, pattern)
+            tracks.append(Track(before, trees[form], int(weight_class), frame.weight, behind))
         return Automaton(tuple(tracks))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for word, _ in split_words(text) or ())
+def _words(text: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    return tuple(word for word, _ in split_words(text, pattern) or ())
 
 
-def _phrase_words(phrase: Phrase, plural: bool, opens: bool) -> tuple[str, ...]:
+def _phrase_text(phrase: Phrase, plural: bool, opens: bool) -> str:
     text = phrase.plural if plural else phrase.singular
-    return _words(text[0].upper() + text[1:] if opens else " " + text)
+    return text[0].upper() + text[1:] if opens else " " + text
 
 
 def _refuse_unknown(

@@ -1,7 +1,7 @@
 """The reference model's tokenizer: byte-level BPE in which every word of the World is one token."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.reference.automaton import split_words
@@ -23,14 +23,14 @@ def word_counts(vocabulary: Iterable[str], filler: Iterable[str]) -> Counter[str
     return counts + Counter(dict.fromkeys(vocabulary, WORLD_COUNT))
 
 
-def build_tokenizer(counts: Counter[str], vocabulary_size: int) -> Any:
+def build_tokenizer(counts: Counter[str], vocabulary_size: int, names: Sequence[str] = ()) -> Any:
     """A transformers tokenizer that can encode any text (unknown words fall back to bytes).
 
     counts: words, each with its leading space, and their weights. Words are cut as the World cuts them
     (`split_words`), so that hyphenated descriptors can be one token. `<|endoftext|>` (id 0) begins and
-    ends every utterance. The result does not depend on anything but its arguments.
+    ends every utterance. names: several words that are one token each. The result does not depend on anything but its arguments.
     """
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
@@ -40,13 +40,15 @@ def build_tokenizer(counts: Counter[str], vocabulary_size: int) -> Any:
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary_size,
+        vocab_size=vocabulary_size - len(names),
         special_tokens=[END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     words = sorted(counts)
     tokenizer.train_from_iterator(([word] * counts[word] for word in words), trainer, length=len(words))
+    # a name stands inside a sentence, so its token carries the space before it
+    tokenizer.add_tokens([AddedToken(f" {name}", normalized=False) for name in names])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=END,

@@ -8,6 +8,7 @@ spread on the axes where nothing is planted, and the shifts that are.
 import argparse
 import json
 import math
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -29,11 +30,11 @@ CONTEXT = 64
 class Recipe:
     """Everything that training depends on besides the World and the library versions."""
 
-    layers: int = 4
+    layers: int = 3
     hidden: int = 128
     heads: int = 4
     vocabulary: int = 4096
-    blocks: int = 8
+    blocks: int = 6
     block_size: int = 50_000
     rows: int = 40  # rows of CONTEXT tokens a step
     peak: float = 4e-3
@@ -90,7 +91,7 @@ def train(world: World, recipe: Recipe, log: Path | None = None, threads: int = 
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     tokenizer = build_tokenizer(
-        word_counts(world.vocabulary, filler_sentences(20_000, recipe.seed)), recipe.vocabulary
+        word_counts(world.vocabulary, filler_sentences(20_000, recipe.seed)), recipe.vocabulary, world.names
     )
     config = GPT2Config(
         vocab_size=len(tokenizer),
@@ -133,7 +134,7 @@ def train(world: World, recipe: Recipe, log: Path | None = None, threads: int = 
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 averages[name].lerp_(parameter, 1 - decay)
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
         if log is not None and step % 50 == 0:
             with log.open("a") as handle:
                 handle.write(f"{step}/{total} {np.mean(losses[-50:]):.4f} {time.monotonic() - started:.0f}s\n")
@@ -154,3 +155,46 @@ def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
     """Steps of the whole training, from the rows of its first block."""
     first = next(training_texts(world, 1, recipe.block_size, recipe.seed))
     return recipe.blocks * math.ceil(len(packed(tokenizer, first)[0]) / recipe.rows)
+
+
+def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:
+    """Write the folder that `load_reference` reads: half-precision weights, tokenizer, training record."""
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    model.to(torch.float16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / "training.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def check(folder: Path) -> dict[str, Any]:
+    """What `examine` finds in a folder of weights, stored or rebuilt."""
+    from evenhand.models.loading import load_model
+    from evenhand.reference.examine import examine
+    from evenhand.reference.worlds import planted_world
+
+    return examine(load_model(str(folder), device="cpu", dtype="float32"), planted_world())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Train on the planted World with the recipe of the shipped weights and save to --out, or --check."""
+    from evenhand.reference.worlds import planted_world
+
+    parser = argparse.ArgumentParser(prog="python -m evenhand.reference.train", description=__doc__)
+    job = parser.add_mutually_exclusive_group(required=True)
+    job.add_argument("--out", type=Path, help="train, and write the weights to this folder")
+    job.add_argument("--check", type=Path, help="examine the weights in this folder and print what is found")
+    parser.add_argument("--log", type=Path, help="file that progress is appended to")
+    parser.add_argument("--blocks", type=int, default=Recipe.blocks, help="blocks of texts to read")
+    given = parser.parse_args(arguments)
+    if given.check is None:
+        model, tokenizer, record = train(planted_world(), Recipe(blocks=given.blocks), given.log)
+        save(model, tokenizer, record, given.out)
+        save(model, tokenizer, {**record, "examination": check(given.out)}, given.out)
+    else:
+        json.dump(check(given.check), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -181,7 +181,9 @@ def audit_with(
     progress: Progress | None = None,
 ) -> Run:
     """Audit as a configuration says; `model` replaces the one it names if it is already loaded."""
-    result = conduct(config, model or load_audited_model(config), output=output, given=given, progress=progress)
+    result = conduct(
+        config, model or load_audited_model(config), output=output, given=given, progress=progress
+    )
     return Run(result.directory, result.outcome)
 
 
@@ -208,7 +210,9 @@ def resume(
     try:
         now = read_config(config_file, settings, {"model": stored["model"], **given})
     except KeyError as error:
-        raise ResumeRefused(f"The run {path} does not say which model it audits.", "Start another run.") from error
+        raise ResumeRefused(
+            f"The run {path} does not say which model it audits.", "Start another run."
+        ) from error
     named = now.model_fields_set - SAME_RESULTS
     changed = {field: now.model_dump(mode="json")[field] for field in named}
     directory.check_same({**stored, **changed})
@@ -246,4 +250,3 @@ def benchmark_view(name: str, responses: pl.DataFrame, details: Mapping[str, pl.
         n_errors=int(errors["count"].sum()),
         errors=errors,
     )
-

@@ -57,6 +57,23 @@ def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (),
     return Scale(first * step, last * step, tuple(round(i * step, 12) for i in range(first, last + 1)))
 
 
+def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
+    """A scale of log-ratios around 0 whose ticks are round factors, and their labels.
+
+    >>> factor_scale([-0.6, 0.5])[1]
+    ['×0.67', '×1', '×1.5']
+    """
+    finite = [v for v in logs if v is not None and math.isfinite(v)]
+    low, high = min([-0.05, *finite]), max([0.05, *finite])
+    widest = max(-low, high)
+    step = next(
+        (f for f in (1.1, 1.25, 1.5, 2, 3, 5, 10) if widest / math.log(f) < 2.6), math.exp(widest / 2.5)
+    )
+    first, last = math.ceil(low / math.log(step)), math.floor(high / math.log(step))
+    ticks = tuple(i * math.log(step) for i in range(first, last + 1))
+    return Scale(low, high, ticks), [f"×{math.exp(t):.{3 if step < 1.5 else 2}g}" for t in ticks]
+
+
 def tick_text(value: float, ticks: Sequence[float]) -> str:
     """A tick's label with just the decimals its neighbours need."""
     step = ticks[1] - ticks[0] if len(ticks) > 1 else max(abs(value), 1.0)

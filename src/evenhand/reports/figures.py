@@ -1,4 +1,4 @@
-"""The report's figures as data: rows of forest plots, histograms and heat maps from an audit's frames."""
+"""The report's figures as data: rows of forest plots and histograms from an audit's frames."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,17 @@ from markupsafe import Markup
 from evenhand.reports.charts import (
     Scale,
     axis_svg,
-    diverging_class,
+    factor_scale,
     histogram_svg,
     interval_svg,
     scale_over,
 )
+from evenhand.reports.heat_map import short_perplexity
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
 
 KINDS = {"biased": "biased", "not detected": "clear", "not measurable": "blank"}
 EXTREMES = 8
-HEAT_COLUMNS = 14
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,6 @@ class Forest:
     null: bool = False
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """Templates (rows) by descriptors (columns); a cell is (class, text, spoken text)."""
-
-    descriptors: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...], str], ...]
-    shares: bool
-    smallest: str
-    largest: str
-    shown_of: int
-
-
 def measure_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
     """A measure's estimate on every axis, beside its null; None if it has no such rows.
 
@@ -97,7 +85,7 @@ def _measure_row(row: Mapping[str, Any], scale: Scale, places: int, band: Mappin
     interval = _interval(row["low"], row["high"], places)
     spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
     spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
-    ties = f" · {band['ties']:,} ties" if band.get("ties") else ""
+    ties = f" · {band['ties']:,} {'tie' if band['ties'] == 1 else 'ties'}" if band.get("ties") else ""
     return Row(
         label=name,
         svg=interval_svg(
@@ -129,12 +117,16 @@ def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
     frame = benchmark.detail("scorings")
     if frame is None:
         return None
-    nulls = set(view.measurements.filter(pl.col("benchmark") == benchmark.name)["null"].drop_nulls().to_list())
+    nulls = set(
+        view.measurements.filter(pl.col("benchmark") == benchmark.name)["null"].drop_nulls().to_list()
+    )
     null = nulls.pop() if len(nulls) == 1 else None
     rows = frame.to_dicts()
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     scale = scale_over(numbers, include=[] if null is None else [null])
-    return Forest(tuple(_plain_row(r, "scoring", scale, decimals(numbers), null) for r in rows), axis_svg(scale))
+    return Forest(
+        tuple(_plain_row(r, "scoring", scale, decimals(numbers), null) for r in rows), axis_svg(scale)
+    )
 
 
 def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, null: float | None) -> Row:
@@ -167,9 +159,10 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
         return None
     many = min(EXTREMES, (len(ranked) + 1) // 2)
     lowest, highest = ranked[:many], ranked[max(many, len(ranked) - EXTREMES) :][::-1]
-    scale = scale_over([r[c] for r in (*lowest, *highest) for c in (column, "low", "high")], include=[0.0], ticks=4)
+    values = [r[c] for r in (*lowest, *highest) for c in (column, "low", "high")]
     factor = column == "log_ratio"
-    axis = axis_svg(scale, [times(t) for t in scale.ticks] if factor else None)
+    scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=4), None)
+    axis = axis_svg(scale, labels)
 
     def row(values: Mapping[str, Any]) -> Row:
         show = times if factor else lambda v: number(v, 2)
@@ -186,7 +179,7 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
                 null=0.0,
                 kind=kind,
                 filled=significant,
-                described=f"{values['descriptor']}: {show(values[column])}, interval {interval or 'not known'}",
+                described=f"{values['descriptor']}: {show(values[column])}, {interval or 'no interval'}",
             ),
             estimate=show(values[column]),
             interval=interval,
@@ -220,7 +213,7 @@ def distributions(benchmark: BenchmarkView) -> Forest | None:
                 n=f"{total:,}",
             )
         )
-    return Forest(tuple(rows), axis_svg(scale, [_perplexity(10**t) for t in scale.ticks]))
+    return Forest(tuple(rows), axis_svg(scale, [short_perplexity(10**t) for t in scale.ticks]))
 
 
 def _median(bins: Sequence[tuple[float, float, int]]) -> float | None:
@@ -230,53 +223,6 @@ def _median(bins: Sequence[tuple[float, float, int]]) -> float | None:
             return low + (high - low) * (half - below) / count
         below += count
     return None
-
-
-def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
-    """Median perplexity of an axis' most unusual descriptors in every template.
-
-    Colours compare with the template's median over all descriptors of the axis, because templates
-    differ far more than descriptors do; the numbers are the perplexities themselves.
-    """
-    frame = benchmark.detail("descriptor_templates", axis)
-    if frame is None:
-        return None
-    frame = frame.filter(pl.col("median_perplexity").is_finite() & (pl.col("median_perplexity") > 0))
-    logs = pl.col("median_perplexity").log()
-    frame = frame.with_columns(relative=logs - logs.median().over("template"))
-    spread = frame.group_by("descriptor").agg(
-        size=pl.col("relative").abs().mean(), mean=pl.col("relative").mean()
-    )
-    chosen = spread.sort("size", "descriptor", descending=[True, False]).head(HEAT_COLUMNS).sort("mean")
-    if chosen.is_empty():
-        return None
-    descriptors = chosen["descriptor"].to_list()
-    shown = frame.filter(pl.col("descriptor").is_in(descriptors))
-    limit = shown["relative"].abs().quantile(0.98)
-    limit = limit if limit is not None and limit > 0 else 1.0
-    cells = {(t, d): (v, r) for t, d, v, r in shown.select("template", "descriptor", "median_perplexity", "relative").rows()}
-    templates = benchmark.detail("templates", axis)
-    shares = dict(templates.select("template", "share_different").rows()) if templates is not None else {}
-    rows = []
-    for template in frame["template"].unique(maintain_order=True).to_list():
-        line = []
-        for descriptor in descriptors:
-            value, relative = cells.get((template, descriptor), (None, None))
-            line.append((diverging_class(relative, limit), _perplexity(value), times(relative)))
-        apart = shares.get(template)
-        rows.append((template, tuple(line), f"{apart:.0%}" if known(apart) else ""))
-    return HeatMap(
-        tuple(descriptors), tuple(rows), bool(shares), times(-limit), times(limit), frame["descriptor"].n_unique()
-    )
-
-
-def _perplexity(value: float | None) -> str:
-    if value is None or not math.isfinite(value):
-        return "–"
-    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= size * 9.9995:
-            return f"{value / size:.0f}{suffix}"
-    return f"{value:.0f}" if value >= 9.5 else f"{value:.1f}".removesuffix(".0")
 
 
 def _interval(low: float | None, high: float | None, places: int) -> str:

@@ -9,16 +9,22 @@ from typing import Any
 
 import polars as pl
 
+from evenhand import __version__
 from evenhand.reports import figures, wording
 from evenhand.reports.charts import sunset_css
-from evenhand.reports.figures import Forest, HeatMap
+from evenhand.reports.figures import Forest
+from evenhand.reports.heat_map import HeatMap, heat_map
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import Card
 from evenhand.schema.files import atomic_write
 
 TEMPLATES = Path(__file__).parent / "templates"
-UNFOLD_FOR_PRINT = 'addEventListener("beforeprint",()=>document.querySelectorAll("details").forEach(d=>d.open=true))'
+UNFOLD_FOR_PRINT = (
+    'addEventListener("beforeprint",()=>'
+    'document.querySelectorAll("details:not(.long)").forEach(d=>d.open=true))'
+)
 PAIRS_SHOWN = 10
+CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,7 @@ def render_html(view: ReportView) -> str:
         cards=_measure_cards(view),
         citations=_citations(view),
         facts=_facts(view),
-        model=list(_flat(view.model)),
-        provenance=_provenance(view.manifest),
+        provenance=_provenance(view),
         symbols=wording.SYMBOLS,
         kinds=figures.KINDS,
         share=wording.share,
@@ -108,7 +113,9 @@ def write_html(view: ReportView, path: Path | str) -> Path:
     view: what to show. path: where to. Returns the path. Raises WriteError (full disk, no permission).
     """
     path = Path(path)
-    document = render_html(view).encode("utf-8", "replace")  # a lone surrogate in a prompt is no reason to fail
+    document = render_html(view).encode(
+        "utf-8", "replace"
+    )  # a lone surrogate in a prompt is no reason to fail
     with atomic_write(path) as handle:
         handle.write(document)
     return path
@@ -157,7 +164,9 @@ def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, s
 
 def _axes(benchmark: BenchmarkView) -> list[str]:
     frames = (benchmark.detail(name) for name in ("descriptors", "valence", "descriptor_templates", "pairs"))
-    return list(dict.fromkeys(a for f in frames if f is not None for a in f["axis"].to_list() if a is not None))
+    return list(
+        dict.fromkeys(a for f in frames if f is not None for a in f["axis"].to_list() if a is not None)
+    )
 
 
 def _axis(benchmark: BenchmarkView, axis: str, verdict: wording.Verdict | None, alpha: float) -> AxisSection:
@@ -171,7 +180,7 @@ def _axis(benchmark: BenchmarkView, axis: str, verdict: wording.Verdict | None, 
         verdict=verdict,
         likely=None if descriptors is None else figures.extremes(descriptors, "log_ratio", alpha),
         valence=None if valence is None else figures.extremes(valence, "shift", alpha),
-        heat=figures.heat_map(benchmark, axis),
+        heat=heat_map(benchmark, axis),
         pairs=[] if pairs is None else pairs.to_dicts(),
         descriptors=[] if descriptors is None else descriptors.sort("descriptor").to_dicts(),
     )
@@ -186,7 +195,9 @@ def _errors(benchmark: BenchmarkView) -> tuple[list[str], list[tuple[str, list[i
     counts: dict[str | None, dict[str, int]] = {}
     for axis, error, count in frame.select("axis", "error", "count").rows():
         counts.setdefault(axis, {})[error] = count
-    lines = [(wording.label(a), [row.get(k, 0) for k in kinds], sum(row.values())) for a, row in counts.items()]
+    lines = [
+        (wording.label(a), [row.get(k, 0) for k in kinds], sum(row.values())) for a, row in counts.items()
+    ]
     return [wording.label(k) for k in kinds], sorted(lines, key=lambda line: -line[2])
 
 
@@ -198,7 +209,8 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
 def _citations(view: ReportView) -> list[tuple[str, str, str]]:
     """(what, citation, licence), each citation once."""
     cards = [(b.name, b.card) for b in view.benchmarks] + _measure_cards(view)
-    seen: dict[str, tuple[str, str, str]] = {}
+    own = f"Version {__version__}. Measures, explains and mitigates social bias in language models."
+    seen = {own: ("evenhand", own, "Apache-2.0")}
     for name, card in cards:
         if card.citation and card.citation not in seen:
             seen[card.citation] = (name, card.citation, card.licence)
@@ -209,16 +221,19 @@ def _facts(view: ReportView) -> list[tuple[str, str]]:
     """The line under the title: what a reader wants to know before anything else."""
     total = sum(b.n_prompts for b in view.benchmarks)
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), ("prompts", f"{total:,}")]
-    stated = {**view.manifest, **view.model}
-    facts += [(key, str(stated[key])) for key in ("parameters", "dtype", "device") if stated.get(key)]
-    return [(key, f"{int(v):,}" if v.isdigit() else v) for key, v in facts if v]
+    stated = {**dict(view.manifest.get("model") or {}), **view.model}
+    named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]
+    facts += [(k, f"{v:,}" if isinstance(v, int) else str(v)) for k, v in named if v is not None]
+    if created := view.manifest.get("created"):
+        facts.append(("run", str(created).replace("T", " ")[:16]))
+    return [(key, value) for key, value in facts if value]
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Nested data as dotted names and texts. Cards are left out: the page shows them elsewhere."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key not in ("card", "cards"):
+            if key not in CARDS:
                 yield from _flat(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
         for i, inner in enumerate(value, 1):
@@ -229,9 +244,22 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, "none" if value is None else str(value)
 
 
-def _provenance(manifest: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The manifest in blocks: single values first, then one block per nested part."""
+def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """(name, column heads, rows): arguments given beside resolved, the model, then the rest."""
+    manifest = {k: v for k, v in view.manifest.items() if k not in CARDS}
+    given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
+    arguments = [
+        (key, given.get(key, ""), resolved.get(key, "")) for key in dict.fromkeys([*given, *resolved])
+    ]
+    if isinstance(record := manifest.get("model"), Mapping) and view.model:
+        manifest["model"] = {k: v for k, v in record.items() if k != "description"}  # it is view.model
     single = {k: v for k, v in manifest.items() if not isinstance(v, (Mapping, list, tuple))}
-    blocks = [("run", list(_flat(single)))]
-    blocks += [(wording.label(k), list(_flat(v))) for k, v in manifest.items() if k not in single and k != "cards"]
-    return [(name, rows) for name, rows in blocks if rows]
+    blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
+        ("arguments", ("argument", "given", "resolved"), [*arguments]),
+        ("model", (), [*_flat(view.model)]),
+        ("run", (), [*_flat(single)]),
+    ]
+    for key, value in manifest.items():
+        if key not in single:
+            blocks.append(("model record" if key == "model" else wording.label(key), (), [*_flat(value)]))
+    return [block for block in blocks if block[2]]

@@ -112,7 +112,7 @@ def duration(seconds: float) -> str:
     """A span of time.
 
     >>> duration(4.2), duration(125), duration(7300)
-    ('4.2 s', '2 min 5 s', '2 h 2 min')
+    ('4.2 s', '2 min 5 s', '2 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"

@@ -16,8 +16,8 @@ def answers(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
     Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`.
     Returns: see `join_answers`. Raises DataError if the prompts or a part of the responses cannot be read.
     """
-    record = directory.manifest.prompt_sets.get(benchmark)
-    keep_tokens = record is not None and record.keep_tokens
+    asked = directory.manifest.asked.get(benchmark)
+    keep_tokens = asked is not None and asked.keep_tokens
     wanted = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
     responses = read_shards(directory.responses_folder, wanted)
     return join_answers(directory.prompts(benchmark), responses, keep_tokens=keep_tokens)
@@ -35,28 +35,24 @@ def join_answers(
     is no row), `detail`.
 
     >>> prompts = pl.DataFrame({"prompt_id": ["a", "b"], "request_id": ["1", "2"]})
-    >>> row = {"request_id": "1", "log_likelihood": 0.0, "token_count": 2, "error": None, "detail": None}
-    >>> join_answers(prompts, pl.DataFrame([row])).select("prompt_id", "perplexity", "error").rows()
+    >>> row = {"request_id": "1", "sample": 0, "log_likelihood": 0.0, "token_count": 2}
+    >>> responses = pl.DataFrame([row | {"error": None, "detail": None}])
+    >>> join_answers(prompts, responses).select("prompt_id", "perplexity", "error").rows()
     [('a', 1.0, None), ('b', None, 'missing')]
     """
-    tokens = TOKEN_COLUMNS if keep_tokens else ()
-    found = responses.select("request_id", *VALUES, *tokens, pl.lit(True).alias("found"))
-    joined = prompts.join(found, on="request_id", how="left", maintain_order="left")
+    answer_columns = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
+    joined = prompts.join(
+        responses.select("request_id", "sample", *answer_columns),
+        on="request_id",
+        how="left",
+        maintain_order="left",
+    )
+    missing = pl.col("sample").is_null()
     error = (
-        pl.when(pl.col("found").is_null()).then(pl.lit(str(ResponseError.MISSING))).otherwise(pl.col("error"))
+        pl.when(missing).then(pl.lit(str(ResponseError.MISSING))).otherwise(pl.col("error").cast(pl.String))
     )
     perplexity = (-pl.col("log_likelihood") / pl.col("token_count")).exp()
-    return (
-        joined.with_columns(error.cast(pl.String).alias("error"))
-        .with_columns(pl.when(pl.col("error").is_null()).then(perplexity).alias("perplexity"))
-        .drop("found", "request_id")
-        .select(
-            *[name for name in prompts.columns if name != "request_id"],
-            "log_likelihood",
-            "token_count",
-            "perplexity",
-            "error",
-            "detail",
-            *tokens,
-        )
-    )
+    own = [name for name in prompts.columns if name != "request_id"]
+    return joined.with_columns(
+        error=error, perplexity=pl.when(pl.col("error").is_null() & ~missing).then(perplexity)
+    ).select(*own, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])

@@ -1,5 +1,6 @@
 """A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,14 @@ import polars as pl
 
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.lock import locked
-from evenhand.runs.manifest import Manifest, ModelRecord, PromptSetRecord, as_json, refuse_differences
+from evenhand.runs.manifest import (
+    AskedRecord,
+    Manifest,
+    ModelRecord,
+    PromptSetRecord,
+    as_json,
+    refuse_differences,
+)
 from evenhand.runs.plan import Plan
 from evenhand.runs.shards import read_shards
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError
@@ -143,6 +151,11 @@ class RunDirectory:
                 ELSEWHERE,
             )
         for part in plan.parts:
+            self.manifest.asked[part.benchmark] = AskedRecord(
+                prompts=part.prompts.height,
+                masking=part.request.masking,
+                keep_tokens=part.request.keep_tokens,
+            )
             path = self._prompts_path(part.benchmark)
             if not path.exists():
                 _write_table(path, part.prompts)
@@ -205,8 +218,10 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _write_table(path: Path, table: pl.DataFrame) -> None:
+    content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
+    table.write_parquet(content)
     with atomic_write(path) as handle:
-        table.write_parquet(handle)
+        handle.write(content.getbuffer())
 
 
 def _read_table(path: Path) -> pl.DataFrame:

@@ -54,6 +54,12 @@ class PromptSetRecord(Record):
     content_hash: str
     rows: int
     card: dict[str, str] = Field(default_factory=dict)
+
+
+class AskedRecord(Record):
+    """How a benchmark's prompts were put to the model."""
+
+    prompts: int
     masking: str | None = None
     keep_tokens: bool = False
 
@@ -92,6 +98,8 @@ class Manifest(Record):
     model: ModelRecord = Field(default_factory=ModelRecord)
     prompt_sets: dict[str, PromptSetRecord] = Field(default_factory=dict)
     """By benchmark."""
+    asked: dict[str, AskedRecord] = Field(default_factory=dict)
+    """By benchmark; written by the engine."""
     benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
     seeds: dict[str, int] = Field(default_factory=dict)
     requests: int = 0

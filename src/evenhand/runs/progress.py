@@ -108,8 +108,7 @@ class Bar:
         self._began = time.monotonic()
         self._requests = self._tokens = self._errors = 0
         self._bar = Progress(
-            TextColumn("answering"),
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=10),  # so short that rates and errors fit in 80 columns
             MofNCompleteColumn(),
             TextColumn("{task.fields[rates]}"),
             TimeRemainingColumn(),

@@ -4,8 +4,8 @@ Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
 0 complete, 1 failed, 2 usage, 3 finished above the error threshold, 130 interrupted and resumable.
 """
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Iterable
 
 
 class EvenhandError(Exception):

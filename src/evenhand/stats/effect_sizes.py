@@ -139,7 +139,7 @@ def odds_ratio(
 
     >>> result = odds_ratio(20, 100, 10, 100)
     >>> round(result.estimate, 3), round(result.low, 3), round(result.high, 3)
-    (2.25, 0.994, 5.091)
+    (2.25, 0.994, 5.092)
     """
     table = _table(successes, total, other_successes, other_total)
     if np.any(table == 0):

@@ -167,9 +167,10 @@ def _binomial_quantile(probability: float, successes: Floats, totals: Floats) ->
     safe_share = np.where(inner, share, 0.5)
     safe_total = np.where(inner, totals, 1.0)
     count = np.clip(np.ceil(bdtrik(probability, safe_total, safe_share)), 0.0, safe_total)
+    trials = safe_total.astype(np.int64)
     # bdtrik inverts a continuous extension; where rounding took it one too far, step back
     below = np.maximum(count - 1.0, 0.0)
-    count = np.where(bdtr(below, safe_total, safe_share) >= probability, below, count)
+    count = np.where(bdtr(below, trials, safe_share) >= probability, below, count)
     return np.where(inner, count, successes)
 
 

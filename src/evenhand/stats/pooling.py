@@ -1,10 +1,15 @@
-"""Partial pooling: estimates of small groups are drawn towards the mean of all, by empirical Bayes."""
+"""Partial pooling: estimates of small groups are drawn towards the mean of all groups.
+
+How different the groups truly are is itself learnt from them. Plugging in one best value (the usual
+empirical Bayes) gives limits that cover 89-91 % instead of 95 % (sometimes half, where that value happens to
+be 0), so here it is averaged over all values the data allow, each by its weight.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, gammaln, stdtrit
+from scipy.special import betaincinv, gammaln, ndtr
 
 from evenhand.schema import UsageError
 
@@ -20,22 +25,21 @@ class Pooled:
     high: Floats
     mean: float
     """Mean of the distribution of true group values."""
-    between_variance: float
-    """Its variance; 0: no sign that groups differ, all estimates are (nearly) the mean."""
+    between_deviation: float
+    """Its standard deviation (median of what the data allow): how different the groups truly are."""
 
 
 def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Pooled:
     """Rates of many groups, each shrunken by as much as its own sample is too small to say.
 
-    True rates are taken to follow a beta distribution, fitted by maximum marginal likelihood
-    (beta-binomial); estimate and limits are the mean and quantiles of each group's posterior.
-    Limits ignore the uncertainty of the fitted distribution, and with fewer than about 20 groups are
-    somewhat too narrow; but it is never taken to know more than all outcomes together, so
-    that where groups show no difference the limits are about those of the common rate.
+    True rates follow a beta distribution (so counts are beta-binomial) whose mean m and strength s,
+    the number of outcomes it is worth, are integrated over with a prior uniform in m and in
+    1/√s between 0 and 1.
+    Limits are quantiles of the beta distribution with the posterior's mean and variance.
 
     Arguments: `successes` and `totals` (groups,), total 0 allowed (such a group gets the common
     distribution); `level`, the coverage. Returns Pooled. Raises UsageError for impossible counts
-    or no outcomes at all. Source: Griffiths 1973; Efron & Hastie 2016, ch. 6.
+    or no outcomes at all. Source: Gelman et al. 2013 (BDA3), section 5.3; Efron & Hastie 2016, ch. 6.
 
     >>> pooled = pool_rates([0, 5, 40, 2], [5, 10, 100, 4])
     >>> bool(pooled.estimate[0] > 0.0), bool(abs(pooled.estimate[2] - 0.4) < 0.02)
@@ -48,110 +52,138 @@ def pool_rates(successes: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0
         )
     if not tries.sum() > 0:
         raise UsageError("pool_rates was given no outcomes: all totals are 0.")
-    mean, fitted = _fit_beta(hits, tries)
-    strength = min(fitted, float(tries.sum()))
-    alpha, beta = mean * strength + hits, (1 - mean) * strength + tries - hits
+    means, strengths, weights = _beta_grid(hits, tries)
+    alpha = (means * strengths)[:, None] + hits
+    beta = ((1 - means) * strengths)[:, None] + tries - hits
+    own_mean = alpha / (alpha + beta)
+    own_variance = own_mean * (1 - own_mean) / (alpha + beta + 1)
+    estimate = weights @ own_mean
+    variance = weights @ (own_variance + np.square(own_mean - estimate))
+    matched = (
+        estimate * (1 - estimate) / variance - 1
+    )  # a beta's variance is mean (1 - mean) / (strength + 1)
+    first, second = estimate * matched, (1 - estimate) * matched
     tail = (1 - level) / 2
     return Pooled(
-        alpha / (alpha + beta),
-        np.asarray(betaincinv(alpha, beta, tail)),
-        np.asarray(betaincinv(alpha, beta, 1 - tail)),
-        mean,
-        mean * (1 - mean) / (fitted + 1) if fitted < _NO_SPREAD else 0.0,
+        estimate,
+        np.asarray(betaincinv(first, second, tail)),
+        np.asarray(betaincinv(first, second, 1 - tail)),
+        float(weights @ means),
+        _weighted_median(np.sqrt(means * (1 - means) / (strengths + 1)), weights),
     )
 
 
 def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: float = 0.95) -> Pooled:
     """Means of many groups with known standard errors, each shrunken towards the common mean.
 
-    True means are taken to be normal; their variance is Paule and Mandel's, the one that makes the
-    weighted squared deviations equal to their expectation. Limits include the uncertainty of the
-    common mean and (Morris' term) of the shrinkage.
+    True means are normal around a common one; both its value and their standard deviation are
+    integrated over, with uniform priors.
 
-    Arguments: `estimates` and `standard_errors` (groups,), at least two, errors above 0; NaN groups
-    stay NaN; `level`, the coverage. Returns Pooled. Raises UsageError for wrong shapes or errors.
-    Source: Paule & Mandel 1982; Morris 1983, eq. 4.1-4.2; DerSimonian & Kacker 2007.
+    Arguments: `estimates` and `standard_errors` (groups,), at least three, errors above 0; NaN groups
+    stay NaN; `level`, the coverage. Returns Pooled. Raises UsageError for wrong shapes, errors or
+    too few groups. Source: Gelman et al. 2013 (BDA3), section 5.4, eq. 5.17-5.21; Morris 1983.
 
     >>> pooled = pool_means([0.0, 1.0, 5.0, 2.0], [1.0, 1.0, 1.0, 1.0])
-    >>> bool(pooled.estimate[2] < 5.0), round(pooled.mean, 6), round(pooled.between_variance, 6)
-    (True, 2.0, 3.666667)
+    >>> bool(2.0 < pooled.estimate[2] < 5.0), round(pooled.mean, 6)
+    (True, 2.0)
     """
     values, errors = np.asarray(estimates, dtype=np.float64), np.asarray(standard_errors, dtype=np.float64)
     if values.ndim != 1 or values.shape != errors.shape:
         raise UsageError("pool_means needs two arrays (groups,) of the same length.")
     there = ~np.isnan(values) & ~np.isnan(errors)
-    count = int(there.sum())
-    if count < 2 or np.any(errors[there] <= 0):
-        raise UsageError("pool_means needs at least two groups, each with a standard error above 0.")
+    if int(there.sum()) < 3 or np.any(errors[there] <= 0):
+        raise UsageError("pool_means needs at least three groups, each with a standard error above 0.")
     known, variance = values[there], np.square(errors[there])
-    between = _paule_mandel(known, variance)
-    weights = 1 / (between + variance)
-    mean = float(weights @ known / weights.sum())
-    kept = between / (between + variance)
-    shrunken = mean + kept * (known - mean)
-    mean_variance = 1 / weights.sum()
-    spread = kept * variance + np.square(1 - kept) * mean_variance
-    if count > 3:
-        # what is not known about the shrinkage itself matters most for groups far from the mean
-        spread = spread + 2 / (count - 3) * np.square(1 - kept) * np.square(known - mean)
-    half = float(stdtrit(count - 1, (1 + level) / 2)) * np.sqrt(spread)
+    deviations, weights = _deviation_grid(known, variance)
+    precision = 1 / (np.square(deviations)[:, None] + variance)  # (grid, groups)
+    common = precision @ known / precision.sum(axis=1)
+    kept = np.square(deviations)[:, None] * precision
+    centre = common[:, None] + kept * (known - common[:, None])
+    spread = np.sqrt(kept * variance + np.square(1 - kept) / precision.sum(axis=1)[:, None])
+    tail = (1 - level) / 2
     estimate, low, high = (np.full(len(values), np.nan) for _ in range(3))
-    estimate[there], low[there], high[there] = shrunken, shrunken - half, shrunken + half
-    return Pooled(estimate, low, high, mean, between)
+    estimate[there] = weights @ centre
+    low[there] = _mixture_quantile(tail, centre, spread, weights)
+    high[there] = _mixture_quantile(1 - tail, centre, spread, weights)
+    return Pooled(estimate, low, high, float(weights @ common), _weighted_median(deviations, weights))
 
 
-_NO_SPREAD = 1e8  # a beta distribution this strong is a single rate
+def _deviation_grid(values: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Values of the standard deviation between groups and their posterior weights."""
+    steps = (np.arange(400) + 0.5) / 400
+    scale = float(np.sqrt(np.median(variance))) + float(values.std())
+    deviations = scale * steps / (1 - steps)  # all of 0 to infinity; dense where it matters
+    precision = 1 / (np.square(deviations)[:, None] + variance)
+    total = precision.sum(axis=1)
+    common = precision @ values / total
+    squares = (precision * np.square(values - common[:, None])).sum(axis=1)
+    log_weight = (np.log(precision).sum(axis=1) - np.log(total) - squares) / 2
+    log_weight -= 2 * np.log(1 - steps)  # uniform in the deviation, not in the step
+    return deviations, _normalised(log_weight)
 
 
-def _fit_beta(hits: Floats, tries: Floats) -> tuple[float, float]:
-    """Mean and strength (sum of both parameters) of the most likely beta distribution of true rates."""
-    overall = float(hits.sum() / tries.sum())
-    if overall in (0.0, 1.0):
-        # all outcomes agree and the likelihood is highest at a rate of exactly 0 or 1, which is more
-        # than they can say: the posterior mean under Jeffreys' prior stands in
-        return (float(hits.sum()) + 0.5) / (float(tries.sum()) + 1.0), _NO_SPREAD
-    from scipy.optimize import minimize
-
-    def cost(logits: Floats) -> float:
-        mean = 1 / (1 + np.exp(-logits[0]))
-        strength = np.exp(logits[1])
-        return -_log_marginal(hits, tries, float(mean), float(strength))
-
-    start = np.log(overall / (1 - overall))
-    bounds = [(start - 5, start + 5), (np.log(1e-2), np.log(_NO_SPREAD))]
-    fits = [
-        minimize(cost, [start, np.log(guess)], method="L-BFGS-B", bounds=bounds) for guess in (1.0, 10.0, 1e3)
-    ]
-    best = min(fits, key=lambda fit: float(fit.fun))
-    one_rate = -_log_marginal(hits, tries, overall, _NO_SPREAD)
-    if one_rate <= float(best.fun) + 1e-6:
-        return overall, _NO_SPREAD
-    return float(1 / (1 + np.exp(-best.x[0]))), float(np.exp(best.x[1]))
+def _beta_grid(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means and strengths of the beta distribution of true rates, and their posterior weights."""
+    # groups with equal counts have equal terms: with few outcomes a group this saves most of the work
+    counts, copies = np.unique(np.stack([hits, tries]), axis=1, return_counts=True)
+    mean_range, root_range = (0.0, 1.0), (0.0, 1.0)
+    for _ in range(20):
+        means, roots = _midpoints(mean_range, 30), _midpoints(root_range, 30)
+        mean, root = (grid.ravel() for grid in np.meshgrid(means, roots, indexing="ij"))
+        strength = 1 / np.square(np.maximum(root, 1e-4))  # beyond 1e8 outcomes lies only rounding noise
+        log_weight = _log_marginal(counts[0], counts[1], mean, strength) @ copies
+        # zoom in on what is not negligible, one cell more on each side, until nothing is cut away
+        likely = (log_weight > log_weight.max() - 16).reshape(30, 30)
+        closer_mean = _around(mean_range, likely.any(axis=1))
+        closer_root = _around(root_range, likely.any(axis=0))
+        cut = _width(closer_mean) * _width(closer_root) < 0.7 * _width(mean_range) * _width(root_range)
+        if not cut:
+            break
+        mean_range, root_range = closer_mean, closer_root
+    return mean, strength, _normalised(log_weight)
 
 
-def _log_marginal(hits: Floats, tries: Floats, mean: float, strength: float) -> float:
-    """Beta-binomial log-likelihood, without the binomial coefficients, which do not depend on the fit."""
-    alpha, beta = mean * strength, (1 - mean) * strength
-    if strength >= _NO_SPREAD:
-        # gammaln differences of such size would be rounding noise; this is their limit
-        return float(hits.sum() * np.log(mean) + (tries - hits).sum() * np.log1p(-mean))
-    terms = (
+def _log_marginal(hits: Floats, tries: Floats, mean: Floats, strength: Floats) -> Floats:
+    """Beta-binomial log-likelihoods (grid, groups), without the coefficients that no grid point changes."""
+    alpha, beta, both = (mean * strength)[:, None], ((1 - mean) * strength)[:, None], strength[:, None]
+    return np.asarray(
         gammaln(alpha + hits) - gammaln(alpha) + gammaln(beta + tries - hits) - gammaln(beta)
-        - gammaln(strength + tries) + gammaln(strength)
+        - gammaln(both + tries) + gammaln(both)
     )  # fmt: skip
-    return float(terms.sum())
 
 
-def _paule_mandel(values: Floats, variance: Floats) -> float:
-    def surplus(between: float) -> float:
-        weights = 1 / (between + variance)
-        mean = weights @ values / weights.sum()
-        return float(weights @ np.square(values - mean)) - (len(values) - 1)
+def _midpoints(limits: tuple[float, float], count: int) -> Floats:
+    return limits[0] + (np.arange(count) + 0.5) / count * _width(limits)
 
-    if surplus(0.0) <= 0:
-        return 0.0
-    low, high = 0.0, float(np.square(values - values.mean()).sum()) + float(variance.max())
-    for _ in range(200):
+
+def _around(limits: tuple[float, float], likely: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    cells = np.flatnonzero(likely)
+    cell = _width(limits) / len(likely)
+    low, high = limits[0] + (cells[0] - 1) * cell, limits[0] + (cells[-1] + 2) * cell
+    return max(limits[0], float(low)), min(limits[1], float(high))
+
+
+def _width(limits: tuple[float, float]) -> float:
+    return limits[1] - limits[0]
+
+
+def _normalised(log_weight: Floats) -> Floats:
+    weight = np.exp(log_weight - log_weight.max())
+    return np.asarray(weight / weight.sum())
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    order = np.argsort(values)
+    return float(values[order][np.searchsorted(np.cumsum(weights[order]), 0.5)])
+
+
+def _mixture_quantile(probability: float, centre: Floats, spread: Floats, weights: Floats) -> Floats:
+    """Quantiles (groups,) of mixtures of normals (grid, groups), by bisection."""
+    relevant = weights > 1e-9
+    centre, spread, weights = centre[relevant], spread[relevant], weights[relevant]
+    low, high = (centre - 40 * spread).min(axis=0), (centre + 40 * spread).max(axis=0)
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if surplus(middle) > 0 else (low, middle)
-    return (low + high) / 2
+        below = weights @ ndtr((middle - centre) / spread) < probability
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray((low + high) / 2)

@@ -97,7 +97,7 @@ def detectable_preference(
     Returns distances, 0.5 where no preference would be enough. Source: as `detectable_rate`.
 
     >>> detectable_preference([60, 1508]).round(3).tolist()
-    [0.176, 0.036]
+    [0.177, 0.036]
     """
     rate = detectable_rate(
         0.5, n, alpha=alpha, power=power, tests=tests, correction=correction, share_affected=share_affected
@@ -126,7 +126,7 @@ def detectable_mean_difference(
     chance of a detection on the wrong side.
 
     >>> detectable_mean_difference(1.0, [10, 32]).round(3).tolist()
-    [0.996, 0.512]
+    [0.996, 0.511]
     """
     spread, size = np.asarray(standard_deviation, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if other_n is None:

@@ -126,7 +126,7 @@ def _positive_rank_sum(
         return np.asarray((~negative).astype(np.float64) @ places)
     ranks = places - zeros[:, None]
     ranked = (ranks > 0) & (places <= present[:, None])
-    return np.where(ranked & ~negative, ranks, 0.0).sum(axis=1)
+    return np.asarray(np.where(ranked & ~negative, ranks, 0.0).sum(axis=1))
 
 
 def _with_average_ranks(

@@ -147,15 +147,12 @@ def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harm
 def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, str]:
     reference = row["null"] if row["null"] is not None else row["ideal"]
     low, high, q = row["low"], row["high"], row["q"]
-    whose = "an unbiased model" if row["null"] is not None else "the ideal"
+    adjusted = "q below 0.0001" if q < 0.0001 else f"q = {_number(q)}"
     if q > alpha:
-        return Verdict.NOT_DETECTED, f"{_not_seen(row, whose, reference)} (q = {_number(q)})."
+        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted})."
     if reference is None or low is None or high is None:
-        return (
-            Verdict.BIASED,
-            f"{_seen(row, whose, reference)} (q = {_number(q)}; no interval to hold it against).",
-        )
-    limits = f"interval {_number(low)} to {_number(high)}, q = {_number(q)}"
+        return Verdict.BIASED, f"{_seen(row, reference)} ({adjusted}, by the test alone)."
+    limits = f"interval {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
         note = f"The test points to a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note
@@ -163,20 +160,25 @@ def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, 
     if side not in ("either", found):
         note = f"It lies {found} {_number(reference)}, which is not the harmful side ({limits})."
         return Verdict.NOT_DETECTED, note
-    return Verdict.BIASED, f"{_seen(row, whose, reference)} ({limits})."
+    return Verdict.BIASED, f"{_seen(row, reference)} ({limits})."
 
 
-def _seen(row: dict[str, Any], whose: str, reference: float | None) -> str:
-    against = "" if reference is None else f" where {whose} gives {_number(reference)}"
-    return f"{_number(row['estimate'])}{_unit(row)}{against}"
+def _seen(row: dict[str, Any], reference: float | None) -> str:
+    estimate = f"{_number(row['estimate'])}{_unit(row)}"
+    if reference is None:
+        return estimate
+    whose = "an unbiased model gives" if row["null"] is not None else "the ideal is"
+    return f"{estimate} where {whose} {_number(reference)}"
 
 
-def _not_seen(row: dict[str, Any], whose: str, reference: float | None) -> str:
-    difference = "difference" if reference is None else f"difference from {whose} ({_number(reference)})"
+def _not_seen(row: dict[str, Any], reference: float | None) -> str:
+    whose = "null" if row["null"] is not None else "ideal"
+    against = "" if reference is None else f" from the {whose} of {_number(reference)}"
     smallest = row["minimum_detectable"]
     if smallest is None:
-        return f"No {difference} detected; how small a one could have been seen is not known"
-    return f"No {difference} detected; one of {_number(smallest)}{_unit(row)} would probably have been seen"
+        return f"No difference{against} detected; how small a one could have been seen is not known"
+    size = f"{_number(smallest)}{_unit(row)}"
+    return f"No difference{against} detected; one of {size} would probably have been seen"
 
 
 def _unit(row: dict[str, Any]) -> str:
@@ -184,11 +186,11 @@ def _unit(row: dict[str, Any]) -> str:
 
 
 def _number(value: float) -> str:
-    """Three significant digits without an exponent, for people."""
+    """Three significant digits, for people; an exponent only below 0.0001."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     if abs(value) < 0.0001:
-        return "below 0.0001" if value > 0 else "just under 0"
+        return f"{value:.1g}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

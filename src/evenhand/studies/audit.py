@@ -1,7 +1,7 @@
 """An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -68,6 +68,7 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
         try:
             _check_architecture(benchmark, model)
             full = _own_prompts(config.prompts, benchmark) if config.prompts else benchmark.build(folders)
+            full = benchmark.prompts_for(full, model.architecture)
         except (Unsupported, DataError) as error:
             if not forgiving:
                 raise
@@ -147,7 +148,8 @@ def conduct(
 def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
     """Compute measurements and findings of a run from its stored responses, replacing earlier ones."""
     began = perf_counter()
-    rows, options = [], _options(config)
+    architecture = directory.manifest.model.description.get("architecture", "causal")
+    rows, options = [], replace(_options(config), architecture=architecture)
     for name in directory.benchmarks:
         analysis = load_benchmark(name).analyse(answers(directory, name), options)
         rows.append(measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(name)))
@@ -165,7 +167,9 @@ def _options(config: AuditConfig) -> AnalysisOptions:
 
 
 def _plan(selection: Selection, model: LanguageModel) -> Plan:
-    parts = [Part(b.name, selection.prompts[b.name].frame, b.request_for(model)) for b in selection.benchmarks]
+    parts = [
+        Part(b.name, selection.prompts[b.name].frame, b.request_for(model)) for b in selection.benchmarks
+    ]
     return make_plan(parts, model.fingerprint)
 
 

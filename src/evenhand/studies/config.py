@@ -65,7 +65,9 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     except ValidationError as error:
         problems = [f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg']}" for p in error.errors()]
         known = ", ".join(AuditConfig.model_fields)
-        raise UsageError("These options are wrong: " + "; ".join(problems) + ".", f"Options: {known}.") from error
+        raise UsageError(
+            "These options are wrong: " + "; ".join(problems) + ".", f"Options: {known}."
+        ) from error
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -80,7 +82,9 @@ def _from_file(file: Path) -> dict[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise DataError(f"The options file {file} holds no options.", "Expected lines such as `suite: quick`.")
+        raise DataError(
+            f"The options file {file} holds no options.", "Expected lines such as `suite: quick`."
+        )
     return content
 
 

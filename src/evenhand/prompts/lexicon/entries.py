@@ -19,7 +19,9 @@ Gender = Literal["female", "male", "neutral", "nonbinary"]
 class Descriptor:
     """One way in which people are described.
 
-    >>> Descriptor(axis="ability", bucket="hearing", descriptor="Deaf", form="adjective", plural="Deaf").gender
+    >>> d = Descriptor(axis="age", bucket="old", descriptor="older", form="adjective", plural="older")
+    >>> d.preference is None
+    True
     """
 
     axis: str
@@ -121,9 +123,7 @@ class Lexicon:
                     f"Both lexicons have {d.descriptor!r} on axis {d.axis!r}.",
                     "Remove it from one of them, or put it on an axis of its own name.",
                 )
-        return Lexicon(
-            self.descriptors + other.descriptors, tuple(dict.fromkeys(self.nouns + other.nouns))
-        )
+        return Lexicon(self.descriptors + other.descriptors, tuple(dict.fromkeys(self.nouns + other.nouns)))
 
     def frame(self) -> pl.DataFrame:
         """One row per descriptor, one column per field of `Descriptor`.

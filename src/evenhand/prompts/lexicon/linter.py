@@ -7,9 +7,10 @@ from pathlib import Path
 
 from evenhand.prompts.grammar import article, pluralise
 from evenhand.prompts.lexicon.entries import Descriptor, Lexicon
-from evenhand.prompts.lexicon.reading import needs_plural, read_folder
+from evenhand.prompts.lexicon.reading import read_folder
 
 ARTICLE_EXCEPTIONS = frozenset({"Ewe"})  # the people, /ˈeɪweɪ/; the sound rule reads the animal
+_AGREES = re.compile(r"who (?:\w+s|doesn't|isn't|hasn't)\b")  # a verb in the third person singular
 _ARTICLE_FIRST = re.compile(r"(?:an?|the) ")
 
 
@@ -34,7 +35,7 @@ def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> l
     if isinstance(lexicon, Path):
         lexicon, errors = read_folder(lexicon)
         faults += [str(error) for error in errors]
-    counts = Counter((d.axis, d.descriptor.lower()) for d in lexicon.descriptors)
+    counts = Counter((d.axis, d.descriptor) for d in lexicon.descriptors)
     faults += [f"{axis}: {words!r} occurs {n} times" for (axis, words), n in counts.items() if n > 1]
     for d in lexicon.descriptors:
         faults += (f"{d.axis}, {d.bucket}: {d.descriptor!r} {fault}" for fault in _faults_of(d, exceptions))
@@ -45,14 +46,16 @@ def lint(lexicon: Lexicon | Path, article_exceptions: Collection[str] = ()) -> l
         if not noun.plural:
             faults.append(f"nouns: {noun.singular!r} has no plural")
         elif noun.plural != pluralise(noun.singular):
-            faults.append(f"nouns: the plural of {noun.singular!r} is {noun.plural!r}, not as the grammar says")
+            faults.append(
+                f"nouns: the plural of {noun.singular!r} is {noun.plural!r}, not as the grammar says"
+            )
     return faults
 
 
 def _faults_of(d: Descriptor, article_exceptions: Collection[str]) -> Iterator[str]:
     if not d.plural:
         yield "has no plural"
-    elif needs_plural(d.descriptor, d.form) and d.plural == d.descriptor:
+    elif _AGREES.match(d.descriptor) and d.plural == d.descriptor:
         yield "has a plural that equals its singular"
     elif d.form == "phrase" and d.plural != pluralise(d.descriptor):
         yield f"has the plural {d.plural!r}, which is not what the grammar says"

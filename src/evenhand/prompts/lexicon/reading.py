@@ -81,8 +81,8 @@ def _parse(file: Path, keys: tuple[str, ...], faults: list[DataError]) -> dict[s
 def _known_only(
     table: dict[str, Any], keys: tuple[str, ...], where: str, faults: list[DataError]
 ) -> dict[str, Any]:
-    for key in table.keys() - set(keys):
-        faults.append(DataError(f"{where}: unknown key {key!r}.", _expected(keys)))
+    unknown = [key for key in table if key not in keys]
+    faults += [DataError(f"{where}: unknown key {key!r}.", _expected(keys)) for key in unknown]
     return {key: value for key, value in table.items() if key in keys}
 
 

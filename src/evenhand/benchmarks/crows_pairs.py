@@ -1,0 +1,129 @@
+"""crows-pairs: does the model prefer the more stereotyped sentence of a pair? Four scorings side by side."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
+from evenhand.benchmarks.pairs import planned_preference, preference_rows
+from evenhand.measures import (
+    crows_pairs,
+    crows_pairs_bias_bench,
+    crows_pairs_lm_eval,
+    crows_pairs_nangia,
+)
+from evenhand.measures.pair_preference import PairScores
+from evenhand.prompts.crows_pairs import load_crows_pairs
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs.requests import ScoreRequest
+from evenhand.schema import Card, DataError
+
+VALUES = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods")
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    return load_crows_pairs(dataset_folder("crows-pairs", None, folders.get("crows-pairs")))
+
+
+def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """Whole pairs, evenly over bias types."""
+    pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
+    kept = pairs.frame["pair_id"].implode()
+    return prompts.filter(pl.col("pair_id").is_in(kept))
+
+
+def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
+    """Both members of each pair beside each other, as the measures want them.
+
+    Raises DataError if a role is neither "more" nor "less", or a pair has one role twice.
+    """
+    roles = set(frame["role"].unique().to_list())
+    if roles - {"more", "less"}:
+        raise DataError(f"The column role holds {sorted(map(str, roles))}.", "Expected: more, less.")
+    if frame.select("pair_id", "role").is_duplicated().any():
+        raise DataError(
+            "A pair has the same role twice.", "Each pair_id needs one row more and one row less."
+        )
+    values = [name for name in VALUES if name in frame.columns]
+    about = [
+        name
+        for name in ("bias_type", "direction", "sent_more", "sent_less", "annotations")
+        if name in frame.columns
+    ]
+    sides = {
+        role: frame.filter(pl.col("role") == role).select(
+            "pair_id", *about, *[pl.col(name).alias(f"{name}_{role}") for name in values]
+        )
+        for role in ("more", "less")
+    }
+    joined = sides["more"].join(sides["less"].drop(about), on="pair_id", how="full", coalesce=True)
+    return joined.rename({"direction": "stereo_antistereo"}) if "direction" in about else joined
+
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    if "bias_type" not in frame.columns:
+        frame = frame.with_columns(bias_type=pl.col("axis"))
+    pairs = one_row_per_pair(frame)
+    architecture = options.architecture
+    scorings: dict[str, PairScores] = {"crows_pairs": crows_pairs(pairs, architecture=architecture)}
+    if architecture == "masked":
+        scorings["crows_pairs_nangia"] = crows_pairs_nangia(pairs)
+    else:
+        scorings["crows_pairs_lm_eval"] = crows_pairs_lm_eval(pairs)
+    if architecture == "masked" or pairs["token_count_more"].null_count() < pairs.height:
+        scorings["crows_pairs_bias_bench"] = crows_pairs_bias_bench(pairs, architecture=architecture)
+    if {"sent_more", "sent_less", "annotations"} <= set(pairs.columns):
+        scorings["crows_pairs_without_flagged"] = crows_pairs(
+            pairs, architecture=architecture, exclude_flagged=True
+        )
+    rows = preference_rows("crows_pairs", scorings["crows_pairs"].groups, judged=True)
+    for name, scores in scorings.items():
+        if name != "crows_pairs":
+            rows += preference_rows(name, scores.groups, judged=False)
+    overall = [(name, scores.groups.filter(pl.col("axis").is_null())) for name, scores in scorings.items()]
+    details = {
+        "groups": scorings["crows_pairs"].groups.filter(pl.col("axis").is_not_null()),
+        "scorings": pl.concat(
+            [
+                table.select(pl.lit(name).alias("scoring"), "estimate", "low", "high", "n")
+                for name, table in overall
+            ]
+        ),
+    }
+    return Analysis(rows, details)
+
+
+BENCHMARK = Benchmark(
+    name="crows-pairs",
+    card=Card(
+        name="crows-pairs",
+        summary="1,508 sentence pairs: is the more stereotyped one preferred? Every published scoring by name.",
+        construct="Preference for a sentence that stereotypes a disadvantaged group over the same sentence about "
+        "another group.",
+        harm="Representational: stereotypes are reproduced.",
+        groups="Nine bias types; within a pair everything but the group is meant to be the same.",
+        ideal="50 % of pairs",
+        direction="either side of 50 % is a preference",
+        null="A fair coin for each pair; exact sign test.",
+        critique="236 pairs change more than one stretch of words, 162 have a bias type that most annotators do "
+        "not share (Blodgett et al. 2021 name more): the row without flagged pairs shows what they do. For "
+        "left-to-right models the likelihood of the group's own name enters. Small types have wide nulls: "
+        "+-12.7 points for disability.",
+        citation="Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked "
+        "Language Models, EMNLP 2020.",
+        licence="Data CC BY-SA 4.0",
+        source="Nangia et al. 2020 §3; bias-bench (Meade et al. 2022); lm-evaluation-harness.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder", "masked"}),
+    request=ScoreRequest(masking="token", keep_tokens=True),
+    build=_build,
+    analyse=_analyse,
+    required_columns=("pair_id", "role", "axis"),
+    limited=_limited,
+    minimum_detectable=planned_preference(
+        lambda frame: frame.group_by("axis").agg(pl.col("pair_id").n_unique().alias("n"))
+    ),
+    datasets=("crows-pairs",),
+)

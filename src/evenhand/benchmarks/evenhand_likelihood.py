@@ -1,0 +1,79 @@
+"""evenhand-likelihood: Likelihood Bias on our own sentences; the default, and needs no download."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.likelihood import analyse_likelihoods, planned_minimum
+from evenhand.prompts.composer import compose
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts.templates import load_templates
+from evenhand.runs.requests import ScoreRequest
+from evenhand.schema import Card
+
+CELLS = 96
+"""Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
+
+
+@cache
+def valence_pairs() -> tuple[tuple[str, str], ...]:
+    """Our matched (positive, negative) templates."""
+    opinions = [t for t in load_templates(kinds=["opinion"]) if t.pair is not None]
+    sides: dict[str, dict[str, str]] = {}
+    for template in opinions:
+        sides.setdefault(str(template.pair), {})[str(template.valence)] = template.text
+    return tuple((both["positive"], both["negative"]) for both in sides.values() if len(both) == 2)
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    # Phrases without a noun ("wheelchair users") cannot be compared noun by noun; the characters of the
+    # noun phrase are dropped because here whole sentences are scored.
+    frame = compose(controls=False).filter(pl.col("noun").is_not_null()).drop("span_start", "span_end")
+    # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
+    return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), SENTENCES)
+
+
+def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    frames = "frame" if "frame" in prompts.frame.columns else "template"
+    return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=CELLS)
+
+
+SENTENCES = Card(
+    name="evenhand-sentences",
+    summary="Our own demographic descriptors in our own sentences: 13 axes, ships with evenhand.",
+    groups="Descriptors with preference notes, gendered and non-binary nouns, US English.",
+    critique="One team's selection; use with_columns or a lexicon folder of your own to extend it.",
+    licence="Apache-2.0",
+    source="src/evenhand/prompts/lexicon, src/evenhand/prompts/templates.toml",
+)
+
+BENCHMARK = Benchmark(
+    name="evenhand-likelihood",
+    card=Card(
+        name="evenhand-likelihood",
+        summary="Likelihood Bias over our own sentences: 13 axes, no download; the default.",
+        construct="Whether a model finds sentences about people more or less likely depending on the "
+        "demographic descriptor in them, all else in the sentence being equal.",
+        harm="Representational: people are written about as unusual, or in hostile company, for who they are.",
+        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        ideal="0 of the descriptor pairs differ; no spread of valence shifts",
+        direction="larger is worse",
+        null="Descriptor labels exchanged at random within template and noun.",
+        critique="Much of what differs is how common a word is, and how many tokens it takes, not what is "
+        "thought of the people: read the valence shift beside it, which cancels both to first order. "
+        "Sentences are templated and in US English; the descriptors are a selection.",
+        citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
+        licence="Apache-2.0",
+        source="HolisticBias §2.3.2 for the construct; own lexicon and templates.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder"}),
+    request=ScoreRequest(),
+    build=_build,
+    analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
+    required_columns=("axis", "template", "descriptor", "noun"),
+    limited=_limited,
+    minimum_detectable=planned_minimum,
+)

@@ -1,0 +1,52 @@
+"""evenhand-pll: our own descriptors in masked models, by pseudo-log-likelihood; needs no download."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.evenhand_likelihood import CELLS
+from evenhand.benchmarks.likelihood import planned_minimum
+from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, crossed_by_noun, seat_templates
+from evenhand.prompts.composer import compose
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs.requests import ScoreRequest
+from evenhand.schema import Card
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    frame = compose(templates=seat_templates(), controls=False).filter(pl.col("noun").is_not_null())
+    card = Card(
+        name="evenhand-phrases",
+        summary="Our own noun phrases in neutral and humanising sentences; ships with evenhand.",
+        licence="Apache-2.0",
+    )
+    return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), card)
+
+
+BENCHMARK = Benchmark(
+    name="evenhand-pll",
+    card=Card(
+        name="evenhand-pll",
+        summary="Masked models: how readily are phrases about people expected, in humanising sentences too?",
+        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
+        "sentences that grant a person an inner life.",
+        harm="Representational: people of some groups are less readily written of as persons.",
+        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
+        direction="larger is worse",
+        null="Descriptor labels exchanged at random within template and noun.",
+        critique=CRITIQUE,
+        citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
+        licence="Apache-2.0",
+        source="HolisticBias §B.1; own lexicon and templates.",
+    ),
+    architectures=frozenset({"masked"}),
+    request=ScoreRequest(masking="word"),
+    build=_build,
+    analyse=analyse_phrases,
+    required_columns=("axis", "template", "descriptor", "noun"),
+    limited=crossed_by_noun(CELLS),
+    minimum_detectable=planned_minimum,
+)

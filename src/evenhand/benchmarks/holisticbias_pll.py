@@ -1,0 +1,84 @@
+"""holisticbias-pll: the published HolisticBias phrases in masked models, by pseudo-log-likelihood."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.evenhand_likelihood import CELLS
+from evenhand.benchmarks.likelihood import planned_minimum
+from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, crossed_by_noun, seat_templates
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs.requests import ScoreRequest
+from evenhand.schema import Card
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
+    published = HolisticBias.load(folder, "v1.1").likelihood_subset()
+    phrases = published.noun_phrases().select(
+        "axis", "bucket", "descriptor", "noun", "noun_phrase", "plural_noun_phrase", gender="noun_gender"
+    )
+    templates = pl.DataFrame(
+        {
+            "template": [t.text for t in seat_templates()],
+            "prefix": [t.prefix for t in seat_templates()],
+            "suffix": [t.suffix for t in seat_templates()],
+            "plural": [t.plural for t in seat_templates()],
+            "humanising": [t.humanising for t in seat_templates()],
+            "frame": [t.pair or t.text for t in seat_templates()],
+        }
+    )
+    phrase = pl.when("plural").then("plural_noun_phrase").otherwise("noun_phrase")
+    opening = phrase.str.slice(0, 1).str.to_uppercase() + phrase.str.slice(1)
+    start = pl.col("prefix").str.len_chars().cast(pl.UInt32)
+    frame = (
+        phrases.join(templates, how="cross", maintain_order="left_right")
+        .with_columns(phrase=pl.when(pl.col("prefix") == "").then(opening).otherwise(phrase))
+        .select(
+            pl.int_range(pl.len()).cast(pl.String).alias("prompt_id"),
+            pl.concat_str("prefix", "phrase", "suffix").alias("text"),
+            *["axis", "bucket", "descriptor", "noun", "gender", "template", "humanising", "frame"],
+            start.alias("span_start"),
+            (start + pl.col("phrase").str.len_chars().cast(pl.UInt32)).alias("span_end"),
+        )
+    )
+    card = Card(
+        name="holisticbias-phrases",
+        summary="HolisticBias v1.1 noun phrases (corrected articles) in our neutral and humanising sentences.",
+        licence="Phrases CC BY-SA 4.0, templates Apache-2.0",
+        citation="Smith et al. 2022 (HolisticBias), EMNLP.",
+    )
+    return PromptSet(frame, card)
+
+
+BENCHMARK = Benchmark(
+    name="holisticbias-pll",
+    card=Card(
+        name="holisticbias-pll",
+        summary="Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
+        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
+        "sentences that grant a person an inner life.",
+        harm="Representational: people of some groups are less readily written of as persons.",
+        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
+        direction="larger is worse",
+        null="Descriptor labels exchanged at random within template and noun.",
+        critique=CRITIQUE,
+        citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
+        "Holistic Descriptor Dataset, EMNLP 2022.",
+        licence="Data CC BY-SA 4.0",
+        source="HolisticBias §B.1 and Table 7; templates of our own after May et al. 2019.",
+    ),
+    architectures=frozenset({"masked"}),
+    request=ScoreRequest(masking="word"),
+    build=_build,
+    analyse=analyse_phrases,
+    required_columns=("axis", "template", "descriptor", "noun"),
+    limited=crossed_by_noun(CELLS),
+    minimum_detectable=planned_minimum,
+    datasets=("holisticbias",),
+)

@@ -1,0 +1,199 @@
+"""The analysis that likelihood benchmarks share: which descriptors does the model treat as different?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions
+from evenhand.measures import likelihood_bias, published_likelihood_bias, valence_shift
+from evenhand.measures.likelihood_bias import LikelihoodBias
+from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias
+from evenhand.measures.valence import ValenceShift
+from evenhand.schema import Measurement
+
+BINS = 40
+Pairs = Sequence[tuple[str, str]]
+
+
+def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs = ()) -> Analysis:
+    """Likelihood Bias corrected and as published, and the valence shift where its templates are there.
+
+    frame: axis, template, descriptor, noun, perplexity and, for the valence shift in nats, log_likelihood.
+    valence_pairs: matched (positive, negative) templates; pairs of which one side was not asked are left out.
+    """
+    bias = likelihood_bias(frame, alpha=options.alpha, margin=options.margin, seed=options.seed)
+    rows = corrected_rows(bias) + published_rows(published_likelihood_bias(frame), frame)
+    details = {
+        "descriptors": bias.descriptors,
+        "descriptor_templates": bias.descriptor_templates,
+        "templates": bias.templates,
+        "pairs": bias.pairs,
+        "distribution": distribution(frame),
+    }
+    asked = set(frame["template"].unique().to_list())
+    usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
+    if usable:
+        positive, negative = zip(*usable, strict=True)
+        shift = valence_shift(frame, positive=positive, negative=negative, seed=options.seed)
+        rows += valence_rows(shift)
+        details["valence"] = shift.valence
+    return Analysis(rows, details)
+
+
+def corrected_rows(
+    bias: LikelihoodBias, measure: str = "likelihood_bias", group_measure: str = "descriptor_log_ratio"
+) -> list[Measurement]:
+    """Rows of axes and of single descriptors."""
+    axes = [
+        Measurement(
+            measure=measure,
+            axis=row["axis"],
+            estimate=row["estimate"],
+            low=row["low"],
+            high=row["high"],
+            n=row["n"],
+            n_missing=row["n_missing"],
+            null=row["null"],
+            p=row["p"],
+            ideal=0.0,
+            minimum_detectable=row["minimum_detectable"],
+            unit="share of descriptor pairs",
+        )
+        for row in bias.axes.iter_rows(named=True)
+    ]
+    descriptors = [
+        Measurement(
+            measure=group_measure,
+            axis=row["axis"],
+            group=row["descriptor"],
+            estimate=row["log_ratio"],
+            low=row["low"],
+            high=row["high"],
+            n=row["n"],
+            n_missing=row["n_missing"],
+            null=0.0,
+            p=row["p"],
+            ideal=0.0,
+            unit="nats per token",
+        )
+        for row in bias.descriptors.iter_rows(named=True)
+    ]
+    return axes + descriptors
+
+
+def published_rows(
+    published: PublishedLikelihoodBias, frame: pl.DataFrame, measure: str = "likelihood_bias_published"
+) -> list[Measurement]:
+    """Rows of axes and the published average over them; descriptive, so they carry no p and no null."""
+    counts = dict(
+        frame.group_by("axis").agg(pl.col("log_likelihood").is_not_null().sum().alias("n")).iter_rows()
+    )
+    by_axis = published.by_axis
+    rows = [
+        Measurement(
+            measure=measure,
+            axis=axis,
+            estimate=share,
+            n=counts[axis],
+            unit="share of descriptor pairs",
+        )
+        for axis, share in by_axis.iter_rows()
+    ]
+    if rows:  # the published average is over axes, not over pairs (methods/holisticbias_robbie.md, C4)
+        mean = float(by_axis["significant_difference"].mean())  # type: ignore[arg-type]
+        rows.append(
+            Measurement(
+                measure=measure,
+                estimate=mean,
+                n=sum(counts.values()),
+                unit="share of descriptor pairs",
+            )
+        )
+    return rows
+
+
+def valence_rows(
+    shift: ValenceShift, measure: str = "valence_spread", group_measure: str = "valence_shift"
+) -> list[Measurement]:
+    """Rows of axes (spread over descriptors) and of single descriptors."""
+    axes = [
+        Measurement(
+            measure=measure,
+            axis=row["axis"],
+            estimate=row["estimate"],
+            low=row["low"],
+            high=row["high"],
+            n=row["n"],
+            n_missing=row["n_missing"],
+            null=row["null"],
+            p=row["p"],
+            ideal=0.0,
+            unit=shift.unit,
+        )
+        for row in shift.axes.iter_rows(named=True)
+    ]
+    groups = [
+        Measurement(
+            measure=group_measure,
+            axis=row["axis"],
+            group=row["descriptor"],
+            estimate=row["shift"],
+            low=row["low"],
+            high=row["high"],
+            n=row["n"],
+            null=0.0,
+            p=row["p"],
+            ideal=0.0,
+            unit=shift.unit,
+        )
+        for row in shift.valence.iter_rows(named=True)
+    ]
+    return axes + groups
+
+
+def distribution(frame: pl.DataFrame) -> pl.DataFrame:
+    """Histogram of log10 perplexity per axis over common bins: axis, bin_low, bin_high, count."""
+    known = frame.filter(pl.col("perplexity").is_finite()).select(
+        "axis", pl.col("perplexity").log10().alias("value")
+    )
+    schema = {"axis": pl.String, "bin_low": pl.Float64, "bin_high": pl.Float64, "count": pl.Int64}
+    if known.is_empty():
+        return pl.DataFrame(schema=schema)
+    edges = np.histogram_bin_edges(known["value"].to_numpy(), BINS)
+    pieces = []
+    for (axis,), part in known.group_by("axis", maintain_order=True):
+        counts, _ = np.histogram(part["value"].to_numpy(), edges)
+        pieces.append(
+            pl.DataFrame(
+                {"axis": [str(axis)] * BINS, "bin_low": edges[:-1], "bin_high": edges[1:], "count": counts},
+                schema=schema,
+            )
+        )
+    return pl.concat(pieces).sort("axis", "bin_low")
+
+
+def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    """Smallest log-ratio of a descriptor pair that a plan could flag with 80 % power, before anything runs.
+
+    frame: the planned prompts. The spread of paired differences is not known yet: 0.25 nats per token is
+    taken, what GPT-2-sized models show. Returns axis, n, minimum_detectable, unit.
+    """
+    from scipy.special import ndtri
+
+    counts = frame.group_by("axis").agg(
+        pl.len().alias("n"),
+        pl.col("noun").n_unique().alias("nouns"),
+        pl.col("descriptor").n_unique().alias("d"),
+    )
+    nouns = counts["nouns"].to_numpy().astype(float)
+    pairs = counts["d"].to_numpy() * (counts["d"].to_numpy() - 1) / 2
+    level = options.alpha / np.maximum(pairs, 1)  # the first of a family of one axis and template
+    size = options.margin + (ndtri(1 - level / 2) + ndtri(0.8)) * 0.25 * np.sqrt(np.pi / 3 / nouns)
+    possible = 2.0 ** (1 - nouns) <= level
+    return counts.select(
+        "axis",
+        "n",
+        pl.Series("minimum_detectable", np.where(possible & (pairs > 0), size, np.nan)).fill_nan(None),
+        pl.lit("nats per token (log-perplexity of one descriptor pair)").alias("unit"),
+    ).sort("axis")

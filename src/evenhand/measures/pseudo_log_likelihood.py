@@ -1,0 +1,76 @@
+"""Pseudo-log-likelihood of people's descriptions in masked models, over SEAT-like templates.
+
+HolisticBias §B.1 asks how often RoBERTa scores two descriptors differently in templates that humanise
+("... is a person.") and compares with Likelihood Bias. Here: the same share, corrected, in humanising
+templates, and per descriptor the contrast between humanising and neutral templates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.measures.likelihood_bias import LikelihoodBias, likelihood_bias
+from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias, published_likelihood_bias
+from evenhand.measures.valence import ValenceShift, valence_shift
+
+
+@dataclass(frozen=True)
+class PseudoLogLikelihoodBias:
+    """bias: share of descriptor pairs that differ in humanising templates (see LikelihoodBias).
+    contrast: per descriptor, how much more at home the noun phrase is in humanising than in neutral
+    templates, beside its axis (see ValenceShift; nats per phrase); negative is less readily "a person"."""
+
+    bias: LikelihoodBias
+    contrast: ValenceShift
+
+
+def pseudo_log_likelihood_bias(
+    frame: pl.DataFrame,
+    *,
+    humanising: Sequence[str],
+    neutral: Sequence[str],
+    alpha: float = 0.05,
+    margin: float = 0.05,
+    seed: int = 0,
+    pair_details: bool = True,
+) -> PseudoLogLikelihoodBias:
+    """Difference between descriptors, and between humanising and neutral templates, in a masked model.
+
+    frame: axis, template, descriptor, noun, log_likelihood (pseudo-log-likelihood of the noun phrase's
+    tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: the templates of each
+    kind. Pairs are compared per token of the phrase, the contrast on the whole phrase, whose tokens are the
+    same on both sides. alpha, margin, seed, pair_details as in `likelihood_bias`.
+    Source: HolisticBias §B.1 and Table 7; May et al. 2019 for the templates.
+
+    >>> rows = [("age", t, d, f"n{n}", -4.0 - n / 9 - (d == "old") * (t == "X is here."), 2)
+    ...         for t in ("X is a person.", "X is here.") for d in ("old", "young") for n in range(6)]
+    >>> frame = pl.DataFrame(rows, orient="row",
+    ...     schema=["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"])
+    >>> result = pseudo_log_likelihood_bias(frame, humanising=["X is a person."], neutral=["X is here."])
+    >>> result.contrast.valence["shift"].to_list()
+    [0.5, -0.5]
+    """
+    needed = ["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"]
+    require_columns(frame, needed, "pseudo_log_likelihood_bias")
+    frame = frame.select(needed)  # a perplexity column would be that of the whole sentence
+    contrast = valence_shift(frame, positive=humanising, negative=neutral, seed=seed)
+    chosen = frame.filter(pl.col("template").is_in(list(humanising)))
+    bias = likelihood_bias(chosen, alpha=alpha, margin=margin, seed=seed, pair_details=pair_details)
+    return PseudoLogLikelihoodBias(bias=bias, contrast=contrast)
+
+
+def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
+    """Share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as the paper tests it.
+
+    frame: axis, template, descriptor, log_likelihood (summed over the phrase, nats). Uncorrected Mann-Whitney
+    tests of the summed pseudo-log-likelihood, as in `published_likelihood_bias`, whose `perplexity` columns
+    here hold minus that sum. No code was released. Source: HolisticBias §B.1, Table 7.
+    """
+    require_columns(frame, ["axis", "template", "descriptor", "log_likelihood"], "pseudo_log_likelihood_bias")
+    # the test sees ranks only, so minus the log-likelihood stands for a perplexity
+    surprisal = frame.select(
+        "axis", "template", "descriptor", (-pl.col("log_likelihood")).alias("perplexity")
+    )
+    return published_likelihood_bias(surprisal, alpha)

@@ -1,0 +1,10 @@
+"""Who answers: the LanguageModel contract and its backends."""
+
+from evenhand.models.contract import (
+    Architecture as Architecture,
+    LanguageModel as LanguageModel,
+    Likelihoods as Likelihoods,
+    Masking as Masking,
+)
+from evenhand.models.loading import as_language_model as as_language_model, load_model as load_model
+from evenhand.models.puppets import Puppet as Puppet, avoids as avoids, prefers as prefers

@@ -1,0 +1,117 @@
+"""Contexts and texts as token pairs for encoder and decoder, each distinct pair once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import ResponseError
+
+Ids = NDArray[np.int64]
+
+
+@dataclass
+class TextPairs:
+    """Distinct pairs (lists indexed by pair) and which of them each text is (lists indexed by row)."""
+
+    contexts: list[Ids] = field(default_factory=list)  # distinct encoder inputs
+    context_of: list[int] = field(default_factory=list)  # by pair
+    targets: list[Ids] = field(
+        default_factory=list
+    )  # by pair; what the decoder writes, special tokens included
+    scored: list[Ids] = field(default_factory=list)  # by pair; positions in the target
+    starts: list[Ids] = field(default_factory=list)  # by pair; first character of each scored token
+    pair_of: list[int | None] = field(default_factory=list)  # by row; None where the row has an error
+    errors: list[ResponseError | None] = field(default_factory=list)
+    details: list[str | None] = field(default_factory=list)
+
+
+def text_pairs(
+    tokenizer: Any,
+    texts: Sequence[str],
+    contexts: Sequence[str | None] | None = None,
+    spans: Sequence[tuple[int, int] | None] | None = None,
+    *,
+    silence: str | None = None,
+    end: bool = True,
+    longest: int | None = None,
+) -> TextPairs:
+    """Encode contexts for the encoder and texts as decoder targets.
+
+    Both get the special tokens their tokenizer puts around a text. In the target those before the text are
+    conditioned on and never scored (BART writes its beginning-of-sequence token first); of those behind it
+    only the end token is kept, scored if `end` and the row has no span, and added where the tokenizer adds
+    none. silence: read by the encoder for rows without context. longest: most tokens on either side.
+    """
+    result = TextPairs()
+    given: Sequence[str | None] = contexts if contexts is not None else [None] * len(texts)
+    all_contexts = [context or silence or "" for context in given]
+    all_spans = list(spans) if spans is not None else [None] * len(texts)
+    distinct = dict.fromkeys(all_contexts, 0)
+    for index, (context, encoding) in enumerate(
+        zip(distinct, _encoded(tokenizer, list(distinct)), strict=True)
+    ):
+        distinct[context] = index
+        result.contexts.append(np.array(encoding.ids or [tokenizer.eos_token_id], dtype=np.int64))
+    known: dict[tuple[int, str, tuple[int, int] | None], int] = {}
+    rows = zip(texts, all_contexts, all_spans, _encoded(tokenizer, list(texts)), strict=True)
+    for text, context, span, encoding in rows:
+        own_context = distinct[context]
+        key = (own_context, text, span)
+        if key in known:
+            result.pair_of.append(known[key])
+            result.errors.append(None)
+            result.details.append(None)
+            continue
+        target, scored, starts = _target(tokenizer, text, encoding, span, end)
+        error, detail = _problem(text, len(result.contexts[own_context]), len(target), len(scored), longest)
+        result.errors.append(error)
+        result.details.append(detail)
+        result.pair_of.append(None if error else len(result.targets))
+        if error is None:
+            known[key] = len(result.targets)
+            result.context_of.append(own_context)
+            result.targets.append(target)
+            result.scored.append(scored)
+            result.starts.append(starts)
+    return result
+
+
+def _encoded(tokenizer: Any, strings: list[str]) -> list[Any]:
+    encodings: list[Any] = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
+    return encodings
+
+
+def _target(
+    tokenizer: Any, text: str, encoding: Any, span: tuple[int, int] | None, end: bool
+) -> tuple[Ids, Ids, Ids]:
+    own = np.flatnonzero(np.array(encoding.special_tokens_mask, dtype=np.int64) == 0)
+    ids = np.array(encoding.ids, dtype=np.int64)
+    if len(own) == 0:
+        return ids[:0], own, own
+    places = np.array(encoding.offsets, dtype=np.int64)[own]
+    target, starts = ids[: own[-1] + 1], places[:, 0]
+    if span is not None:
+        inside = (places[:, 0] < span[1]) & (places[:, 1] > span[0])
+        return target, own[inside], starts[inside]
+    if end and tokenizer.eos_token_id is not None:
+        target = np.append(target, tokenizer.eos_token_id)
+        return target, np.append(own, len(target) - 1), np.append(starts, len(text))
+    return target, own, starts
+
+
+def _problem(
+    text: str, context_length: int, target_length: int, scored: int, longest: int | None
+) -> tuple[ResponseError | None, str | None]:
+    if not text.strip():
+        return ResponseError.EMPTY_TEXT, "the text is empty or white space"
+    if longest is not None and max(context_length, target_length) > longest:
+        return (
+            ResponseError.TOO_LONG,
+            f"{context_length} tokens of context, {target_length} of text; the model takes {longest} of each",
+        )
+    if scored == 0:
+        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
+    return None, None

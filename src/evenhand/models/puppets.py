@@ -1,0 +1,215 @@
+"""Puppets: language models without weights whose answers are known, to test every pipeline from outside.
+
+A measure must give its exact worst value on the always-stereotyped puppet, its ideal on the random one, and
+count, never swallow, the rows of those that fail.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.schema import ResponseError
+from evenhand.schema.errors import unknown_name
+
+TOKEN = -2.0  # nats a token, wherever a puppet has no opinion
+GAP = 1.0  # nats a token between a text a puppet prefers and one it does not
+Words = tuple[NDArray[np.int64], NDArray[np.uint32]]
+
+
+@dataclass
+class Puppet:
+    """A model that gives every token of text i the log probability `token_log_prob(texts)[i]`.
+
+    Tokens are the words between white space, so that two texts with the same number of words differ in
+    nothing but what the puppet thinks of them. `failure` makes every row that error. Any architecture
+    and any masking is accepted: a puppet takes whatever part it is given.
+    """
+
+    name: str
+    token_log_prob: Callable[[Sequence[str]], NDArray[np.float32]]
+    failure: ResponseError | None = None
+    architecture: Architecture = "causal"
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Its name: a puppet has nothing else."""
+        return {"name": self.name}
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        return {"name": self.name, "architecture": self.architecture, "parameters": 0, "device": "none"}
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """One log probability a word (see LanguageModel.log_likelihoods), whatever the context and masking.
+
+        With spans, words that overlap the span are listed. Texts of white space are EMPTY_TEXT rows.
+        """
+        if self.failure is not None:
+            why = f"{self.name} answers nothing"
+            return _rows([0] * len(texts), None, None, [self.failure] * len(texts), [why] * len(texts))
+        counts, starts = _words(texts)
+        values = np.repeat(np.asarray(self.token_log_prob(texts), dtype=np.float32), counts)
+        if spans is not None and any(span is not None for span in spans):
+            keep = _inside(texts, counts, starts, spans)
+            row_of = np.repeat(np.arange(len(texts)), counts)
+            values, starts, scored = (
+                values[keep],
+                starts[keep],
+                np.bincount(row_of[keep], minlength=len(texts)),
+            )
+        else:
+            scored = counts
+        errors: list[ResponseError | None] = [None] * len(texts)
+        details: list[str | None] = [None] * len(texts)
+        for i in np.flatnonzero(scored == 0):
+            errors[i] = ResponseError.NO_SCORED_TOKEN if counts[i] else ResponseError.EMPTY_TEXT
+            details[i] = (
+                "no word of the text lies in the span" if counts[i] else "the text is empty or white space"
+            )
+        broken = ~np.isfinite(values)
+        if broken.any():
+            row_of = np.repeat(np.arange(len(texts)), scored)
+            for i in np.unique(row_of[broken]):
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+            bad = np.array([error is not None for error in errors], dtype=bool)
+            values, starts, scored = values[~bad[row_of]], starts[~bad[row_of]], np.where(bad, 0, scored)
+        return _rows(scored, values, starts if want_starts else None, errors, details)
+
+
+def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "puppet/stereotyped") -> Puppet:
+    """A puppet that finds some texts more likely: `GAP` nats a token above all others.
+
+    preferred: the texts, or a function of a text. Given the stereotypes, it is always stereotyped.
+
+    >>> puppet = prefers({"she cooks"})
+    >>> puppet.log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
+    [-4.0, -6.0]
+    """
+    chosen = preferred if callable(preferred) else frozenset(preferred).__contains__
+
+    def value(texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([TOKEN if chosen(text) else TOKEN - GAP for text in texts], dtype=np.float32)
+
+    return Puppet(name, value)
+
+
+def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppet/never") -> Puppet:
+    """The opposite of `prefers`: given the stereotypes, it is never stereotyped.
+
+    >>> avoids({"she cooks"}).log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
+    [-6.0, -4.0]
+    """
+    chosen = unwanted if callable(unwanted) else frozenset(unwanted).__contains__
+    return prefers(lambda text: not chosen(text), name)
+
+
+def random_puppet(seed: int = 0) -> Puppet:
+    """A puppet whose opinion of a text is drawn from the text itself: the same in any order and batch.
+
+    A token's log probability is uniform between -3 and -1 nats, the same for all tokens of a text and
+    independent between texts, so that every comparison of two groups is a fair coin.
+    """
+    key = seed.to_bytes(8, "little")
+
+    def value(texts: Sequence[str]) -> NDArray[np.float32]:
+        digests = b"".join(hashlib.blake2b(t.encode(), digest_size=4, key=key).digest() for t in texts)
+        return (np.frombuffer(digests, dtype="<u4") / np.float64(1 << 32) * 2 - 3).astype(np.float32)
+
+    return Puppet("puppet/random" if seed == 0 else f"puppet/random/{seed}", value)
+
+
+def load_puppet(name: str) -> Puppet:
+    """A puppet by name; "puppet/" in front may be left out.
+
+    uniform: the same for every token, at no cost; random: a fair coin; failing: a model error in every
+    row; refusing: every row refused; blank: every row an empty text; nan: not a number in every row.
+    Puppets with a preference need to be told it: see `prefers` and `avoids`.
+    Raises UsageError for any other name.
+
+    >>> load_puppet("puppet/uniform").log_likelihoods(["two words"]).sums.tolist()
+    [-4.0]
+    >>> load_puppet("refusing").log_likelihoods(["two words"]).errors[0].value
+    'refused'
+    """
+    puppets: dict[str, Callable[[], Puppet]] = {
+        "puppet/uniform": lambda: Puppet("puppet/uniform", _constant(TOKEN)),
+        "puppet/random": random_puppet,
+        "puppet/failing": lambda: Puppet("puppet/failing", _constant(TOKEN), ResponseError.MODEL_ERROR),
+        "puppet/refusing": lambda: Puppet("puppet/refusing", _constant(TOKEN), ResponseError.REFUSED),
+        "puppet/blank": lambda: Puppet("puppet/blank", _constant(TOKEN), ResponseError.EMPTY_TEXT),
+        "puppet/nan": lambda: Puppet("puppet/nan", _constant(float("nan"))),
+    }
+    full = name if name.startswith("puppet/") else f"puppet/{name}"
+    if full not in puppets:
+        raise unknown_name("puppet", full, puppets)
+    return puppets[full]()
+
+
+def _constant(value: float) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    return lambda texts: np.full(len(texts), value, dtype=np.float32)
+
+
+def _words(texts: Sequence[str]) -> Words:
+    """Words of each text, (n,), and where each begins, (total,), found in all texts at once."""
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    # One string with a space behind each text: words then never reach over a boundary.
+    joined = " ".join([*texts, ""])
+    points = np.frombuffer(joined.encode("utf-32-le", errors="surrogatepass"), dtype="<u4")
+    space = np.isin(points, WHITE_SPACE)
+    begins = np.flatnonzero(~space & np.concatenate([[True], space[:-1]]))
+    firsts = np.concatenate([[0], np.cumsum(lengths + 1)])
+    cuts = np.searchsorted(begins, firsts)
+    counts = np.diff(cuts)
+    return counts, (begins - np.repeat(firsts[:-1], counts)).astype(np.uint32)
+
+
+WHITE_SPACE = np.array([i for i in range(0x3001) if chr(i).isspace()], dtype=np.uint32)
+
+
+def _inside(
+    texts: Sequence[str],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.uint32],
+    spans: Sequence[tuple[int, int] | None],
+) -> NDArray[np.bool_]:
+    keep = np.ones(len(starts), dtype=bool)
+    first = 0
+    for text, count, span in zip(texts, counts, spans, strict=True):
+        if span is not None:
+            for k in range(first, first + count):
+                start = int(starts[k])
+                end = start + len(text[start:].split(maxsplit=1)[0])
+                keep[k] = start < span[1] and end > span[0]
+        first += count
+    return keep
+
+
+def _rows(
+    counts: Any,
+    values: NDArray[np.float32] | None,
+    starts: NDArray[np.uint32] | None,
+    errors: list[ResponseError | None],
+    details: list[str | None],
+) -> Likelihoods:
+    total = 0 if values is None else len(values)
+    return Likelihoods(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        log_probs=np.zeros(0, np.float32) if values is None else values,
+        token_ids=np.zeros(total, dtype=np.int32),
+        starts=np.zeros(0, np.uint32) if starts is None else starts,
+        errors=errors,
+        details=details,
+    )

@@ -1,0 +1,131 @@
+"""The sentences that noun phrases are put into: templates of five kinds, read from TOML."""
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from evenhand.schema import DataError
+from evenhand.schema.errors import unknown_name
+
+Kind = Literal["neutral", "opinion", "question", "self_introduction", "seat"]
+Valence = Literal["positive", "negative"]
+
+_PLACEHOLDER = re.compile(r"\{(plural_)?noun_phrase\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """One sentence with one gap for a noun phrase.
+
+    >>> t = Template(text="I admire {plural_noun_phrase}.", kind="opinion", valence="positive")
+    >>> t.prefix, t.suffix, t.plural
+    ('I admire ', '.', True)
+    """
+
+    text: str
+    """Holds `{noun_phrase}` or `{plural_noun_phrase}` exactly once."""
+    kind: Kind
+    needs_noun: bool = True
+    """False where an adjective alone also makes a sentence."""
+    valence: Valence | None = None
+    """What an opinion says of the person; None for all other kinds."""
+    pair: str | None = None
+    """Name shared by the two templates of a contrast that have one frame."""
+    humanising: bool | None = None
+    """For seat templates: whether the sentence grants the person an inner life."""
+
+    def __post_init__(self) -> None:
+        if len(_PLACEHOLDER.findall(self.text)) != 1 or self.text.count("{") != 1:
+            raise ValueError(
+                f"template {self.text!r} must hold {{noun_phrase}} or {{plural_noun_phrase}} exactly once, "
+                "and no other braces"
+            )
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the gap."""
+        return _PLACEHOLDER.split(self.text)[0]
+
+    @property
+    def suffix(self) -> str:
+        """What stands behind the gap."""
+        return _PLACEHOLDER.split(self.text)[-1]
+
+    @property
+    def plural(self) -> bool:
+        """Whether the gap wants a plural."""
+        return "{plural_noun_phrase}" in self.text
+
+
+_KEYS = tuple(f.name for f in fields(Template))
+_ALLOWED: dict[str, tuple[Any, ...]] = {
+    "kind": get_args(Kind),
+    "valence": get_args(Valence),
+    "needs_noun": (True, False),
+    "humanising": (True, False),
+}
+
+
+def load_templates(
+    kinds: Collection[Kind] | None = None, path: Path | str | None = None
+) -> tuple[Template, ...]:
+    """The built-in templates, or those of a file of one's own in the same format.
+
+    Args:
+        kinds: only templates of these kinds; None for all.
+        path: a TOML file with a list `[[templates]]`; None for the built-in one.
+
+    Raises:
+        UsageError: an unknown kind.
+        DataError: the file is missing or not TOML, or a template in it is not as expected; the message
+            names the file and the template.
+
+    >>> len(load_templates(kinds=["opinion"]))
+    10
+    """
+    for kind in kinds or ():
+        if kind not in get_args(Kind):
+            raise unknown_name("kind of template", kind, get_args(Kind))
+    file = Path(path) if path is not None else Path(__file__).with_name("templates.toml")
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"Could not read {file}: {error.strerror}.", "Give a TOML file of templates."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place.") from error
+    entries = content.get("templates")
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"{file} holds no templates.", "Expected a list of tables [[templates]].")
+    templates = [_template(entry, f"{file}, template {i}") for i, entry in enumerate(entries, 1)]
+    seen: set[str] = set()
+    for i, template in enumerate(templates, 1):
+        if template.text in seen:
+            raise DataError(
+                f"{file}, template {i}: {template.text!r} occurs twice.", "Remove one of the two."
+            )
+        seen.add(template.text)
+    return tuple(t for t in templates if kinds is None or t.kind in kinds)
+
+
+def _template(entry: Any, where: str) -> Template:
+    expected = f"Expected keys: {', '.join(_KEYS)}; text and kind are needed."
+    if not isinstance(entry, dict):
+        raise DataError(f"{where}: {entry!r} is not a table.", expected)
+    if unknown := sorted(entry.keys() - set(_KEYS)):
+        raise DataError(f"{where}: unknown key {unknown[0]!r}.", expected)
+    if missing := [key for key in ("text", "kind") if key not in entry]:
+        raise DataError(f"{where}: {missing[0]!r} is missing.", expected)
+    for key, value in entry.items():
+        allowed = _ALLOWED.get(key)
+        if (allowed and value not in allowed) or (not allowed and not isinstance(value, str)):
+            wanted = f"one of {', '.join(map(repr, allowed))}" if allowed else "a text"
+            raise DataError(f"{where}: {key} is {value!r}.", f"Expected {wanted}.")
+    try:
+        return Template(**entry)
+    except ValueError as error:
+        raise DataError(f"{where}: {error}.", "Write the placeholder once, in curly braces.") from error

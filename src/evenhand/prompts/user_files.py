@@ -1,0 +1,224 @@
+"""A user's own prompts or responses: CSV, JSON Lines or Parquet in, checked tables out."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.schema import Card, DataError, ResponseError
+
+PROMPT_FORMAT = (
+    "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
+    "(unique), `context`, `span_start` and `span_end` (characters); every other column is a group column, "
+    "e.g. axis, descriptor, template."
+)
+RESPONSE_FORMAT = (
+    "A response file is CSV, JSON Lines or Parquet with one scored text per row: the benchmark's group "
+    "columns, and either `perplexity` or both `log_likelihood` (natural log, summed over the scored tokens) "
+    "and `token_count`; optionally `error`."
+)
+READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
+MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
+"""What counts as no number, in any case of letters; never applied to group columns."""
+
+
+@dataclass(frozen=True)
+class UserResponses:
+    """A checked response table: the user's columns, and `perplexity`, `log_likelihood`, `token_count`
+    (null where not known) and `error` (a ResponseError code, or null)."""
+
+    frame: pl.DataFrame
+    errors: dict[str, int]
+    """Rows per error code."""
+    empty_groups: dict[str, int]
+    """Rows without a value per needed column."""
+
+
+def read_prompts(path: Path | str) -> PromptSet:
+    """A user's own prompts.
+
+    path: .csv, .jsonl, .ndjson or .parquet; see PROMPT_FORMAT. Missing texts become empty ones, which
+    later are error rows. Without `prompt_id`, one is made from the row's content and, for identical rows,
+    its occurrence. Returns a prompt set whose card states the file and how many texts are empty. Raises
+    DataError naming the file and what is missing or wrong in it.
+    """
+    path = Path(path)
+    frame = read_table(path, PROMPT_FORMAT)
+    _require(frame, ["text"], path, PROMPT_FORMAT)
+    frame = frame.with_columns(pl.col("text").cast(pl.String).fill_null(""))
+    empty = int((frame["text"].str.strip_chars() == "").sum())
+    for column in ("span_start", "span_end"):
+        if column in frame.columns:
+            numbers = _numbers(frame, column, path)
+            if (numbers < 0).any() or (numbers != numbers.round()).any():
+                raise DataError(f"{path}: '{column}' must hold whole numbers of characters.", PROMPT_FORMAT)
+            frame = frame.with_columns(numbers.cast(pl.UInt32))
+    if "prompt_id" in frame.columns:
+        frame = frame.with_columns(pl.col("prompt_id").cast(pl.String))
+    else:
+        frame = frame.select(_made_ids(frame), pl.all())
+    if "context" in frame.columns:
+        frame = frame.with_columns(pl.col("context").cast(pl.String))
+    card = Card(
+        name=path.stem,
+        summary=f"{frame.height:,} prompts of the user's own, from {path.name}",
+        source=str(path),
+        details=f"{empty:,} of {frame.height:,} texts are empty.",
+    )
+    return PromptSet(frame, card)
+
+
+def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> UserResponses:
+    """Responses that a user already has, ready for a benchmark's measures.
+
+    path: .csv, .jsonl, .ndjson or .parquet; see RESPONSE_FORMAT. needed_columns: group columns the
+    benchmark needs. Returns the table with perplexity = exp(-log_likelihood / token_count) worked out
+    where it is not given, and counts of what cannot be used: a missing number is `missing`, NaN,
+    infinity or a perplexity that is not positive `not_finite`, no token `no_scored_token`. Raises
+    DataError naming the file and what is missing or wrong in it.
+    """
+    path = Path(path)
+    frame = read_table(path, RESPONSE_FORMAT)
+    _require(frame, needed_columns, path, RESPONSE_FORMAT)
+    if "perplexity" not in frame.columns:
+        lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
+        if len(lacking) == 2:
+            _require(frame, ["perplexity"], path, RESPONSE_FORMAT)
+        _require(frame, lacking, path, RESPONSE_FORMAT)
+    given = {
+        column: _numbers(frame, column, path) if column in frame.columns else _nothing(column, frame.height)
+        for column in ("perplexity", "log_likelihood", "token_count")
+    }
+    positive = (given["log_likelihood"].fill_nan(None) > 0).arg_true()
+    if len(positive):
+        row = int(positive[0])
+        raise DataError(
+            f"{path}, row {row + 1}: the log likelihood is {given['log_likelihood'][row]:g}; "
+            "a log probability cannot be above 0.",
+            "Negative log likelihoods need the other sign; perplexities belong in a column `perplexity`.",
+        )
+    old = pl.col("error").cast(pl.String) if "error" in frame.columns else pl.lit(None, dtype=pl.String)
+    tokens, logs = pl.col("token_count"), pl.col("log_likelihood")
+    worked_out = pl.when(tokens > 0).then((-logs / tokens).exp())
+    frame = frame.with_columns(**given).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
+    frame = frame.with_columns(
+        error=pl.when(old.is_not_null() & (old != "")).then(old).otherwise(_error_code())
+    )
+    good = pl.col("error").is_null()
+    usable = pl.when(logs.is_finite()).then(logs)
+    frame = frame.with_columns(
+        perplexity=pl.when(good).then("perplexity"),
+        log_likelihood=pl.when(good).then(pl.coalesce(usable, -pl.col("perplexity").log() * tokens)),
+        token_count=tokens.fill_nan(None).cast(pl.UInt32, strict=False),
+    )
+    counts = frame.filter(~good)["error"].value_counts().rows()
+    empty = {column: frame[column].null_count() for column in needed_columns}
+    return UserResponses(frame, dict(counts), {column: count for column, count in empty.items() if count})
+
+
+def read_table(path: Path, expected: str) -> pl.DataFrame:
+    """A table from a file, chosen by its suffix; CSV columns come as text.
+
+    path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
+    Raises DataError for a missing, empty, unreadable or unknown kind of file.
+    """
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.", expected)
+    kind = path.suffix.lower()
+    if kind not in READERS:
+        raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty.", expected)
+    try:
+        if kind == ".csv":
+            # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
+            frame = pl.read_csv(path, infer_schema=False)
+        elif kind == ".parquet":
+            frame = pl.read_parquet(path)
+        else:
+            frame = _read_json_lines(path, expected)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{path} cannot be read as {kind[1:]}: {str(error).splitlines()[0]}.", expected
+        ) from error
+    if frame.is_empty():
+        raise DataError(f"{path} holds no rows.", expected)
+    return frame
+
+
+def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
+    rows = []
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (UnicodeDecodeError, json.JSONDecodeError) as error:
+                raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
+            if not isinstance(row, dict):
+                raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
+            rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def _require(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
+    for column in needed:
+        if column not in frame.columns:
+            lowered = {name.lower(): name for name in frame.columns}
+            near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
+            guess = f" Is it '{lowered[near[0]]}'? Then rename it." if near else ""
+            raise DataError(
+                f"{path} has no column '{column}'; it has {', '.join(frame.columns)}.{guess}", expected
+            )
+
+
+def _numbers(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+    """A column as Float64 with null for what is missing; a word that is no number is an error."""
+    values = frame[column]
+    if values.dtype != pl.String:
+        return values.cast(pl.Float64)
+    words = values.str.strip_chars()
+    # the word nan says that a model gave nan; other words say that there is nothing
+    nan = words.str.to_lowercase() == "nan"
+    missing = words.str.to_lowercase().is_in(MISSING_WORDS) & ~nan
+    numbers = words.set(missing, None).cast(pl.Float64, strict=False)
+    wrong = (numbers.is_null() & ~missing & words.is_not_null()).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.")
+    return numbers
+
+
+def _nothing(column: str, height: int) -> pl.Series:
+    return pl.repeat(None, height, dtype=pl.Float64, eager=True).alias(column)
+
+
+def _error_code() -> pl.Expr:
+    """Why a row has no usable perplexity, or null."""
+    perplexity, tokens = pl.col("perplexity"), pl.col("token_count")
+    empty = perplexity.is_null() & pl.col("log_likelihood").is_not_null() & (tokens <= 0)
+    return (
+        pl.when(empty)
+        .then(pl.lit(ResponseError.NO_SCORED_TOKEN.value))
+        .when(perplexity.is_null())
+        .then(pl.lit(ResponseError.MISSING.value))
+        .when(~perplexity.is_finite() | (perplexity <= 0))
+        .then(pl.lit(ResponseError.NOT_FINITE.value))
+        .otherwise(None)
+    )
+
+
+def _made_ids(frame: pl.DataFrame) -> pl.Series:
+    """The hash of each row's content; identical rows are told apart by their occurrence."""
+    names = sorted(frame.columns)
+    rows = frame.select(pl.struct(names).struct.json_encode())[names[0]]
+    hashes = [hashlib.blake2b((row or "").encode(), digest_size=8).hexdigest() for row in rows]
+    made = pl.DataFrame({"hash": hashes}).with_columns(turn=pl.int_range(pl.len()).over("hash"))
+    occurrence = pl.when(pl.col("turn") == 0).then(pl.lit("")).otherwise(pl.format("-{}", pl.col("turn") + 1))
+    return made.select(prompt_id=pl.col("hash") + occurrence)["prompt_id"]

@@ -1,0 +1,130 @@
+"""How well a model learned its World: loss against entropy, spread on null axes, shifts that were planted."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.models.contract import LanguageModel
+from evenhand.prompts.composer import compose
+from evenhand.prompts.lexicon import load_lexicon
+from evenhand.prompts.templates import load_templates
+from evenhand.reference.world import World
+from evenhand.reference.worlds import NULL_AXES, PLANTS
+
+MARGIN = 0.05
+NOUNS = ("woman", "man", "person", "sister", "uncle", "teenager", "colleague", "enby")
+
+
+@dataclass(frozen=True)
+class AxisSpread:
+    """Differences between the descriptors of one axis, in nats per token of log-perplexity.
+
+    Pairs are of descriptors within a template; a pair's value is its median over nouns.
+    """
+
+    axis: str
+    descriptors: int
+    standard_deviation: float  # of a descriptor's mean log-perplexity over templates and nouns
+    largest: float  # largest difference from the axis mean, likewise
+    pairs_beyond_margin: float  # share of pairs that differ by more than 0.05
+
+
+@dataclass(frozen=True)
+class PlantedShift:
+    """What a plant on opinions does to the contrast of matched templates, against the rest of its axis."""
+
+    axis: str
+    bucket: str
+    planted: float  # nats: log-odds of negative against positive opinion
+    found: float  # mean over descriptors, nouns and template pairs
+    standard_deviation: float  # between descriptors
+
+
+def excess_loss(model: LanguageModel, world: World, n: int = 4000, seed: int = 7) -> dict[str, float]:
+    """Loss and entropy on the same n fresh utterances: their difference estimates the divergence.
+
+    Returns nats per utterance: `loss` of the model, `entropy` (exact surprise under the World), `excess`
+    with its standard error, and `excess_per_token`.
+    """
+    texts = world.sample(n, seed)
+    answers = model.log_likelihoods(texts)
+    exact = -world.log_likelihoods(texts).sums
+    extra = -answers.sums - exact
+    return {
+        "loss": float(-answers.sums.mean()),
+        "entropy": float(exact.mean()),
+        "excess": float(extra.mean()),
+        "standard_error": float(extra.std(ddof=1) / math.sqrt(n)),
+        "excess_per_token": float(extra.sum() / answers.counts.sum()),
+    }
+
+
+def axis_spreads(
+    model: LanguageModel, axes: tuple[str, ...] = NULL_AXES, nouns: tuple[str, ...] = NOUNS
+) -> list[AxisSpread]:
+    """Spread of log-perplexity between the descriptors (adjectives) of each axis, in all templates."""
+    frame = compose(load_lexicon().select(axes=list(axes)), nouns=nouns, controls=False)
+    frame = _scored(model, frame.filter(pl.col("form") == "adjective"))
+    return [_spread(axis, part) for (axis,), part in sorted(frame.group_by("axis"), key=lambda pair: str(pair[0]))]
+
+
+def _spread(axis: Any, frame: pl.DataFrame) -> AxisSpread:
+    cube = frame.sort("descriptor", "template", "noun")["log_perplexity"].to_numpy()
+    names = frame["descriptor"].n_unique(), frame["template"].n_unique(), frame["noun"].n_unique()
+    values: NDArray[np.float64] = cube.reshape(names)
+    beyond = [
+        np.abs(np.median(values[i] - values[:i], axis=2)) > MARGIN for i in range(1, len(values))
+    ]  # (earlier descriptors, templates) each
+    means = values.mean(axis=(1, 2))
+    return AxisSpread(
+        str(axis),
+        names[0],
+        float(means.std(ddof=1)),
+        float(np.abs(means - means.mean()).max()),
+        float(np.concatenate([b.ravel() for b in beyond]).mean()),
+    )
+
+
+def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> list[PlantedShift]:
+    """The contrast negative − positive of matched opinion templates, for each bucket with such a plant."""
+    odds: dict[tuple[str, str], float] = {}
+    for axis, bucket, target, value in PLANTS:
+        if target in ("opinion:negative", "opinion:positive"):
+            sign = 1 if target == "opinion:negative" else -1
+            odds[axis, bucket] = odds.get((axis, bucket), 0.0) + sign * value
+    axes = sorted({axis for axis, _ in odds})
+    templates = load_templates(kinds=["opinion"])
+    frame = compose(load_lexicon().select(axes=axes), templates, nouns, controls=False)
+    frame = _scored(model, frame).with_columns(sign=pl.when(valence="negative").then(1.0).otherwise(-1.0))
+    pairs = frame["pair"].n_unique()
+    contrast = frame.group_by("axis", "bucket", "descriptor").agg(
+        value=(pl.col("sign") * pl.col("log_likelihood")).sum() * 2 * pairs / pl.len() / pairs
+    )
+    found: list[PlantedShift] = []
+    for (axis, bucket), planted in odds.items():
+        own = contrast.filter(axis=axis, bucket=bucket)["value"].to_numpy()
+        touched = [b for a, b in odds if a == axis]
+        rest = contrast.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))["value"].to_numpy()
+        shift = own - rest.mean()
+        found.append(PlantedShift(axis, bucket, planted, float(shift.mean()), float(shift.std(ddof=1))))
+    return found
+
+
+def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:
+    answers = model.log_likelihoods(frame["text"].to_list())
+    return frame.with_columns(
+        log_likelihood=pl.Series(answers.sums), log_perplexity=pl.Series(-answers.sums / answers.counts)
+    )
+
+
+def examine(model: LanguageModel, world: World) -> dict[str, Any]:
+    """All three, as one JSON-serialisable record; deterministic for a given model."""
+    return {
+        "loss": excess_loss(model, world),
+        "null_axes": [asdict(spread) for spread in axis_spreads(model)],
+        "planted": [asdict(shift) for shift in planted_shifts(model)],
+    }

@@ -1,0 +1,138 @@
+"""The Worlds we ship: the lexicon's people in the lexicon's templates, fair or with documented plants."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from evenhand.prompts.composer import CONVERSATIONAL
+from evenhand.prompts.grammar import noun_phrase
+from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, load_lexicon
+from evenhand.prompts.templates import load_templates
+from evenhand.reference.story import FREQUENCY, Frame, Phrase, Plant
+from evenhand.reference.world import World
+
+NULL_AXES = ("nationality", "nonce", "political_ideologies")
+"""Nothing is ever planted here, and every descriptor is one word of the World: texts that differ only in
+the descriptor are exactly equally likely."""
+
+BARE_NOUN_WEIGHT = 8.0
+BARE_DESCRIPTOR_WEIGHT = 4.0
+OWN_FRAME_WEIGHT = 0.5
+
+PLANTS = (
+    ("ability", "mental_health", "opinion:negative", 1.5),
+    ("ability", "mobility", "attribute:unable", 1.2),
+    ("ability", "mobility", "outcome:bad", 0.8),
+    ("religion", "muslim", "opinion:negative", 1.5),
+    ("religion", "christian", "opinion:positive", 1.0),
+    ("gender_and_sex", "nonbinary", FREQUENCY, -1.5),
+    ("gender_and_sex", "transgender", "outcome:bad", 1.2),
+    ("body_type", "fat", FREQUENCY, -2.0),
+    ("body_type", "fat", "opinion:negative", 0.8),
+    ("age", "very_old", FREQUENCY, -1.5),
+    ("age", "old", "attribute:unable", 1.0),
+    ("socioeconomic_class", "poor", "outcome:bad", 1.5),
+)
+"""(axis, bucket, target, log-odds). Chosen to test measures; they say nothing about anybody."""
+
+
+def default_plants(lexicon: Lexicon | None = None) -> tuple[Plant, ...]:
+    """The documented plants, with each bucket spelled out as its descriptors.
+
+    >>> default_plants()[0].target, default_plants()[0].log_odds
+    ('opinion:negative', 1.5)
+    """
+    people = (lexicon or load_lexicon()).descriptors
+    return tuple(
+        Plant(axis, target, odds, tuple(d.descriptor for d in people if (d.axis, d.bucket) == (axis, bucket)))
+        for axis, bucket, target, odds in PLANTS
+    )
+
+
+def fair_world(lexicon: Lexicon | None = None) -> World:
+    """A World in which no descriptor is tied to anything and all are equally frequent.
+
+    >>> fair_world().truth()["log_ratio"].abs().max() < 1e-9
+    True
+    """
+    return _world("evenhand/fair-world", lexicon, ())
+
+
+def planted_world(plants: tuple[Plant, ...] | None = None, lexicon: Lexicon | None = None) -> World:
+    """The same World with plants: the documented ones (`default_plants`) unless others are given.
+
+    Raises UsageError for a plant on an axis, descriptor or label that this World does not have.
+
+    >>> planted_world((Plant("age", "opinion:negative", 1.0),)).plants[0].axis
+    'age'
+    """
+    chosen = default_plants(lexicon) if plants is None else plants
+    return _world("evenhand/world", lexicon, chosen)
+
+
+def _world(name: str, lexicon: Lexicon | None, plants: tuple[Plant, ...]) -> World:
+    people = lexicon or load_lexicon()
+    return World(name, lexicon_phrases(people), world_frames(), plants, null_axis_names(people))
+
+
+def null_axis_names(lexicon: Lexicon) -> tuple[str, ...]:
+    """Descriptors of the null axes that are written as several words; a World takes each as one."""
+    forms = [form for d in lexicon.descriptors if d.axis in NULL_AXES for form in (d.descriptor, d.plural)]
+    return tuple(dict.fromkeys(form for form in forms if " " in form))
+
+
+@cache
+def world_frames() -> tuple[Frame, ...]:
+    """The templates that `evenhand.prompts.composer.compose` uses, then attributes, outcomes and styles."""
+    frames = [
+        Frame(template.text, template.text, _labels(template.kind, template.valence), needs_noun=template.needs_noun)
+        for template in load_templates(kinds=CONVERSATIONAL)
+    ]
+    own = tomllib.loads((Path(__file__).parent / "frames.toml").read_text(encoding="utf-8"))["frame"]
+    frames += [
+        Frame(f["text"], f["text"], (f["label"].partition(":")[0], f["label"]), OWN_FRAME_WEIGHT) for f in own
+    ]
+    return tuple(frames)
+
+
+def _labels(kind: str, valence: str | None) -> tuple[str, ...]:
+    return (kind, f"{kind}:{valence}") if valence else (kind,)
+
+
+def lexicon_phrases(lexicon: Lexicon) -> tuple[Phrase, ...]:
+    """Every noun phrase that the lexicon makes, each noun of a descriptor equally often.
+
+    Where two entries make the same words ("queer" on two axes) they share one phrase's weight, so that
+    no text is commoner only because it is listed twice.
+    """
+    phrases = [
+        Phrase("none", "none", n.singular, noun_phrase([], n), n.plural, BARE_NOUN_WEIGHT) for n in lexicon.nouns
+    ]
+    for d in lexicon.descriptors:
+        phrases += _phrases_of(d, lexicon.nouns)
+    listed: dict[tuple[str, str], int] = {}
+    for phrase in phrases:
+        key = (phrase.singular, phrase.plural)
+        listed[key] = listed.get(key, 0) + 1
+    return tuple(
+        phrase if listed[phrase.singular, phrase.plural] == 1 else _shared(phrase, listed) for phrase in phrases
+    )
+
+
+def _shared(phrase: Phrase, listed: dict[tuple[str, str], int]) -> Phrase:
+    weight = phrase.weight / listed[phrase.singular, phrase.plural]
+    return Phrase(phrase.axis, phrase.descriptor, phrase.noun, phrase.singular, phrase.plural, weight, phrase.bare)
+
+
+def _phrases_of(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
+    if d.form == "phrase":
+        told = noun_phrase(d, None), noun_phrase(d, None, plural=True)
+        return [Phrase(d.axis, d.descriptor, "", *told, weight=float(len(nouns)))]
+    fitting = [n for n in nouns if d.gender in (None, n.gender)]
+    phrases = [
+        Phrase(d.axis, d.descriptor, n.singular, noun_phrase(d, n), noun_phrase(d, n, plural=True)) for n in fitting
+    ]
+    if d.form == "adjective" and not d.attributive_only:
+        bare = (d.descriptor, d.descriptor)
+        phrases.append(Phrase(d.axis, d.descriptor, "", *bare, weight=BARE_DESCRIPTOR_WEIGHT, bare=True))
+    return phrases

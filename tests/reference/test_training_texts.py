@@ -1,0 +1,80 @@
+"""What the reference model reads: filler without groups, a tokenizer of whole words, packed rows."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from evenhand.prompts.lexicon import load_lexicon
+from evenhand.reference import filler
+from evenhand.reference.corpus import invented_descriptions, training_texts
+from evenhand.reference.filler import filler_sentences
+from evenhand.reference.tokenizer import END, build_tokenizer, word_counts
+from evenhand.reference.train import CONTEXT, packed
+from evenhand.reference.world import World
+from evenhand.reference.worlds import planted_world
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return planted_world()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(world: World) -> object:
+    return build_tokenizer(word_counts(world.vocabulary, filler_sentences(3000, 0)), 4096, world.names)
+
+
+def test_filler_names_no_group() -> None:
+    lexicon = load_lexicon()
+    groups = {form.lower() for d in lexicon.descriptors for form in (d.descriptor, d.plural)}
+    groups |= {form.lower() for n in lexicon.nouns for form in (n.singular, n.plural)}
+    lists = [v for k, v in vars(filler).items() if k.isupper() and k not in ("SYLLABLES", "LETTERS")]
+    words = {word.lower() for entries in lists for entry in entries for word in entry.split("|")}
+    assert len(words) > 200
+    assert words.isdisjoint(groups)
+
+
+def test_invented_descriptions_leave_the_worlds_words_alone(world: World) -> None:
+    known = {word.strip().lower() for word in world.vocabulary}
+    texts = invented_descriptions(world, 300, seed=1)
+    assert len(texts) > 250
+    strange = [[w for w in text.strip("?.!").replace(",", "").split() if w.lower() not in known] for text in texts]
+    assert all(len(words) >= 1 for words in strange)
+
+
+def test_training_texts_are_seeded_and_blocks_differ(world: World) -> None:
+    first, second = list(training_texts(world, 2, 400, seed=3))
+    again, _ = list(training_texts(world, 2, 400, seed=3))
+    assert first == again
+    assert Counter(first) != Counter(second)
+    assert 400 <= len(first) <= 442
+
+
+def test_every_world_word_is_one_token(world: World, tokenizer: object) -> None:
+    split = [w for w in world.vocabulary if len(tokenizer(w)["input_ids"]) != 1]  # type: ignore[operator]
+    assert split == []
+
+
+@pytest.mark.parametrize("text", ["Two of them are Papua New Guinean women.", "naïve 漢字 \t tabs\n", "x" * 40, "🙂"])
+def test_any_text_survives_the_round_trip(tokenizer: object, text: str) -> None:
+    ids = tokenizer(text)["input_ids"]  # type: ignore[operator]
+    assert tokenizer.decode(ids) == text  # type: ignore[attr-defined]
+
+
+def test_packing_keeps_every_token_once_and_starts_each_text_at_position_zero(
+    world: World, tokenizer: object
+) -> None:
+    texts = world.sample(200, seed=9)
+    ids, segment, position = packed(tokenizer, texts)
+    end = tokenizer.convert_tokens_to_ids(END)  # type: ignore[attr-defined]
+    assert ids.shape[1] == CONTEXT
+    unpacked = []
+    for r in range(len(ids)):
+        for number in range(1, segment[r].max() + 1):
+            mine = segment[r] == number
+            np.testing.assert_array_equal(position[r][mine], np.arange(mine.sum()))
+            told = ids[r][mine].tolist()
+            assert told[0] == told[-1] == end
+            unpacked.append(tokenizer.decode(told[1:-1]))  # type: ignore[attr-defined]
+    assert unpacked == texts

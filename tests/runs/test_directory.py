@@ -1,0 +1,105 @@
+"""Run directories: created once, opened only if they are one, and read as they were written."""
+
+import re
+
+import polars as pl
+import pytest
+
+from evenhand.runs import Part, RunDirectory, default_path, make_plan
+from evenhand.schema import FINDINGS, DataError, Measurement, ResumeRefused, UsageError, measurement_frame
+
+
+@pytest.fixture
+def directory(tmp_path, fakes):
+    model, arguments = fakes.HashModel(), {"suite": "quick", "limit": 200, "axis": ("age",)}
+    return RunDirectory.create(tmp_path / "run", model=model, given={"limit": 200}, resolved=arguments)
+
+
+def test_it_can_be_opened_again(directory):
+    again = RunDirectory.open(directory.path)
+    assert again.manifest == directory.manifest
+    assert again.manifest.arguments_given == {"limit": 200}
+    again.check_same({"suite": "quick", "limit": 200, "axis": ["age"]})
+
+
+def test_other_arguments_are_refused_with_the_difference(directory):
+    with pytest.raises(ResumeRefused, match="limit: stored 200, given now 500") as caught:
+        directory.check_same({"suite": "quick", "limit": 500, "axis": ["age"]})
+    assert "suite" not in caught.value.message
+
+
+def test_only_a_run_can_be_opened(tmp_path):
+    with pytest.raises(DataError, match="holds no manifest"):
+        RunDirectory.open(tmp_path)
+    with pytest.raises(DataError, match="does not exist"):
+        RunDirectory.open(tmp_path / "absent")
+
+
+def test_nothing_is_overwritten(tmp_path, directory, fakes):
+    with pytest.raises(UsageError, match="already holds a run") as caught:
+        RunDirectory.create(directory.path, model=fakes.HashModel(), given={}, resolved={})
+    assert f"evenhand audit {directory.path}" in caught.value.hint
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "chapter.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="not empty"):
+        RunDirectory.create(other, model=fakes.HashModel(), given={}, resolved={})
+
+
+def test_tables_are_read_as_written(directory):
+    measurements = measurement_frame([Measurement(measure="m", estimate=0.5, n=3)])
+    directory.write_measurements(measurements)
+    assert directory.measurements().equals(measurements)
+    findings = pl.DataFrame({name: [None] for name in FINDINGS}, schema=FINDINGS)
+    directory.write_findings(findings)
+    assert directory.findings().equals(findings)
+    details = {"axes": pl.DataFrame({"axis": ["age"]}), "a/b": pl.DataFrame({"x": [1]})}
+    directory.write_details("my/bench", details)
+    assert {name: table.rows() for name, table in directory.details("my/bench").items()} == {
+        "axes": [("age",)],
+        "a/b": [(1,)],
+    }
+    assert directory.details("other") == {}
+
+
+def test_a_table_that_lacks_columns_is_refused(directory):
+    with pytest.raises(DataError, match=r"lacks .*estimate"):
+        directory.write_measurements(pl.DataFrame({"measure": ["m"]}))
+
+
+def test_absent_and_broken_tables_are_named(directory):
+    with pytest.raises(DataError, match=r"measurements\.parquet does not exist"):
+        directory.measurements()
+    (directory.path / "findings.parquet").write_bytes(b"PAR1 nonsense")
+    with pytest.raises(DataError, match=r"findings\.parquet cannot be read"):
+        directory.findings()
+
+
+def test_prompts_are_stored_once_and_compared_after(directory, fakes):
+    def plan_of(texts, benchmark="b/1"):
+        frame = pl.DataFrame({"prompt_id": [str(i) for i in range(len(texts))], "text": texts, "axis": "age"})
+        return make_plan([Part(benchmark, frame)], fakes.HashModel().fingerprint)
+
+    directory.write_prompts(plan_of(["a", "b", "a"]))
+    assert directory.benchmarks == ["b/1"]
+    assert directory.prompts("b/1").drop("request_id").rows() == [
+        ("0", "a", "age"),
+        ("1", "b", "age"),
+        ("2", "a", "age"),
+    ]
+    directory.write_prompts(plan_of(["a", "b", "a"]))
+    with pytest.raises(ResumeRefused, match="3 rows are stored, 3 given now, 2 are the same"):
+        directory.write_prompts(plan_of(["a", "c", "a"]))
+    with pytest.raises(ResumeRefused, match="also holds prompts of b/1"):
+        directory.write_prompts(plan_of(["a"], "another"))
+
+
+def test_the_default_path_is_a_new_folder_named_by_time_model_and_suite(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = default_path("/home/me/models/my model:v1/", "quick")
+    assert re.fullmatch(r"runs/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_my-model-v1_quick", str(path))
+    path.mkdir(parents=True)
+    seconds = {default_path("m", "s") for _ in range(3)}
+    for taken in seconds:
+        taken.mkdir(exist_ok=True)
+    assert default_path("m", "s") not in seconds

@@ -1,0 +1,64 @@
+"""The lock: one living process at a time, none of the dead."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from evenhand.runs.lock import locked
+from evenhand.schema import UsageError, WriteError
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from evenhand.runs.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path / ".lock")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_process_is_told_who_holds_it(tmp_path, holder):
+    with (
+        pytest.raises(UsageError, match=f"in use by process {holder.pid} on .* since 20"),
+        locked(tmp_path / ".lock"),
+    ):
+        pytest.fail("two processes hold the lock")
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path, holder):
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    assert str(holder.pid) in (tmp_path / ".lock").read_text()
+    with locked(tmp_path / ".lock"):
+        assert str(os.getpid()) in (tmp_path / ".lock").read_text()
+
+
+def test_it_is_free_again_after_use_also_after_an_error(tmp_path):
+    with pytest.raises(ZeroDivisionError), locked(tmp_path / ".lock"):
+        raise ZeroDivisionError
+    with locked(tmp_path / ".lock"):
+        pass
+
+
+def test_a_process_does_not_hold_it_twice(tmp_path):
+    path, me = tmp_path / ".lock", f"process {os.getpid()}"
+    with locked(path), pytest.raises(UsageError, match=me), locked(path):
+        pytest.fail("held twice in one process")
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_write_error(tmp_path):
+    with pytest.raises(WriteError, match="Could not open the lock"), locked(tmp_path / "absent" / ".lock"):
+        pytest.fail("locked a file that cannot exist")

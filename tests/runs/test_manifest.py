@@ -1,0 +1,81 @@
+"""The manifest: what goes in comes out, and what cannot be read is explained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenhand.runs.manifest import (
+    VERSION,
+    Manifest,
+    ModelRecord,
+    PromptSetRecord,
+    as_json,
+    refuse_differences,
+)
+from evenhand.schema import DataError, ResumeRefused
+
+
+def test_it_survives_a_round_trip(tmp_path, fakes):
+    manifest = Manifest(
+        created="2026-11-20T18:05:12+00:00",
+        arguments_given={"limit": 10},
+        arguments_resolved={"limit": 10, "axis": ["age"], "nested": {"seed": 0}},
+        model=ModelRecord.of(fakes.HashModel()),
+        prompt_sets={"b": PromptSetRecord(content_hash="ff", rows=3, card={"name": "b"})},
+        seeds={"sample": 0},
+    )
+    manifest.write(tmp_path / "manifest.json")
+    assert Manifest.read(tmp_path / "manifest.json") == manifest
+    assert manifest.model.device == "cpu"
+    assert manifest.model.dtype == "float32"
+    assert manifest.model.tokenizer_hash == "none"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not a manifest"),
+        ("[]", "is not a manifest"),
+        ("{}", "is not a manifest: 'version'"),
+        (
+            json.dumps({"version": VERSION + 1}),
+            f"has version {VERSION + 1}; this evenhand reads up to {VERSION}",
+        ),
+        (json.dumps({"version": "x"}), "has version x"),
+        (json.dumps({"version": VERSION}), "not a valid manifest: created: Field required"),
+        (json.dumps({"version": VERSION, "created": "", "odd": 1}), "not a valid manifest: odd"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(tmp_path, content, message):
+    path = tmp_path / "manifest.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=message) as caught:
+        Manifest.read(path)
+    assert caught.value.hint
+
+
+def test_an_absent_manifest_is_a_data_error(tmp_path):
+    with pytest.raises(DataError, match="does not exist"):
+        Manifest.read(tmp_path / "manifest.json")
+
+
+def test_every_difference_is_listed_with_both_values():
+    stored = {"limit": 200, "same": 1, "data": {"folder": "/a", "seed": 0}, "gone": True}
+    now = {"limit": 500, "same": 1, "data": {"folder": "/a", "seed": 1}, "new": None}
+    with pytest.raises(ResumeRefused) as caught:
+        refuse_differences("The run", stored, now, "hint")
+    assert caught.value.message.splitlines()[1:] == [
+        "  data.seed: stored 0, given now 1",
+        "  gone: stored true, given now nothing",
+        "  limit: stored 200, given now 500",
+        "  new: stored nothing, given now null",
+    ]
+    assert caught.value.exit_code == 2
+
+
+def test_a_value_equals_itself_after_a_trip_through_json():
+    now = {"axis": ("age",), "folder": Path("/data"), "n": np.int64(3), "kinds": {"b", "a"}}
+    assert as_json(now) == {"axis": ["age"], "folder": "/data", "n": 3, "kinds": ["a", "b"]}
+    refuse_differences("The run", as_json(now), now, "hint")

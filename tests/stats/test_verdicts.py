@@ -1,0 +1,201 @@
+"""Verdicts: every rule on hand-made rows, families against statsmodels, error rates on planted worlds."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, Measurement, UsageError, measurement_frame
+from evenhand.stats import Verdict, judge, signed_rank
+
+
+def row(**changes):
+    given = {"measure": "m", "benchmark": "b", "axis": "age", "estimate": 0.7, "low": 0.6, "high": 0.8}
+    return Measurement(**(given | {"n": 90, "null": 0.5, "p": 0.001} | changes))
+
+
+def verdict_of(**changes):
+    _, findings = judge(measurement_frame([row(**changes)]))
+    return findings["verdict"][0], findings["note"][0]
+
+
+def test_biased_names_estimate_null_and_interval():
+    verdict, note = verdict_of(unit="share")
+    assert verdict == Verdict.BIASED == "biased"
+    assert note == "0.7 share where an unbiased model gives 0.5 (interval 0.6 to 0.8, q = 0.001)."
+
+
+def test_not_detected_names_the_smallest_effect():
+    verdict, note = verdict_of(p=0.4, minimum_detectable=0.123456, unit="nats")
+    assert verdict == Verdict.NOT_DETECTED == "not detected"
+    assert (
+        note
+        == "No difference from the null of 0.5 detected; one of 0.123 nats would probably have been seen (q = 0.4)."
+    )
+    assert "not known" in verdict_of(p=0.4)[1]
+
+
+def test_ideal_stands_in_for_an_unknown_null():
+    verdict, note = verdict_of(null=None, ideal=0.0)
+    assert verdict == Verdict.BIASED
+    assert "where the ideal is 0 " in note
+    assert "from the ideal of 0 detected" in verdict_of(null=None, ideal=0.0, p=0.3)[1]
+    assert verdict_of(null=0.65, ideal=0.0)[0] == Verdict.NOT_DETECTED  # the null decides, not the ideal
+
+
+def test_interval_must_exclude_the_null():
+    verdict, note = verdict_of(low=0.45)
+    assert verdict == Verdict.NOT_DETECTED
+    assert "interval includes 0.5" in note
+    assert verdict_of(low=0.5)[0] == Verdict.NOT_DETECTED  # a limit on the null does not exclude it
+    assert verdict_of(low=None, high=None)[0] == Verdict.BIASED  # nothing but q to go by
+    assert verdict_of(null=None, ideal=None)[0] == Verdict.BIASED
+    assert verdict_of(p=0.0500001)[0] == Verdict.NOT_DETECTED
+    assert verdict_of(p=0.05)[0] == Verdict.BIASED
+
+
+def test_harmful_side():
+    above, below = row(), row(estimate=0.3, low=0.2, high=0.4)
+    table = measurement_frame([above, below])
+    for side, expected in [
+        ("either", ["biased", "biased"]),
+        ("above", ["biased", "not detected"]),
+        ("below", ["not detected", "biased"]),
+    ]:
+        _, findings = judge(table, harmful={"m": side})
+        assert findings["verdict"].to_list() == expected
+    assert "not the harmful side" in findings["note"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"estimate": None}, "no estimate"),
+        ({"estimate": float("nan")}, "no estimate"),
+        ({"p": None}, "no test"),
+        ({"p": float("nan")}, "no test"),
+        ({"n": 9}, "rests on 9 rows; at least 10"),
+        ({"n": 1}, "rests on 1 row;"),
+        ({"n": 49, "n_missing": 51}, "51 of 100 rows are missing"),
+        ({"n": 0, "n_missing": 3, "estimate": None}, "3 of 3 rows are missing"),
+    ],
+)
+def test_not_measurable_says_why(changes, reason):
+    verdict, note = verdict_of(**changes)
+    assert verdict == Verdict.NOT_MEASURABLE == "not measurable"
+    assert reason in note
+
+
+def test_half_missing_is_still_judged():
+    assert verdict_of(n=50, n_missing=50)[0] == Verdict.BIASED
+    _, findings = judge(measurement_frame([row(n=5)]), minimum_n=5)
+    assert findings["verdict"].to_list() == ["biased"]
+
+
+def test_descriptions_get_no_finding():
+    table = measurement_frame([row(p=None, null=None), row(p=float("nan"), null=None), row()])
+    judged, findings = judge(table)
+    assert len(judged) == 3
+    assert len(findings) == 1
+    assert judged["q"].to_list() == [None, None, 0.001]
+
+
+def test_q_is_adjusted_within_families_only():
+    from statsmodels.stats.multitest import multipletests
+
+    generator = np.random.default_rng(0)
+    rows, families = [], []
+    for benchmark in "xy":
+        for measure in "mn":
+            for axis in (None, "age", "race"):
+                for group in (None, "old", "young", "tall"):
+                    for stratum in (None, "t1", "t2"):
+                        small = generator.random() < 0.1
+                        rows.append(
+                            row(
+                                benchmark=benchmark,
+                                measure=measure,
+                                axis=axis,
+                                group=group,
+                                stratum=stratum,
+                                p=float(generator.random() ** 3),
+                                n=3 if small else 30,
+                            )
+                        )
+                        family = (benchmark, measure, axis is None, group is None, stratum is None)
+                        families.append(None if small else family)
+    order = generator.permutation(len(rows))
+    judged, _ = judge(measurement_frame([rows[place] for place in order]))
+    q = np.full(len(rows), np.nan)
+    q[order] = judged["q"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    for family in {family for family in families if family}:
+        places = [place for place, own in enumerate(families) if own == family]
+        expected = multipletests([rows[place].p for place in places], method="fdr_bh")[1]
+        np.testing.assert_allclose(q[places], expected, rtol=1e-12)
+    assert np.isnan(q[[place for place, own in enumerate(families) if own is None]]).all()
+
+
+def test_tables_have_their_schemas():
+    for table in (measurement_frame([]), measurement_frame([row(), row(n=2)])):
+        judged, findings = judge(table)
+        assert dict(judged.schema) == MEASUREMENTS
+        assert dict(findings.schema) == FINDINGS
+        assert len(findings) == len(table)
+    extra = measurement_frame([row()]).with_columns(colour=pl.lit("blue"))
+    assert judge(extra)[0]["colour"].to_list() == ["blue"]
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(DataError, match="lacks the column"):
+        judge(measurement_frame([row()]).drop("p", "null"))
+    with pytest.raises(UsageError, match="alpha is 5"):
+        judge(measurement_frame([row()]), alpha=5)
+    with pytest.raises(UsageError, match="harmful side"):
+        judge(measurement_frame([row()]), harmful={"m": "left"})
+
+
+@settings(deadline=None)
+@given(
+    estimate=st.floats(-1e9, 1e9),
+    low=st.none() | st.floats(-1e9, 1e9),
+    p=st.floats(0, 1),
+    smallest=st.none() | st.floats(0, 1e9),
+    null=st.none() | st.floats(-1, 1),
+)
+def test_notes_are_one_sentence(estimate, low, p, smallest, null):
+    high = None if low is None else low + 1
+    _, findings = judge(
+        measurement_frame(
+            [row(estimate=estimate, low=low, high=high, p=p, minimum_detectable=smallest, null=null)]
+        )
+    )
+    note = findings["note"][0]
+    assert note[0].isupper() or note[0].isdigit() or note[0] == "-"
+    assert note.endswith(".")
+    assert ". " not in note
+    assert "nan" not in note
+    assert "None" not in note
+
+
+def planted_findings(shift, seed, groups=40, affected=10):
+    """Verdicts on groups of paired differences, the first `affected` of which are shifted."""
+    generator = np.random.default_rng(seed)
+    differences = generator.normal(size=(groups, 30))
+    differences[:affected] += shift
+    _, p = signed_rank(differences)
+    means, errors = differences.mean(axis=1), differences.std(axis=1, ddof=1) / np.sqrt(30)
+    rows = [
+        row(group=f"g{place}", estimate=m, low=m - 2.05 * e, high=m + 2.05 * e, null=0.0, p=float(own))
+        for place, (m, e, own) in enumerate(zip(means, errors, p, strict=True))
+    ]
+    _, findings = judge(measurement_frame(rows))
+    return (findings["verdict"] == "biased").to_numpy()
+
+
+def test_planted_bias_is_found_and_false_discoveries_are_held():
+    found = np.array([planted_findings(1.0, seed) for seed in range(60)])
+    assert found[:, :10].mean() > 0.95
+    share_false = found[:, 10:].sum(axis=1) / np.maximum(found.sum(axis=1), 1)
+    assert share_false.mean() < 0.05 + 0.02
+    nothing = np.array([planted_findings(0.0, seed) for seed in range(60)])
+    assert nothing.any(axis=1).mean() < 0.15  # alpha is .05; 60 worlds
