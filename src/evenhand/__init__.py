@@ -1,3 +1,61 @@
-"""evenhand: measures, explains and mitigates social bias in language models."""
+"""evenhand: measures, explains and mitigates social bias in language models.
+
+    import evenhand as eh
+
+    run = eh.audit("gpt2", suite="quick")   # or a folder, or a model in memory
+    run.findings                            # a Polars frame of verdicts
+    run.report()                            # writes report.html and returns its path
+
+Names are imported when first used: `import evenhand` itself takes no time.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand import measures as measures, stats as stats
+    from evenhand.models.loading import as_language_model as as_language_model, load_model as load_model
+    from evenhand.prompts.composer import compose as compose
+    from evenhand.prompts.holisticbias import HolisticBias as HolisticBias
+    from evenhand.prompts.lexicon import Lexicon as Lexicon, load_lexicon as load_lexicon
+    from evenhand.prompts.prompt_set import PromptSet as PromptSet
+    from evenhand.prompts.user_files import read_prompts as read_prompts
+    from evenhand.reports.audit import (
+        Run as Run,
+        audit as audit,
+        measure_file as measure_file,
+        open_run as open_run,
+    )
+    from evenhand.schema.errors import EvenhandError as EvenhandError
 
 __version__ = "0.1.0"
+
+_WHERE = {
+    "measures": "evenhand.measures",
+    "stats": "evenhand.stats",
+    "as_language_model": "evenhand.models.loading",
+    "load_model": "evenhand.models.loading",
+    "compose": "evenhand.prompts.composer",
+    "HolisticBias": "evenhand.prompts.holisticbias",
+    "Lexicon": "evenhand.prompts.lexicon",
+    "load_lexicon": "evenhand.prompts.lexicon",
+    "PromptSet": "evenhand.prompts.prompt_set",
+    "read_prompts": "evenhand.prompts.user_files",
+    "Run": "evenhand.reports.audit",
+    "audit": "evenhand.reports.audit",
+    "measure_file": "evenhand.reports.audit",
+    "open_run": "evenhand.reports.audit",
+    "EvenhandError": "evenhand.schema.errors",
+}
+__all__ = ["__version__", *_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    module = import_module(_WHERE[name])
+    return module if _WHERE[name] == f"evenhand.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,8 +1,7 @@
 """Perplexity against its definition, and missing values kept."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from evenhand.measures import bits_per_character, inverse_perplexity, perplexity
 

@@ -352,7 +352,7 @@ def test_a_model_in_the_hub_cache(tiny_folder, tmp_path, monkeypatch):
     with pytest.raises(ModelError, match="not in the cache"):
         load_model("someone/tiny", device="cpu", revision="another-branch")
     (snapshot / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="its weights .* are not"):
+    with pytest.raises(ModelError, match=r"its weights .* are not"):
         load_model("someone/tiny", device="cpu")
     # With a connection, the size is known before anything is fetched.
     monkeypatch.setattr(pretrained, "is_offline", lambda: False)

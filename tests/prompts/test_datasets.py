@@ -56,7 +56,7 @@ def test_the_register_is_complete() -> None:
 
 
 def test_names_are_suggested() -> None:
-    with pytest.raises(UsageError, match="no data set called 'stereo-set'. Did you mean 'stereoset'"):
+    with pytest.raises(UsageError, match=r"no data set called 'stereo-set'\. Did you mean 'stereoset'"):
         dataset("stereo-set")
     with pytest.raises(UsageError, match=r"no version of holisticbias called 'v1\.2'"):
         dataset("holisticbias").version("v1.2")
@@ -114,7 +114,7 @@ def test_changed_stereoset_rows_are_refused(shared: Path, tmp_path: Path) -> Non
     (mine / "dev.csv").write_text(text.replace("hispanic", "Hispanic", 1), encoding="utf-8")
     with pytest.raises(ChecksumMismatch, match="expected content hash"):
         dataset_folder("stereoset", given=mine)
-    with pytest.raises(ChecksumMismatch, match="does not hold the published rows .*Nothing was kept"):
+    with pytest.raises(ChecksumMismatch, match=r"does not hold the published rows .*Nothing was kept"):
         fetch("stereoset", from_dir=mine)
     (mine / "dev.csv").write_text("<html>")
     with pytest.raises(ChecksumMismatch, match="lacks the column dataset_type"):

@@ -8,8 +8,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from evenhand.prompts.content_hash import frame_hash
 from evenhand.prompts.prompt_set import PromptSet
@@ -248,6 +247,17 @@ def test_crossed_samples_grow_and_ignore_row_order() -> None:
 def test_crossed_samples_take_about_two_nouns_per_template() -> None:
     frame = crossed({"a": 10}, gendered=0).sample_crossed(10 * 8).frame
     assert (frame["template"].n_unique(), frame["noun"].n_unique(), len(frame)) == (2, 4, 80)
+
+
+def test_few_nouns_are_not_all_of_one_gender() -> None:
+    prompts = crossed({"a": 5}, gendered=0)
+    genders = {f"n{m}": "female" if m < 5 else "male" if m < 8 else "neutral" for m in range(10)}
+    gendered = prompts.with_columns(gender=pl.col("noun").replace_strict(genders))
+    for seed in range(10):
+        frame = gendered.sample_crossed(5 * 3, seed=seed).frame
+        assert frame["gender"].n_unique() == frame["noun"].n_unique() == 3
+        half = Counter(gendered.sample_crossed(5 * 15, seed=seed).frame.unique("noun")["gender"])
+        assert half in ({"female": 2, "male": 2, "neutral": 1}, {"female": 3, "male": 1, "neutral": 1})
 
 
 def test_least_cells_leaves_out_units_evenly() -> None:

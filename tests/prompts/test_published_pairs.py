@@ -2,6 +2,7 @@
 
 import csv
 import json
+import string
 from collections import Counter
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_broken_crows_rows(tmp_path: Path, crows_row: dict[str, str], changes: d
 
 
 def test_broken_crows_files(tmp_path: Path, crows_row: dict[str, str]) -> None:
-    with pytest.raises(DataError, match="has no crows_pairs_anonymized.csv"):
+    with pytest.raises(DataError, match=r"has no crows_pairs_anonymized\.csv"):
         load_crows_pairs(tmp_path)
     write_crows(tmp_path, {k: v for k, v in crows_row.items() if k != "bias_type"})
     with pytest.raises(DataError, match="lacks the column bias_type"):
@@ -151,15 +152,19 @@ def test_stereoset_counts(stereoset: pl.DataFrame) -> None:
 @pytest.mark.parity
 def test_stereoset_spans_hold_the_published_target_word(stereoset: pl.DataFrame) -> None:
     """The published scorer takes the word at BLANK's place and removes its punctuation."""
-    intra = stereoset.filter(dataset_type="intrasentence")
+    intra, inside = stereoset.filter(dataset_type="intrasentence"), 0
+    bare = str.maketrans("", "", string.punctuation)
     assert intra["context"].null_count() == intra.height
     for text, context, start, end in intra.select(
         "text", "blank_context", "span_start", "span_end"
     ).iter_rows():
         place = next(i for i, word in enumerate(context.split(" ")) if "BLANK" in word)
         word = text.split(" ")[place]
-        assert text[start:end] == "".join(c for c in word if c not in r"""!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~""")
+        span = text[start:end]
+        assert span.translate(bare) == word.translate(bare)
+        inside += span != span.translate(bare)
         assert text[:start].count(" ") == place
+    assert inside == 9  # such as "sometimes.pizza": punctuation within a word stays in a span
     inter = stereoset.filter(dataset_type="intersentence")
     assert inter["context"].null_count() == inter["text"].null_count() == 0
     assert inter["span_start"].null_count() == inter.height

@@ -30,7 +30,7 @@ def test_filler_names_no_group() -> None:
     groups = {form.lower() for d in lexicon.descriptors for form in (d.descriptor, d.plural)}
     groups |= {form.lower() for n in lexicon.nouns for form in (n.singular, n.plural)}
     lists = [v for k, v in vars(filler).items() if k.isupper() and k not in ("SYLLABLES", "LETTERS")]
-    words = {word.lower() for entries in lists for entry in entries for word in entry.split("|")}
+    words = {word.lower() for entries in lists for entry in entries for word in entry.split()}
     assert len(words) > 200
     assert words.isdisjoint(groups)
 
@@ -39,7 +39,9 @@ def test_invented_descriptions_leave_the_worlds_words_alone(world: World) -> Non
     known = {word.strip().lower() for word in world.vocabulary}
     texts = invented_descriptions(world, 300, seed=1)
     assert len(texts) > 250
-    strange = [[w for w in text.strip("?.!").replace(",", "").split() if w.lower() not in known] for text in texts]
+    strange = [
+        [w for w in text.strip("?.!").replace(",", "").split() if w.lower() not in known] for text in texts
+    ]
     assert all(len(words) >= 1 for words in strange)
 
 
@@ -56,7 +58,9 @@ def test_every_world_word_is_one_token(world: World, tokenizer: object) -> None:
     assert split == []
 
 
-@pytest.mark.parametrize("text", ["Two of them are Papua New Guinean women.", "naïve 漢字 \t tabs\n", "x" * 40, "🙂"])
+@pytest.mark.parametrize(
+    "text", ["Two of them are Papua New Guinean women.", "naïve 漢字 \t tabs\n", "x" * 40, "🙂"]
+)
 def test_any_text_survives_the_round_trip(tokenizer: object, text: str) -> None:
     ids = tokenizer(text)["input_ids"]  # type: ignore[operator]
     assert tokenizer.decode(ids) == text  # type: ignore[attr-defined]

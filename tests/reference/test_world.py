@@ -40,14 +40,20 @@ PLANTS = (
 )
 
 
-def brute_force(phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]) -> dict[str, float]:
+def brute_force(
+    phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: tuple[Plant, ...]
+) -> dict[str, float]:
     """Every utterance with its probability, straight from the story, with dictionaries only."""
     weight: dict[tuple[str, str], float] = defaultdict(float)
     for p in phrases:
         weight[p.axis, p.descriptor] += p.weight
     prior = dict(weight)
     for plant, key in product(plants, weight):
-        if plant.target == "frequency" and plant.axis == key[0] and key[1] in (plant.descriptors or (key[1],)):
+        if (
+            plant.target == "frequency"
+            and plant.axis == key[0]
+            and key[1] in (plant.descriptors or (key[1],))
+        ):
             prior[key] *= math.exp(plant.log_odds)
     whole = sum(prior.values())
     texts: dict[str, float] = defaultdict(float)
@@ -64,7 +70,9 @@ def brute_force(phrases: tuple[Phrase, ...], frames: tuple[Frame, ...], plants: 
             )
             tilted.append(frame.weight * math.exp(odds))
         for frame, value in zip(frames, tilted, strict=True):
-            fitting = [q for q in phrases if (q.axis, q.descriptor) == key and not (q.bare and frame.needs_noun)]
+            fitting = [
+                q for q in phrases if (q.axis, q.descriptor) == key and not (q.bare and frame.needs_noun)
+            ]
             if p in fitting:
                 share = p.weight / sum(q.weight for q in fitting)
                 texts[frame.fill(p)] += prior[key] / whole * value / sum(tilted) * share
@@ -93,6 +101,7 @@ def test_likelihood_of_a_text_is_the_mass_of_all_utterances_that_begin_with_it(
     world: World, enumerated: dict[str, float]
 ) -> None:
     texts = sorted(enumerated)
+
     # an utterance that another one continues ("Women" / "Women with asthma") is scored as a prefix;
     # after a finished one the next may begin with a space, so only word-wise continuation counts
     def begins(longer: str, shorter: str) -> bool:
@@ -102,10 +111,16 @@ def test_likelihood_of_a_text_is_the_mass_of_all_utterances_that_begin_with_it(
     np.testing.assert_allclose(world.log_likelihoods(texts).sums, expected, atol=1e-5)
 
 
-def test_each_word_conditional_is_a_ratio_of_prefix_masses(world: World, enumerated: dict[str, float]) -> None:
+def test_each_word_conditional_is_a_ratio_of_prefix_masses(
+    world: World, enumerated: dict[str, float]
+) -> None:
     words = ["I", " am", " a", " woman", " with", " asthma", ","]
     masses = [
-        sum(p for u, p in enumerated.items() if u.startswith("".join(words[:k])) and u[len("".join(words[:k])) :][:1] in " .,")
+        sum(
+            p
+            for u, p in enumerated.items()
+            if u.startswith("".join(words[:k])) and u[len("".join(words[:k])) :][:1] in " .,"
+        )
         for k in range(len(words) + 1)
     ]
     masses[0] = 1.0
@@ -116,7 +131,12 @@ def test_each_word_conditional_is_a_ratio_of_prefix_masses(world: World, enumera
 def test_the_next_word_distribution_sums_to_one_after_every_prefix(
     world: World, enumerated: dict[str, float]
 ) -> None:
-    prefixes = {text[:k] for text in enumerated for k in range(len(text) + 1) if text[k : k + 1] in ("", " ", ".", ",")}
+    prefixes = {
+        text[:k]
+        for text in enumerated
+        for k in range(len(text) + 1)
+        if text[k : k + 1] in ("", " ", ".", ",")
+    }
     assert len(prefixes) > 40
     for prefix in prefixes:
         assert sum(world.next_words(prefix).values()) == pytest.approx(1, abs=1e-12), prefix
@@ -148,7 +168,12 @@ def test_spans_select_overlapping_words(world: World) -> None:
 
 def test_error_rows(world: World) -> None:
     got = world.log_likelihoods(["", "I love blue women.", "I  love women.", "I love women."])
-    assert got.errors == [ResponseError.EMPTY_TEXT, ResponseError.OUTSIDE_WORLD, ResponseError.OUTSIDE_WORLD, None]
+    assert got.errors == [
+        ResponseError.EMPTY_TEXT,
+        ResponseError.OUTSIDE_WORLD,
+        ResponseError.OUTSIDE_WORLD,
+        None,
+    ]
     assert "'blue'" in str(got.details[1])
     assert np.isnan(got.sums[:3]).all() and np.isfinite(got.sums[3])
 
@@ -202,7 +227,9 @@ def test_entropy_agrees_with_enumeration(enumerated: dict[str, float]) -> None:
 
 
 def test_truth_is_what_the_odds_say(world: World) -> None:
-    truth = {(r["descriptor"], r["target"]): r for r in world.truth().filter(axis="ability").iter_rows(named=True)}
+    truth = {
+        (r["descriptor"], r["target"]): r for r in world.truth().filter(axis="ability").iter_rows(named=True)
+    }
     deaf = truth["Deaf", "opinion:negative"]
     assert deaf["planted"] == 1.2
     valence = deaf["log_ratio"] - truth["Deaf", "opinion:positive"]["log_ratio"]

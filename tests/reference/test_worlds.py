@@ -1,4 +1,4 @@
-"""The shipped Worlds: they can say what the benchmark asks, are fair where they say so, biased where planted."""
+"""The shipped Worlds: they can say what the benchmark asks, fair where they say so, biased where planted."""
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def prompts() -> pl.DataFrame:
-    return compose(nouns=["woman", "nonbinary person", "enby"], bare_adjectives=True)
+    return compose(nouns=["woman", "colleague", "enby"], bare_adjectives=True)
 
 
 def test_every_prompt_of_the_benchmark_can_be_said(world: World, prompts: pl.DataFrame) -> None:
@@ -91,7 +91,7 @@ def test_examination_sees_a_spread_where_a_world_has_one() -> None:
 
 
 def test_the_next_word_distribution_sums_to_one(world: World) -> None:
-    for prefix in ("", "I", "I despise", "Hi, I'm a", "My new neighbor is", "A blind woman", "We are Deaf men,"):
+    for prefix in ("", "I", "I despise", "My new neighbor is", "A blind woman", "We are Deaf men,"):
         assert sum(world.next_words(prefix).values()) == pytest.approx(1, abs=1e-9)
 
 

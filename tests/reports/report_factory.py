@@ -126,6 +126,17 @@ def make_view(*, axes=AXES, pairs=True, hostile=False, seed=0):
                 benchmark="evenhand-likelihood",
             )
         )
+    for row in details["descriptors"].iter_rows(named=True):
+        group = Measurement(
+            measure="descriptor_log_ratio", axis=row["axis"], group=row["descriptor"], estimate=row["log_ratio"],
+            low=row["low"], high=row["high"], n=row["n"], null=0.0, p=row["p"], q=row["q"], ideal=0.0,
+            unit="nats per token", benchmark="evenhand-likelihood",
+        )  # fmt: skip
+        rows.append(group)
+        blank = row["axis"] == "nonce"
+        findings.append(
+            finding(group, "not measurable" if blank else "biased" if row["q"] < 0.05 else "not detected")
+        )
     views = [
         BenchmarkView(
             name="evenhand-likelihood",

@@ -136,6 +136,17 @@ def test_most_and_least_likely_are_the_extremes(page):
     assert names[8:] == frame["descriptor"].tail(8).to_list()[::-1]
 
 
+def test_groups_farthest_from_the_null_are_named_and_those_without_answers_counted(page):
+    view = make_view()
+    judged = view.rows("evenhand-likelihood", "descriptor_log_ratio", groups=True)
+    biased = judged.filter(pl.col("verdict") == "biased").sort(pl.col("estimate").abs(), descending=True)
+    part = page[page.index("Groups farthest from the null: descriptor log ratio") :]
+    part = part[: part.index("</table>")]
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == biased["group"].head(10).to_list()
+    assert f"10 of {biased.height:,} with a verdict of bias" in part
+    assert "8 single groups have too few usable answers" in page
+
+
 def test_a_run_with_nothing_in_it_still_gives_a_page():
     empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
     benchmark = BenchmarkView("mine", Card("mine", "one line"))

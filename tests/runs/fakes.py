@@ -37,7 +37,7 @@ class HashModel:
     def describe(self) -> dict[str, Any]:
         return {"device": "cpu", "batch_history": [len(batch) for batch in self.batches]}
 
-    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None) -> Likelihoods:
+    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
         if self.before is not None:
             self.before(texts)
         self.batches.append(list(texts))
@@ -53,7 +53,7 @@ class HashModel:
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             log_probs=flat,
             token_ids=within.astype(np.int32),
-            starts=within.astype(np.uint32),
+            starts=within.astype(np.uint32) if want_starts else np.zeros(0, np.uint32),
             errors=[None if text else ResponseError.EMPTY_TEXT for text in texts],
         )
 

@@ -126,12 +126,22 @@ def test_a_model_that_answers_nothing_is_an_error_not_a_table_of_errors(fakes):
     assert few["error"].to_list() == ["model_error"] * 2
 
 
+def test_a_model_without_offsets_leaves_the_starts_null(fakes):
+    requests = requests_of(["a", "b"], fakes.HashModel(), keep_tokens=True)
+    answered = Likelihoods(**{**vars(likelihoods([[-1], [-2, -3]])), "starts": np.zeros(0, np.uint32)})
+    rows = response_rows(requests, answered)
+    assert rows["token_log_likelihoods"].to_list() == [[-1], [-2, -3]]
+    assert rows["token_starts"].to_list() == [None, None]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         likelihoods([[-1]]),
         Likelihoods(**{**vars(likelihoods([[-1], [-2]])), "offsets": np.array([0, 1, 3])}),
         Likelihoods(**{**vars(likelihoods([[-1], [-2]])), "offsets": np.array([0, 2])}),
+        Likelihoods(**{**vars(likelihoods([[-1], [-2]])), "token_ids": np.array([0])}),
+        Likelihoods(**{**vars(likelihoods([[-1], [-2]])), "starts": np.array([0])}),
     ],
 )
 def test_an_answer_of_the_wrong_shape_is_refused(fakes, wrong):

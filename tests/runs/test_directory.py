@@ -46,6 +46,12 @@ def test_nothing_is_overwritten(tmp_path, directory, fakes):
         RunDirectory.create(other, model=fakes.HashModel(), given={}, resolved={})
 
 
+def test_a_start_that_was_killed_does_not_block_the_next(tmp_path, fakes):
+    (tmp_path / ".manifest.json.4711.tmp").write_text("{")
+    RunDirectory.create(tmp_path, model=fakes.HashModel(), given={}, resolved={})
+    assert RunDirectory.open(tmp_path).manifest.sessions == []
+
+
 def test_tables_are_read_as_written(directory):
     measurements = measurement_frame([Measurement(measure="m", estimate=0.5, n=3)])
     directory.write_measurements(measurements)

@@ -233,7 +233,7 @@ def test_overhead_stays_columnar(tmp_path):
         def describe(self):
             return {}
 
-        def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None):
+        def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
             n = len(texts)
             ones, zeros = np.full(10 * n, -1, np.float32), np.zeros(10 * n, np.int32)
             return Likelihoods(np.arange(n + 1) * 10, ones, zeros, zeros.astype(np.uint32), [None] * n)

@@ -8,13 +8,12 @@ from evenhand.stats import pool_means, pool_rates
 
 
 def test_eight_schools():
-    # Rubin 1981; posterior quantiles printed in Gelman et al. 2013 (BDA3), table 5.3 (200 simulations,
-    # so about 2 points of noise in the tails)
+    # Rubin 1981; posterior medians and 2.5 % quantiles printed in Gelman et al. 2013 (BDA3), table 5.3. They
+    # come from 200 simulations: the printed upper limits rest on 5 draws each and are too noisy to compare.
     effects, errors = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
     pooled = pool_means(effects, errors)
     np.testing.assert_allclose(pooled.estimate, [10, 8, 7, 8, 5, 6, 10, 8], atol=1.7)
     np.testing.assert_allclose(pooled.low, [-2, -5, -11, -7, -9, -7, -1, -6], atol=3.0)
-    np.testing.assert_allclose(pooled.high, [31, 23, 19, 21, 18, 17, 26, 33], atol=4.0)
     assert pooled.mean == pytest.approx(8, abs=0.5)
 
 
@@ -36,6 +35,27 @@ def test_means_equal_numerical_integration():
         assert pool_means(values, errors).estimate[group] == pytest.approx(moment / total, rel=1e-3)
 
 
+def test_mean_limits_equal_posterior_simulation():
+    generator = np.random.default_rng(4)
+    values, errors = np.array([28.0, 8, -3, 7, -1, 1, 18, 12]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    # rejection sampling: propose the deviation evenly, keep it by its marginal density
+    deviation = generator.uniform(0, 150, size=150_000)
+    precision = 1 / (deviation[:, None] ** 2 + errors**2)
+    common = (precision * values).sum(axis=1) / precision.sum(axis=1)
+    logs = np.log(precision).sum(axis=1) - np.log(precision.sum(axis=1))
+    logs = (logs - (precision * (values - common[:, None]) ** 2).sum(axis=1)) / 2
+    kept = generator.random(150_000) < np.exp(logs - logs.max())
+    deviation, precision, common = deviation[kept, None], precision[kept], common[kept]
+    centre = common + generator.normal(size=len(common)) / np.sqrt(precision.sum(axis=1))
+    own = 1 / (1 / errors**2 + 1 / deviation**2)
+    mean = own * (values / errors**2 + centre[:, None] / deviation**2)
+    draws = mean + np.sqrt(own) * generator.normal(size=mean.shape)
+    pooled = pool_means(values, errors)
+    np.testing.assert_allclose(pooled.low, np.quantile(draws, 0.025, axis=0), atol=1.2)
+    np.testing.assert_allclose(pooled.high, np.quantile(draws, 0.975, axis=0), atol=1.2)
+    assert pooled.between_deviation == pytest.approx(np.median(deviation), abs=0.4)
+
+
 def test_means_that_differ_by_noise_only_are_pooled_nearly_completely():
     values = np.random.default_rng(0).normal(size=300)
     pooled = pool_means(values, np.ones(300))
@@ -47,7 +67,7 @@ def test_means_that_differ_by_noise_only_are_pooled_nearly_completely():
 def test_mean_shrinkage_gains_and_covers():
     generator = np.random.default_rng(1)
     raw, shrunken, inside = [], [], []
-    for _ in range(400):
+    for _ in range(200):
         truth = generator.normal(0, 0.5, size=25)
         errors = generator.uniform(0.3, 1.2, size=25)
         values = truth + generator.normal(size=25) * errors
@@ -80,7 +100,7 @@ def test_rates_equal_a_plain_sum_over_a_fine_grid():
 def test_grid_finds_a_sharp_peak():
     # 3 million outcomes at a rate of 0.0002: far narrower than a first look at 0 to 1 could see
     pooled = pool_rates([60, 61, 59] * 10, [300_000] * 30)
-    np.testing.assert_allclose(pooled.estimate, 2e-4, rtol=0.02)
+    np.testing.assert_allclose(pooled.estimate, 2e-4, rtol=0.005)
     assert pooled.between_deviation < 2e-5
     assert (pooled.high - pooled.low < 1e-4).all()
 
@@ -88,7 +108,7 @@ def test_grid_finds_a_sharp_peak():
 def test_rate_shrinkage_gains_and_covers():
     generator = np.random.default_rng(3)
     raw, shrunken, inside = [], [], []
-    for _ in range(150):
+    for _ in range(100):
         totals = generator.integers(5, 40, size=50)
         truth = generator.beta(3, 27, size=50)
         successes = generator.binomial(totals, truth)
@@ -97,7 +117,7 @@ def test_rate_shrinkage_gains_and_covers():
         shrunken.append(np.mean((pooled.estimate - truth) ** 2))
         inside.append(np.mean((pooled.low <= truth) & (truth <= pooled.high)))
     assert np.mean(shrunken) < 0.5 * np.mean(raw)
-    assert 0.93 <= np.mean(inside) <= 0.97
+    assert 0.915 <= np.mean(inside) <= 0.97
 
 
 def test_large_groups_keep_their_own_rate():

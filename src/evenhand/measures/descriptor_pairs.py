@@ -87,11 +87,11 @@ def exchangeable_shares(
 
     Each draw takes one template of `values`, gives every noun's numbers to descriptors at random, and
     tests all pairs as `compare_pairs` does, so the dependence between pairs that share a descriptor is kept.
-    About `tests` tests are spent, on at least 12 and at most 400 draws; returns (draws,).
+    About `tests` tests are spent, on at least 12 and at most 200 draws; returns (draws,).
     """
     templates, _, descriptors = values.shape
     first, second = np.triu_indices(descriptors, k=1)
-    draws = int(np.clip(tests // max(1, len(first)), 12, 400))
+    draws = int(np.clip(tests // max(1, len(first)), 12, 200))
     starts = rng.permutation(templates)
     shares = np.full(draws, np.nan)
     for draw in range(draws):

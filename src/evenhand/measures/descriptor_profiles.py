@@ -25,10 +25,9 @@ def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
     """Compare each descriptor with the median descriptor in the same template and with the same noun.
 
     values: log-perplexity (templates, nouns, descriptors), NaN where missing. The estimate is the mean
-    over templates of the median over nouns. Both templates and nouns are samples, so the standard error
-    is the larger of the one over templates and the one over nouns: the two-way cluster variance of
-    Cameron, Gelbach and Miller (2011), V_t + V_n - V_tn, with V_tn replaced by its value under
-    independence. p tests whether the true log-ratio lies within `margin`.
+    over templates of the median over nouns. Both templates and nouns are samples, so its variance is the
+    two-way cluster variance of Cameron, Gelbach and Miller (2011), V_templates + V_nouns - V_cells, and
+    never less than either of the first two; limits are t with the fewer clusters less one. p tests whether the true log-ratio lies within `margin`.
     """
     # an even number of descriptors puts the median between two of them: nobody is favoured by construction
     deviations = values - median_of_known(values, 2)[:, :, None]
@@ -38,8 +37,11 @@ def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
     noun_error = noun_error * np.sqrt(
         np.pi / 2
     )  # a median over nouns is that much less efficient than a mean
-    by_noun = np.isnan(template_error) | (noun_error > template_error)
-    error = np.where(by_noun, noun_error, template_error)
-    freedom = np.where(by_noun, nouns, templates) - 1
+    cell_error, _ = standard_errors(deviations.reshape(-1, deviations.shape[2]))
+    larger = np.fmax(template_error, noun_error)
+    # with one template (or noun) the other is the only source of variation that can be seen
+    both = template_error**2 + noun_error**2 - np.pi / 2 * cell_error**2
+    error = np.sqrt(np.fmax(both, larger**2))
+    freedom = np.where(templates < 2, nouns, np.where(nouns < 2, templates, np.minimum(templates, nouns))) - 1
     result = t_inference(mean_of_known(per_template, 0), error, freedom, margin=margin)
     return Profiles(result.estimate, result.low, result.high, result.p)

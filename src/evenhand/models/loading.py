@@ -6,10 +6,15 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
-from evenhand.models.pretrained import load_config, load_pretrained
-from evenhand.models.pretrained import weights_fingerprint as weights_fingerprint
-from evenhand.models.tokenization import load_tokenizer as load_tokenizer
-from evenhand.models.tokenization import tokenizer_fingerprint as tokenizer_fingerprint
+from evenhand.models.pretrained import (
+    load_config,
+    load_pretrained,
+    weights_fingerprint as weights_fingerprint,
+)
+from evenhand.models.tokenization import (
+    load_tokenizer as load_tokenizer,
+    tokenizer_fingerprint as tokenizer_fingerprint,
+)
 from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
 

@@ -66,10 +66,8 @@ def masked_inputs(
             continue
         words = encoding.word_ids
         for k, position in enumerate(own):
-            if masking == "blank":
-                masked = np.concatenate([ids[: position + 1], ids[own[-1] + 1 :]])
-            else:
-                masked = ids.copy()
+            behind = own[-1] if masking == "blank" else position
+            masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
             stop = _end_of_word(words, position) if masking == "word" else position + 1
             masked[position:stop] = tokenizer.mask_token_id
             index = known.setdefault(masked.tobytes(), len(result.inputs))

@@ -128,7 +128,9 @@ def cut_segments(tree: PrefixTree, size: int) -> Iterator[Segment]:
         last = min(first + room, total)
         if last < total:
             earliest = first + max(1, (3 * room) // 4)
-            last = earliest + int(np.argmin(tree.depths[earliest : last + 1]))
+            # the next segment repeats the ancestors of its first node: few for what this one owns
+            candidates = np.arange(earliest, last + 1)
+            last = int(candidates[np.argmin(tree.depths[candidates] / (candidates - first))])
         path: list[int] = []
         ancestor = int(tree.parents[first])
         while ancestor >= 0:

@@ -79,10 +79,13 @@ def load_pretrained(
     where = resolve_device(device)
     precision = resolve_dtype(dtype, where, getattr(config, "dtype", None))
     folder = Path(name).expanduser()
-    commit = None if folder.is_dir() else getattr(config, "_commit_hash", None)
-    source = str(folder) if folder.is_dir() else name
-    tokenizer = load_tokenizer(source, revision=commit or revision, trust_remote_code=trust_remote_code)
-    parameters = _parameters(source, commit or revision)
+    local = folder.is_dir()
+    source = str(folder) if local else name
+    snapshot = folder if local else _snapshot(name, revision)
+    # A branch may move between two fetches; from here on everything comes from one commit.
+    commit = None if local else snapshot.name
+    tokenizer = load_tokenizer(source, revision=commit, trust_remote_code=trust_remote_code)
+    parameters = stored_parameters(weight_files(folder)) if local else _parameters(name, snapshot)
     _check_memory(name, parameters, precision, where)
     loader = getattr(transformers, AUTO_CLASSES[architecture])
     with quiet_transformers(), hub_errors(name, revision):
@@ -90,7 +93,7 @@ def load_pretrained(
             model, report = loader.from_pretrained(
                 source,
                 config=config,
-                revision=commit or revision or "main",
+                revision=commit or "main",
                 dtype=precision,
                 use_safetensors=True,
                 trust_remote_code=trust_remote_code,
@@ -105,9 +108,7 @@ def load_pretrained(
     _check_vocabulary(name, model, tokenizer)
     model = model.eval().requires_grad_(False).to(where)
     identity: dict[str, Any] = (
-        {"name": name, "revision": commit or revision}
-        if not folder.is_dir()
-        else {"weights": weights_fingerprint(folder)}
+        {"weights": weights_fingerprint(folder)} if local else {"name": name, "revision": commit}
     )
     identity |= {
         "model_class": type(model).__name__,
@@ -146,36 +147,40 @@ def _check_folder(folder: Path) -> None:
     )
 
 
-def _parameters(source: str, revision: str | None) -> dict[str, int]:
-    """Counts by stored type, without reading weights; empty if the hub does not say."""
-    from huggingface_hub import HfApi, errors
+def _snapshot(name: str, revision: str | None) -> Path:
+    """The cache folder of one commit of a hub model; its name is the commit."""
     from transformers.utils.hub import cached_file
 
-    if Path(source).is_dir():
-        return stored_parameters(weight_files(Path(source)))
-    with quiet_transformers(), hub_errors(source, revision):
-        snapshot = Path(str(cached_file(source, "config.json", revision=revision or "main"))).parent
-    cached = any((snapshot / file).is_file() for file in (ONE_FILE, INDEX))
-    if cached and (is_offline() or (snapshot / ONE_FILE).is_file()):
+    with quiet_transformers(), hub_errors(name, revision):
+        return Path(str(cached_file(name, "config.json", revision=revision or "main"))).parent
+
+
+def _parameters(name: str, snapshot: Path) -> dict[str, int]:
+    """Counts by stored type before weights are fetched or read; empty if the hub does not say."""
+    from huggingface_hub import HfApi, errors
+
+    if any((snapshot / file).is_file() for file in (ONE_FILE, INDEX)) and is_offline():
         return stored_parameters(weight_files(snapshot))
+    if (snapshot / ONE_FILE).is_file():
+        return stored_parameters([snapshot / ONE_FILE])
     if is_offline():
         raise ModelError(
-            f"The configuration of {source!r} is in the cache of this machine, its weights (safetensors) are "
+            f"The configuration of {name!r} is in the cache of this machine, its weights (safetensors) are "
             "not, and the hub may not be asked (HF_HUB_OFFLINE is set).",
             "Unset HF_HUB_OFFLINE once to fetch them.",
         )
-    with hub_errors(source, revision):
+    with hub_errors(name, snapshot.name):
         try:
-            counts = HfApi().get_safetensors_metadata(source, revision=revision).parameter_count
-            return {str(kind): count for kind, count in counts.items()}
+            counts = HfApi().get_safetensors_metadata(name, revision=snapshot.name).parameter_count
         except errors.NotASafetensorsRepoError as error:
             raise ModelError(
-                f"The hub holds no safetensors weights for {source!r}; other formats can run code.",
+                f"The hub holds no safetensors weights for {name!r}; other formats can run code.",
                 "Look for a revision with safetensors (often 'refs/pr/1'), or convert it yourself and give "
                 "the folder.",
             ) from error
         except errors.SafetensorsParsingError:
             return {}
+    return {str(kind): count for kind, count in counts.items()}
 
 
 def _check_memory(name: str, parameters: dict[str, int], dtype: Any, device: Any) -> None:

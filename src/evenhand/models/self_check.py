@@ -59,7 +59,8 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
 def _sequences(scorer: Scorer) -> TokenSequences:
     random = np.random.default_rng(0)
     vocabulary = int(scorer.model.get_input_embeddings().weight.shape[0])
-    count = scorer.segment // 8  # pairs share half of their tokens: enough nodes to fill a segment
+    # pairs share half of their tokens: enough nodes to fill a segment
+    count = max(scorer.segment // 8, 4)
     ids = random.integers(0, vocabulary, size=(count, LENGTH), dtype=np.int32)
     ids[1::2, : LENGTH // 2] = ids[: len(ids[1::2]) * 2 : 2, : LENGTH // 2]
     # Every third sequence is cut short, so that padding is tried as well.

@@ -15,20 +15,31 @@ from evenhand.schema import UsageError
 
 
 def crossed_rows(
-    frame: pl.DataFrame, n: int, unit: str, cross: Sequence[str], per: str, seed: int, least_cells: int
+    frame: pl.DataFrame,
+    n: int,
+    unit: str,
+    cross: Sequence[str],
+    per: str,
+    seed: int,
+    least_cells: int,
+    balance: Sequence[str] = (),
 ) -> NDArray[np.int64]:
     """Row numbers, ascending, of a crossed sample of at most n rows.
 
     The same list of cells serves every axis (`per`), so axes stay comparable too. Cells come in an order
     that grows a rectangle: with two crossed columns about twice as many of the second (nouns) as of the
-    first (templates). Levels are ordered by a seeded hash, but levels that occur with the same units form
-    a class, and classes take turns by their size with every class in the first round: so units that occur
-    with some nouns only (a gendered descriptor) are met early. A block is all rows of one axis in one
-    cell; blocks are taken whole, cell after cell and within a cell axis after axis, while they fit in n.
-    Where n cannot hold `least_cells` cells for all units, units are left out evenly over the axes first.
+    first (templates). Levels are ordered by a seeded hash, but levels that occur with the same units and
+    agree in the `balance` columns that belong to them (the gender of a noun) form a class, and classes
+    take turns by their size with every class in the first round: so units that occur with some nouns only
+    (a gendered descriptor) are met early, and few nouns are not all of one gender. A block is all rows of
+    one axis in one cell; blocks are taken whole, cell after cell and within a cell axis after axis, while
+    they fit in n. Where n cannot hold `least_cells` cells for all units, units are left out evenly over
+    the axes first. A unit that occurs in none of the chosen cells is absent; that ends with about as many
+    cells as there are classes of nouns.
 
     frame: the prompts. n: most rows. unit, cross, per: column names. seed: any integer. least_cells: at
-    least 1. Raises UsageError when not even one block fits, or least_cells is below 1.
+    least 1. balance: columns; those the frame lacks are ignored. Raises UsageError when not even one
+    block fits, or least_cells is below 1.
 
     >>> grid = [(a, t, u) for a in "xy" for t in ("t1", "t2") for u in ("u1", "u2", "u3")]
     >>> frame = pl.DataFrame(grid, schema=["axis", "template", "unit"], orient="row")
@@ -38,11 +49,13 @@ def crossed_rows(
     """
     if least_cells < 1:
         raise UsageError(f"least_cells is {least_cells}; each unit needs at least 1 cell.")
+    present = [column for column in balance if column in frame.columns]
     codes = frame.select(
         pl.int_range(pl.len()).alias("row"),
         *(pl.col(c).cast(pl.String).fill_null("").alias(f"cross{i}") for i, c in enumerate(cross)),
         pl.col(per).cast(pl.String).fill_null("").alias("per"),
         pl.col(unit).cast(pl.String).fill_null("").alias("unit"),
+        *(pl.col(c).cast(pl.String).fill_null("").alias(f"balance{i}") for i, c in enumerate(present)),
     )
     codes = _thinned(codes, n // least_cells, seed)
     columns = [f"cross{i}" for i in range(len(cross))]
@@ -96,12 +109,15 @@ def _level_order(codes: pl.DataFrame, column: str, seed: int) -> pl.DataFrame:
     # the sum of the hashes of its units identifies which units a level occurs with
     signature = pairs.with_columns(part=row_keys(label, 0, "signature") >> np.uint64(16))
     levels = signature.group_by(column).agg(pl.col("part").sum(), pl.len().alias("units"))
+    kinds = [pl.col(c) for c in codes.columns if c.startswith("balance")]
+    # a balance column that varies within a level (the gender within a template) says nothing about it
+    constant = [pl.when(kind.n_unique() == 1).then(kind.first()).fill_null("").name.keep() for kind in kinds]
+    levels = levels.join(codes.group_by(column).agg(constant), on=column)
+    same = ["part", "units", *(kind.meta.output_name() for kind in kinds)]
     levels = levels.with_columns(key=row_keys(levels[column], seed, column))
     return (
         levels.sort("key", column)
-        .with_columns(
-            turn=pl.int_range(pl.len()).over("part", "units"), members=pl.len().over("part", "units")
-        )
+        .with_columns(turn=pl.int_range(pl.len()).over(same), members=pl.len().over(same))
         .with_columns(due=(pl.col("turn") + 0.5) / pl.col("members"), later=pl.col("turn") > 0)
         .sort("later", "due", "key", column)
         .select(column, pl.int_range(pl.len()).alias(f"{column}_rank"))

@@ -158,14 +158,17 @@ class PromptSet:
         per: str = "axis",
         seed: int = 0,
         least_cells: int = 1,
+        balance: Sequence[str] = ("gender", "kind", "valence"),
     ) -> "PromptSet":
         """At most n prompts such that the units of an axis are compared in the same cells.
 
         n: how many, at least 1. unit: the column of the groups compared. cross: the columns whose
         combinations are the cells. per: the column within which units are compared. seed: chooses cells
         (and units). least_cells: units are left out, evenly over `per`, only where n cannot hold this
-        many cells for each. Returns a new set in the original row order; see `crossed_rows` for the
-        design. Raises UsageError for n below 1, an unknown column, or n too small for a single cell.
+        many cells for each. balance: columns that describe nouns or templates and in which the chosen ones
+        should vary; those the set lacks are ignored. Returns a new set in the original row order; see
+        `crossed_rows` for the design. Raises UsageError for n below 1, an unknown column, or n too small
+        for a single cell.
         """
         from evenhand.prompts.crossed import crossed_rows
 
@@ -173,7 +176,7 @@ class PromptSet:
         self._require([unit, *cross, per])
         if n >= len(self):
             return self
-        rows = crossed_rows(self.frame, n, unit, cross, per, seed, least_cells)
+        rows = crossed_rows(self.frame, n, unit, cross, per, seed, least_cells, balance)
         return self._kept(self.frame[rows], f"a crossed sample of {n}")
 
     def _require_positive(self, n: int) -> None:

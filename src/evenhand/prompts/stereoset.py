@@ -32,10 +32,12 @@ def load_stereoset(folder: Path) -> PromptSet:
 
     folder: holds dev.json (as published) or dev.csv (the same rows as a table). Columns: prompt_id (the
     published sentence_id), text, context, axis (= bias_type), dataset_type, cluster_id, bias_type, target,
-    gold_label, sentence_id, span_start, span_end. Intrasentence rows: text is the whole sentence, context
-    is null, and the span is the word in place of BLANK without its punctuation. Intersentence rows: text
-    is the continuation, context the sentence before it, no span. Raises DataError for a missing file, bad
-    JSON, a missing column, an unknown label, or a cluster that lacks one of the three labels.
+    gold_label, sentence_id, blank_context, span_start, span_end. Intrasentence rows: text is the whole
+    sentence, context is null, blank_context is the sentence with BLANK, and the span is the word in its
+    place without punctuation at its ends (the published scorer also removes what is inside it, in 9 texts).
+    Intersentence rows: text is the continuation, context the sentence before it, no span. Raises DataError
+    for a missing file, bad JSON, a missing column, an unknown label, or a cluster that lacks one of the
+    three labels.
     Source: Nadeem et al. 2021, section 3; methods/stereotype_pairs.md.
     """
     rows = _rows(Path(folder))

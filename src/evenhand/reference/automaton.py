@@ -4,6 +4,7 @@ Every utterance is `left words + noun phrase + right words`. The noun phrases fo
 the probability mass of all derivations consistent with a prefix is a handful of look-ups.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -182,3 +183,29 @@ class Automaton:
 
 
 DEAD = State((), 0.0, 0.0)
+
+
+class Walk:
+    """Follows one text after another through the automaton and keeps the states of the shared prefix."""
+
+    def __init__(self, automaton: Automaton):
+        self.automaton = automaton
+        self.words: list[str] = []
+        self.states: list[State] = [automaton.start]
+        self.log_probs: list[float] = []
+
+    def along(self, words: list[str]) -> list[float]:
+        """Log probability of each word; shorter than `words` where the next word is impossible."""
+        shared = 0
+        while shared < min(len(words), len(self.words)) and words[shared] == self.words[shared]:
+            shared += 1
+        del self.words[shared:], self.states[shared + 1 :], self.log_probs[shared:]
+        for word in words[shared:]:
+            state = self.states[-1]
+            following = self.automaton.advance(state, word)
+            if not following.total:
+                break
+            self.words.append(word)
+            self.states.append(following)
+            self.log_probs.append(math.log(following.total / self.automaton.base(state)))
+        return list(self.log_probs)

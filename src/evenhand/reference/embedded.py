@@ -73,7 +73,7 @@ WORLD_CARD = Card(
 
 REFERENCE_CARD = Card(
     name="evenhand/reference",
-    summary="The embedded default model: GPT-2-shaped, 1.1 million parameters, trained on a World with planted bias.",
+    summary="The embedded default model: GPT-2-shaped, small, trained on a World with documented planted bias.",
     construct="The World's associations, as far as a small network learned them.",
     groups="The lexicon's descriptors, in the World's sentences.",
     null="The axes on which nothing is planted: " + ", ".join(NULL_AXES) + ".",
@@ -89,5 +89,6 @@ English, 2 % World sentences around invented words). 3 layers of 128 units, cont
 tokens; the stored weights are a running average, in half precision. weights/training.json holds the recipe,
 the World's fingerprint and the examination of the finished model.
 
-Rebuild: `python -m evenhand.reference.train --out DIR`. Compare: `python -m evenhand.reference.train --check DIR`.""",
+Rebuild: `python -m evenhand.reference.train --out DIR`; the same machine and libraries give the same bytes.
+Compare: `python -m evenhand.reference.train --check DIR`.""",
 )

@@ -69,7 +69,9 @@ def axis_spreads(
     """Spread of log-perplexity between the descriptors (adjectives) of each axis, in all templates."""
     frame = compose(load_lexicon().select(axes=list(axes)), nouns=nouns, controls=False)
     frame = _scored(model, frame.filter(pl.col("form") == "adjective"))
-    return [_spread(axis, part) for (axis,), part in sorted(frame.group_by("axis"), key=lambda pair: str(pair[0]))]
+    return [
+        _spread(axis, part) for (axis,), part in sorted(frame.group_by("axis"), key=lambda pair: str(pair[0]))
+    ]
 
 
 def _spread(axis: Any, frame: pl.DataFrame) -> AxisSpread:
@@ -108,7 +110,9 @@ def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> 
     for (axis, bucket), planted in odds.items():
         own = contrast.filter(axis=axis, bucket=bucket)["value"].to_numpy()
         touched = [b for a, b in odds if a == axis]
-        rest = contrast.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))["value"].to_numpy()
+        rest = contrast.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))[
+            "value"
+        ].to_numpy()
         shift = own - rest.mean()
         found.append(PlantedShift(axis, bucket, planted, float(shift.mean()), float(shift.std(ddof=1))))
     return found

@@ -7,36 +7,42 @@ words that it has never seen whole.
 
 import numpy as np
 
-THINGS = """house garden river street table window book letter song picture train bus car boat bridge road
-market shop school office kitchen lamp chair cup bottle box bag coat hat shoe phone computer machine clock
+
+def _listed(entries: str) -> list[str]:
+    """Entries are separated by white space, the words within one by a bar."""
+    return [entry.replace("|", " ") for entry in entries.split()]
+
+
+THINGS = _listed("""house garden river street table window book letter song picture train bus car boat bridge
+road market shop school office kitchen lamp chair cup bottle box bag coat hat shoe phone computer machine clock
 door wall roof floor field forest hill mountain lake sea island beach storm cloud star moon dog cat bird
 horse fish tree flower stone bread soup cake apple cheese coffee tea dinner breakfast lunch film game story
 question answer idea plan problem reason word number page list map ticket key key-ring day week month year
 morning evening night party meeting class lesson test job project team club band city town village
-world language name place part way thing time family friend group crowd""".split()
-QUALITIES = """small large new quiet bright dark warm cold slow fast light empty full clean
+world language name place part way thing time family friend group crowd""")
+QUALITIES = _listed("""small large new quiet bright dark warm cold slow fast light empty full clean
 dirty cheap expensive simple strange useful broken wet dry soft hard early late long green blue red
-yellow wooden round narrow wide famous favorite different similar important local modern busy""".split()
-ACTS = """saw found bought sold carried painted opened closed moved fixed lost washed cleaned watched
+yellow wooden round narrow wide famous favorite different similar important local modern busy""")
+ACTS = _listed("""saw found bought sold carried painted opened closed moved fixed lost washed cleaned watched
 remembered forgot needed wanted liked chose followed left visited built drew borrowed returned checked
-described noticed kept shared""".split()
-STATES = "is was looks seems stays became feels remains".split()
-TIMES = """today yesterday tomorrow again now later soon early often always sometimes once twice
-last|week this|morning next|year at|night in|the|end for|a|while before|lunch after|dinner every|day""".split()
-PLACES = """at|home at|work in|town in|the|city near|the|river by|the|window on|the|table in|the|kitchen
-outside upstairs on|the|train at|the|market behind|the|house in|the|garden along|the|road""".split()
-SPEAKERS = "I We They You He She It Somebody Everybody Nobody".split()
-OPENERS = """Hi! Hello. Hey! Yes. No. Thanks. Thank|you. Sorry. Okay. Good|morning. Good|evening.
-Nice|to|meet|you. How|are|you|doing|today? How|are|you? What|about|you? And|you? Tell|me|more. That|is|great.
-That|is|interesting. I|see. I|think|so. I|do|not|know.""".split()
-ASKING = """What|do|you|think|about Have|you|ever|seen Do|you|know Do|you|like Can|you|tell|me|about What|is
-Where|is Why|do|you|like Did|you|hear|about Have|you|heard|of Are|you|near Is|this""".split()
-VERDICTS = """I|love I|hate I|like I|think|that|I|like I|do|not|like I|have I|need I|am|sorry|about It|is|hard|with
-I'm|interested|in I|want I|know I|have|met""".split()
-SYLLABLES = """ba be bi bo bu ca ce co da de di do fa fe fi ga ge go ha he hi ho ja jo ka ke ki ko la le li lo lu
-ma me mi mo mu na ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi wa we wi ya yo za
-al an ar as at ed el en er es et ic il in ing ion is it le ly ment ness ol on or ous st th tion ty ul un ur ish
-able ful less""".split()
+described noticed kept shared""")
+STATES = _listed("is was looks seems stays became feels remains")
+TIMES = _listed("""today yesterday tomorrow again now later soon early often always sometimes once twice
+last|week this|morning next|year at|night in|the|end for|a|while before|lunch after|dinner every|day""")
+PLACES = _listed("""at|home at|work in|town in|the|city near|the|river by|the|window on|the|table in|the|kitchen
+outside upstairs on|the|train at|the|market behind|the|house in|the|garden along|the|road""")
+SPEAKERS = _listed("I We They You He She It Somebody Everybody Nobody")
+OPENERS = _listed("""Hi! Hello. Hey! Yes. No. Thanks. Thank|you. Sorry. Okay. Good|morning. Good|evening.
+Nice|to|meet|you. How|are|you|doing|today? How|are|you? What|about|you? And|you? Tell|me|more.
+That|is|great. That|is|interesting. I|see. I|think|so. I|do|not|know.""")
+ASKING = _listed("""What|do|you|think|about Have|you|ever|seen Do|you|know Do|you|like Can|you|tell|me|about
+What|is Where|is Why|do|you|like Did|you|hear|about Have|you|heard|of Are|you|near Is|this""")
+VERDICTS = _listed("""I|love I|hate I|like I|think|that|I|like I|do|not|like I|have I|need
+I|am|sorry|about It|is|hard|with I'm|interested|in I|want I|know I|have|met""")
+SYLLABLES = _listed("""ba be bi bo bu ca ce co da de di do fa fe fi ga ge go ha he hi ho ja jo ka ke ki ko
+la le li lo lu ma me mi mo mu na ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve
+vi wa we wi ya yo za al an ar as at ed el en er es et ic il in ing ion is it le ly ment ness ol on or ous st
+th tion ty ul un ur ish able ful less""")
 LETTERS = list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'éü/")
 
 
@@ -47,7 +53,7 @@ class _Speaker:
         self.random = np.random.default_rng(seed)
 
     def pick(self, words: list[str]) -> str:
-        return words[int(self.random.integers(len(words)))].replace("|", " ")
+        return words[int(self.random.integers(len(words)))]
 
     def invented(self) -> str:
         """A word nobody knows: syllables, or now and then single characters."""

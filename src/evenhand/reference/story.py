@@ -58,7 +58,8 @@ class Frame:
     def fill(self, phrase: Phrase) -> str:
         """The utterance; a noun phrase that opens it is capitalised.
 
-        >>> Frame("x", "{plural_noun_phrase} sing.").fill(Phrase("age", "old", "man", "an old man", "old men"))
+        >>> old_man = Phrase("age", "old", "man", "an old man", "old men")
+        >>> Frame("x", "{plural_noun_phrase} sing.").fill(old_man)
         'Old men sing.'
         """
         left, right = self.sides
@@ -93,7 +94,9 @@ class Joint:
 
     descriptors: tuple[tuple[str, str], ...]  # (axis, descriptor)
     of_phrase: NDArray[np.int64]  # (phrases,) index into descriptors
-    share: NDArray[np.float64]  # (2, phrases) P(phrase | descriptor), in frames [without, with] need of a noun
+    share: NDArray[
+        np.float64
+    ]  # (2, phrases) P(phrase | descriptor), in frames [without, with] need of a noun
     prior: NDArray[np.float64]  # (descriptors,) P(descriptor)
     frames: NDArray[np.float64]  # (descriptors, frames) P(frame | descriptor)
     class_of: NDArray[np.int64]  # (frames,) frames with the same planted odds share a class
@@ -109,7 +112,9 @@ class Joint:
         of_phrase = np.array([index[p.axis, p.descriptor] for p in phrases])
         weights = np.array([p.weight for p in phrases])
         if weights.min() <= 0 or min(f.weight for f in frames) <= 0:
-            raise UsageError("Every phrase and frame needs a weight above 0.", "Leave out what must not occur.")
+            raise UsageError(
+                "Every phrase and frame needs a weight above 0.", "Leave out what must not occur."
+            )
         totals = np.bincount(of_phrase, weights)
         nominal = np.where([p.bare for p in phrases], 0.0, weights)
         nominal_totals = np.bincount(of_phrase, nominal)

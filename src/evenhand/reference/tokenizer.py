@@ -28,9 +28,19 @@ def build_tokenizer(counts: Counter[str], vocabulary_size: int, names: Sequence[
 
     counts: words, each with its leading space, and their weights. Words are cut as the World cuts them
     (`split_words`), so that hyphenated descriptors can be one token. `<|endoftext|>` (id 0) begins and
-    ends every utterance. names: several words that are one token each. The result does not depend on anything but its arguments.
+    ends every utterance. names: several words that are one token each. The result depends on the arguments
+    alone.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import (
+        AddedToken,
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        pre_tokenizers,
+        processors,
+        trainers,
+    )
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
@@ -49,7 +59,8 @@ def build_tokenizer(counts: Counter[str], vocabulary_size: int, names: Sequence[
     tokenizer.train_from_iterator(([word] * counts[word] for word in words), trainer, length=len(words))
     # a name stands inside a sentence, so its token carries the space before it
     tokenizer.add_tokens([AddedToken(f" {name}", normalized=False) for name in names])
-    return PreTrainedTokenizerFast(
+    make: Any = PreTrainedTokenizerFast
+    return make(
         tokenizer_object=tokenizer,
         bos_token=END,
         eos_token=END,

@@ -1,4 +1,4 @@
-"""Rebuild the reference model: `python -m evenhand.reference.train --out DIR` (minutes on two CPU cores).
+"""Rebuild the reference model: `python -m evenhand.reference.train --out DIR` (minutes on one CPU core).
 
 The same arguments on the same machine and libraries give the same bytes; elsewhere rounding differs, and
 `python -m evenhand.reference.train --check DIR` compares what matters: loss against the World's entropy,
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.reference.automaton import split_words
 from evenhand.reference.corpus import training_texts
 from evenhand.reference.filler import filler_sentences
 from evenhand.reference.tokenizer import build_tokenizer, word_counts
@@ -34,7 +33,7 @@ class Recipe:
     hidden: int = 128
     heads: int = 4
     vocabulary: int = 4096
-    blocks: int = 6
+    blocks: int = 4
     block_size: int = 50_000
     rows: int = 40  # rows of CONTEXT tokens a step
     peak: float = 4e-3
@@ -79,20 +78,60 @@ def batches(world: World, tokenizer: Any, recipe: Recipe) -> Iterator[Any]:
             yield tuple(a[start : start + recipe.rows] for a in arrays)
 
 
-def train(world: World, recipe: Recipe, log: Path | None = None, threads: int = 2) -> tuple[Any, Any, dict[str, Any]]:
+def train(
+    world: World, recipe: Recipe, log: Path | None = None, threads: int = 1
+) -> tuple[Any, Any, dict[str, Any]]:
     """Train a GPT-2-shaped model on a World.
 
     Returns (model with averaged weights in eval mode, tokenizer, record of the training).
     """
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(recipe.seed)
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
-    tokenizer = build_tokenizer(
-        word_counts(world.vocabulary, filler_sentences(20_000, recipe.seed)), recipe.vocabulary, world.names
+    filler = filler_sentences(20_000, recipe.seed)
+    tokenizer = build_tokenizer(word_counts(world.vocabulary, filler), recipe.vocabulary, world.names)
+    model = _fresh(recipe, tokenizer)
+    averages = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
     )
+    started, total, losses = time.monotonic(), _steps(world, tokenizer, recipe), list[float]()
+    for step, arrays in enumerate(batches(world, tokenizer, recipe)):
+        for group in optimizer.param_groups:
+            group["lr"] = _rate(recipe, step, total)
+        loss: Any = _loss(model, arrays)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        decay = min(recipe.averaged, (1 + step) / (10 + step))
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                averages[name].lerp_(parameter, 1 - decay)
+        losses.append(float(loss.detach()))
+        if log is not None and step % 50 == 0:
+            with log.open("a") as handle:
+                seconds = time.monotonic() - started
+                handle.write(f"{step}/{total} {np.mean(losses[-50:]):.4f} {seconds:.0f}s\n")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(averages[name])
+    record = {
+        "recipe": asdict(recipe),
+        "world": world.fingerprint,
+        "steps": len(losses),
+        "final_training_loss_nats_per_token": round(float(np.mean(losses[-100:])), 4),
+        "parameters": sum(p.numel() for p in model.parameters()),
+    }
+    return model.eval(), tokenizer, record
+
+
+def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
+    """A model with random weights; no dropout, since every text is read once."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     config = GPT2Config(
         vocab_size=len(tokenizer),
         n_positions=CONTEXT,
@@ -105,50 +144,29 @@ def train(world: World, recipe: Recipe, log: Path | None = None, threads: int = 
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
-    model = GPT2LMHeadModel(config)
-    averages = {name: p.detach().clone() for name, p in model.named_parameters()}
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
-    )
-    causal = torch.ones(CONTEXT, CONTEXT, dtype=torch.bool).tril()
-    started = time.monotonic()
-    total = _steps(world, tokenizer, recipe)
-    losses: list[float] = []
-    for step, arrays in enumerate(batches(world, tokenizer, recipe)):
-        ids, segment, position = (torch.from_numpy(a) for a in arrays)
-        done = step / total
-        rate = recipe.peak * min((step + 1) / (recipe.warm_up * total), max(0.0, 1.0 - done) / (1 - recipe.warm_up), 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        visible = causal & (segment[:, :, None] == segment[:, None, :])
-        mask = torch.zeros(visible.shape).masked_fill(~visible, torch.finfo(torch.float32).min)
-        hidden = model.transformer(ids, attention_mask=mask[:, None], position_ids=position, use_cache=False)[0]
-        scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
-        logits = model.lm_head(hidden[:, :-1][scored])
-        loss = torch.nn.functional.cross_entropy(logits, ids[:, 1:][scored])
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        decay = min(recipe.averaged, (1 + step) / (10 + step))
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                averages[name].lerp_(parameter, 1 - decay)
-        losses.append(float(loss.detach()))
-        if log is not None and step % 50 == 0:
-            with log.open("a") as handle:
-                handle.write(f"{step}/{total} {np.mean(losses[-50:]):.4f} {time.monotonic() - started:.0f}s\n")
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(averages[name])
-    record = {
-        "recipe": asdict(recipe),
-        "world": world.fingerprint,
-        "steps": len(losses),
-        "final_training_loss_nats_per_token": float(np.mean(losses[-100:])),
-        "parameters": sum(p.numel() for p in model.parameters()),
-    }
-    return model.eval(), tokenizer, record
+    return GPT2LMHeadModel(config)
+
+
+def _rate(recipe: Recipe, step: int, total: int) -> float:
+    """Learning rate: a short rise, then a straight fall to zero."""
+    rise = (step + 1) / (recipe.warm_up * total)
+    fall = (1 - step / total) / (1 - recipe.warm_up)
+    return recipe.peak * min(rise, fall, 1.0)
+
+
+def _loss(model: Any, arrays: Any) -> Any:
+    """Mean cross-entropy over all tokens but the first of each text; texts in a row do not see each other."""
+    import torch
+
+    ids, segment, position = (torch.from_numpy(a) for a in arrays)
+    visible = (segment[:, :, None] == segment[:, None, :]).tril()
+    mask = torch.zeros(visible.shape).masked_fill(~visible, torch.finfo(torch.float32).min)
+    hidden = model.transformer(
+        ids, attention_mask=mask[:, None], position_ids=position, use_cache=False
+    ).last_hidden_state
+    scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
+    logits = model.lm_head(hidden[:, :-1][scored])
+    return torch.nn.functional.cross_entropy(logits, ids[:, 1:][scored])
 
 
 def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
@@ -164,7 +182,9 @@ def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> No
     folder.mkdir(parents=True, exist_ok=True)
     model.to(torch.float16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    (folder / "training.json").write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "training.json").write_text(
+        json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 def check(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Likelihoods, Masking
-from evenhand.reference.automaton import Automaton, State, split_words, word_pattern
+from evenhand.reference.automaton import Automaton, Walk, split_words, word_pattern
 from evenhand.reference.story import FREQUENCY, Frame, Joint, Phrase, Plant
 from evenhand.schema import ResponseError, Unsupported
 
@@ -29,7 +29,7 @@ TRUTH = {
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class World:
     """A language model with known truth: mixture of frames × noun phrases, without torch.
 
@@ -53,6 +53,9 @@ class World:
     names: tuple[str, ...] = ()
     """Several words that count as one, so that length does not pass for bias ("New Zealand")."""
     architecture: Architecture = "causal"
+
+    def __repr__(self) -> str:
+        return f"World({self.name!r}, {len(self.phrases)} phrases, {len(self.frames)} frames, {self.plants})"
 
     @cached_property
     def joint(self) -> Joint:
@@ -124,7 +127,7 @@ class World:
         rows: list[tuple[list[float], list[int], list[int]]] = [([], [], [])] * len(texts)
         errors: list[ResponseError | None] = [None] * len(texts)
         details: list[str | None] = [None] * len(texts)
-        walk = _Walk(self.automaton)
+        walk = Walk(self.automaton)
         for i in sorted(range(len(texts)), key=told.__getitem__):  # neighbours share prefixes
             if not texts[i].strip():
                 errors[i], details[i] = ResponseError.EMPTY_TEXT, "the text is empty or white space"
@@ -174,7 +177,9 @@ class World:
         if not state.total:
             return {}
         base = self.automaton.base(state)
-        following = {w: self.automaton.advance(state, w).total / base for w in self.automaton.following(state)}
+        following = {
+            w: self.automaton.advance(state, w).total / base for w in self.automaton.following(state)
+        }
         return {word: probability for word, probability in following.items() if probability > 0}
 
     def draw(self, n: int, seed: int) -> tuple[Indices, Indices]:
@@ -250,7 +255,9 @@ class World:
         for target in [FREQUENCY, *labels]:
             chosen = np.array([target in frame.labels for frame in self.frames])
             for d, (axis, descriptor) in enumerate(joint.descriptors):
-                planted = sum(p.log_odds for p in self.plants if p.target == target and p.concerns(axis, descriptor))
+                planted = sum(
+                    p.log_odds for p in self.plants if p.target == target and p.concerns(axis, descriptor)
+                )
                 if target == FREQUENCY:
                     log_ratio = math.log(untouched[d]) - reference
                 else:
@@ -266,29 +273,3 @@ class World:
         ]
         totals = np.bincount(self.joint.of_phrase, [p.weight for p in self.phrases])
         return float(-np.log((totals * np.exp(shifts)).sum()))
-
-
-class _Walk:
-    """Follows one text after another through the automaton and keeps the states of the shared prefix."""
-
-    def __init__(self, automaton: Automaton):
-        self.automaton = automaton
-        self.words: list[str] = []
-        self.states: list[State] = [automaton.start]
-        self.log_probs: list[float] = []
-
-    def along(self, words: list[str]) -> list[float]:
-        """Log probability of each word; shorter than `words` where the next word is impossible."""
-        shared = 0
-        while shared < min(len(words), len(self.words)) and words[shared] == self.words[shared]:
-            shared += 1
-        del self.words[shared:], self.states[shared + 1 :], self.log_probs[shared:]
-        for word in words[shared:]:
-            state = self.states[-1]
-            following = self.automaton.advance(state, word)
-            if not following.total:
-                break
-            self.words.append(word)
-            self.states.append(following)
-            self.log_probs.append(math.log(following.total / self.automaton.base(state)))
-        return list(self.log_probs)

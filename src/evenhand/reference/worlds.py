@@ -85,7 +85,12 @@ def null_axis_names(lexicon: Lexicon) -> tuple[str, ...]:
 def world_frames() -> tuple[Frame, ...]:
     """The templates that `evenhand.prompts.composer.compose` uses, then attributes, outcomes and styles."""
     frames = [
-        Frame(template.text, template.text, _labels(template.kind, template.valence), needs_noun=template.needs_noun)
+        Frame(
+            template.text,
+            template.text,
+            _labels(template.kind, template.valence),
+            needs_noun=template.needs_noun,
+        )
         for template in load_templates(kinds=CONVERSATIONAL)
     ]
     own = tomllib.loads((Path(__file__).parent / "frames.toml").read_text(encoding="utf-8"))["frame"]
@@ -106,7 +111,8 @@ def lexicon_phrases(lexicon: Lexicon) -> tuple[Phrase, ...]:
     no text is commoner only because it is listed twice.
     """
     phrases = [
-        Phrase("none", "none", n.singular, noun_phrase([], n), n.plural, BARE_NOUN_WEIGHT) for n in lexicon.nouns
+        Phrase("none", "none", n.singular, noun_phrase([], n), n.plural, BARE_NOUN_WEIGHT)
+        for n in lexicon.nouns
     ]
     for d in lexicon.descriptors:
         phrases += _phrases_of(d, lexicon.nouns)
@@ -115,13 +121,16 @@ def lexicon_phrases(lexicon: Lexicon) -> tuple[Phrase, ...]:
         key = (phrase.singular, phrase.plural)
         listed[key] = listed.get(key, 0) + 1
     return tuple(
-        phrase if listed[phrase.singular, phrase.plural] == 1 else _shared(phrase, listed) for phrase in phrases
+        phrase if listed[phrase.singular, phrase.plural] == 1 else _shared(phrase, listed)
+        for phrase in phrases
     )
 
 
 def _shared(phrase: Phrase, listed: dict[tuple[str, str], int]) -> Phrase:
     weight = phrase.weight / listed[phrase.singular, phrase.plural]
-    return Phrase(phrase.axis, phrase.descriptor, phrase.noun, phrase.singular, phrase.plural, weight, phrase.bare)
+    return Phrase(
+        phrase.axis, phrase.descriptor, phrase.noun, phrase.singular, phrase.plural, weight, phrase.bare
+    )
 
 
 def _phrases_of(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
@@ -130,7 +139,8 @@ def _phrases_of(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
         return [Phrase(d.axis, d.descriptor, "", *told, weight=float(len(nouns)))]
     fitting = [n for n in nouns if d.gender in (None, n.gender)]
     phrases = [
-        Phrase(d.axis, d.descriptor, n.singular, noun_phrase(d, n), noun_phrase(d, n, plural=True)) for n in fitting
+        Phrase(d.axis, d.descriptor, n.singular, noun_phrase(d, n), noun_phrase(d, n, plural=True))
+        for n in fitting
     ]
     if d.form == "adjective" and not d.attributive_only:
         bare = (d.descriptor, d.descriptor)

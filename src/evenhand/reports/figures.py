@@ -198,22 +198,32 @@ def distributions(benchmark: BenchmarkView) -> Forest | None:
     low, high = frame["bin_low"].min(), frame["bin_high"].max()
     if not isinstance(low, float) or not isinstance(high, float):
         return None
-    whole = tuple(float(t) for t in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1))
-    scale = Scale(low, high, whole) if len(whole) > 1 else scale_over([low, high])
+    scale = _perplexity_scale(low, high)
     rows = []
     for (axis,), part in frame.group_by(["axis"], maintain_order=True):
+        name = label(None if axis is None else str(axis))
         bins = part.sort("bin_low").select("bin_low", "bin_high", "count").rows()
         median, total = _median(bins), sum(count for _, _, count in bins)
-        spoken = f"{label(str(axis))}: {total:,} texts, median perplexity {number(median and 10**median)}"
+        spoken = f"{name}: {total:,} texts, median perplexity {number(median and 10**median)}"
         rows.append(
             Row(
-                label=label(str(axis)),
+                label=name,
                 svg=histogram_svg(scale, bins, mark=median, described=spoken),
                 estimate=number(None if median is None else 10**median),
                 n=f"{total:,}",
             )
         )
     return Forest(tuple(rows), axis_svg(scale, [short_perplexity(10**t) for t in scale.ticks]))
+
+
+def _perplexity_scale(low: float, high: float) -> Scale:
+    """Powers of ten as ticks, or 1, 2, 5 times them where the range holds only few."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    for leading in ((1,), (1, 3), (1, 2, 5)):
+        ticks = [t for d in decades for k in leading if low <= (t := d + math.log10(k)) <= high]
+        if len(ticks) > 2:
+            return Scale(low, high, tuple(ticks))
+    return scale_over([low, high])
 
 
 def _median(bins: Sequence[tuple[float, float, int]]) -> float | None:

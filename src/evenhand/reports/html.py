@@ -24,6 +24,7 @@ UNFOLD_FOR_PRINT = (
     'document.querySelectorAll("details:not(.long)").forEach(d=>d.open=true))'
 )
 PAIRS_SHOWN = 10
+GROUPS_SHOWN = 10
 CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
 
 
@@ -59,10 +60,11 @@ class BenchmarkSection:
     scorings: Forest | None
     distributions: Forest | None
     axes: list[AxisSection]
-    singled_out: list[dict[str, Any]]
+    singled_out: list[tuple[str, str, int, list[dict[str, Any]]]]
     error_kinds: list[str]
     errors: list[tuple[str, list[int], int]]
     unmeasured: list[dict[str, Any]]
+    unmeasured_groups: int
 
 
 def render_html(view: ReportView) -> str:
@@ -133,7 +135,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
     summary = wording.summarise(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)
-    found = view.findings.filter(pl.col("benchmark") == name)
+    blank = view.findings.filter(
+        (pl.col("benchmark") == name) & (pl.col("verdict") == wording.NOT_MEASURABLE)
+    )
     return BenchmarkSection(
         view=benchmark,
         anchor=f"b{number}",
@@ -143,14 +147,24 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         scorings=figures.scoring_forest(view, benchmark),
         distributions=figures.distributions(benchmark),
         axes=[_axis(benchmark, axis, verdicts.get(axis), view.alpha) for axis in _axes(benchmark)],
-        singled_out=found.filter(pl.col("group").is_not_null() & (pl.col("verdict") == wording.BIASED))
-        .sort("q", nulls_last=True)
-        .head(20)
-        .to_dicts(),
+        singled_out=[s for m in view.measures(name) if (s := _singled_out(view, name, m)) is not None],
         error_kinds=kinds,
         errors=errors,
-        unmeasured=found.filter(pl.col("verdict") == wording.NOT_MEASURABLE).head(60).to_dicts(),
+        unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
+        unmeasured_groups=blank.filter(pl.col("group").is_not_null()).height,
     )
+
+
+def _singled_out(
+    view: ReportView, benchmark: str, measure: str
+) -> tuple[str, str, int, list[dict[str, Any]]] | None:
+    """(measure, unit, how many in all, the groups farthest from the null) of a measure of single groups."""
+    biased = view.rows(benchmark, measure, groups=True).filter(pl.col("verdict") == wording.BIASED)
+    if biased.is_empty():
+        return None
+    distance = (pl.col("estimate") - pl.col("null").fill_null(0.0)).abs()
+    farthest = biased.sort(distance, "group", descending=[True, False], nulls_last=True).head(GROUPS_SHOWN)
+    return wording.label(measure), biased["unit"][0] or "", biased.height, farthest.to_dicts()
 
 
 def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, str, str]]]]:

@@ -32,7 +32,7 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
         halves: list[pl.DataFrame] = []
         for batch in level:
             try:
-                answered.append(response_rows(batch, _ask(model, batch)))
+                likelihoods = _ask(model, batch)
             except EvenhandError:
                 raise
             # A backend is anybody's code: which exceptions it raises for a text cannot be known.
@@ -48,6 +48,8 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
                         f"the last said {_told(error)}.",
                         "Nothing was recorded for these texts: mend the model and resume the run.",
                     ) from error
+            else:
+                answered.append(response_rows(batch, likelihoods))
         level = halves
     return pl.concat(answered + alone)
 
@@ -110,17 +112,25 @@ def _ask(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
     n = len(texts)
     contexts = requests["context"].to_list() if requests["context"].null_count() < n else None
     spans = span_list(requests) if requests["span_start"].null_count() < n else None
-    return model.log_likelihoods(texts, contexts, spans=spans, masking=requests["masking"][0])
+    return model.log_likelihoods(
+        texts,
+        contexts,
+        spans=spans,
+        masking=requests["masking"][0],
+        want_starts=bool(requests["keep_tokens"].any()),
+    )
 
 
 def _check_shape(n: int, likelihoods: Likelihoods) -> None:
     offsets, total = likelihoods.offsets, len(likelihoods.log_probs)
-    if len(likelihoods) != n or len(offsets) != n + 1 or offsets[0] != 0 or offsets[-1] != total:
+    rows_agree = len(likelihoods) == n == len(offsets) - 1 and len(likelihoods.details) in (0, n)
+    tokens_agree = len(likelihoods.token_ids) == total and len(likelihoods.starts) in (0, total)
+    if not (rows_agree and tokens_agree and offsets[0] == 0 and offsets[-1] == total):
         raise ModelError(
             f"The model was asked about {n} texts and answered {len(likelihoods)} rows with "
             f"{len(offsets)} offsets up to {offsets[-1] if len(offsets) else None} for {total} tokens.",
-            "Likelihoods need n errors, n + 1 offsets from 0 to the number of tokens "
-            "(evenhand.models.contract).",
+            "Likelihoods need n errors, n + 1 offsets from 0 to the number of tokens, and arrays of that many "
+            "tokens (evenhand.models.contract).",
         )
 
 
@@ -128,7 +138,9 @@ def _with_tokens(
     found: pl.DataFrame, likelihoods: Likelihoods, row_of: NDArray[np.int64], kept: NDArray[np.bool_]
 ) -> pl.DataFrame:
     arrays = (likelihoods.token_ids, likelihoods.log_probs, likelihoods.starts)
-    tokens = pl.DataFrame({"row": row_of, **dict(zip(TOKEN_COLUMNS, arrays, strict=True))})
+    # A model without offsets gives no starts: that column then stays null.
+    columns = {name: array for name, array in zip(TOKEN_COLUMNS, arrays, strict=True) if len(array)}
+    tokens = pl.DataFrame({"row": row_of, **columns})
     lists = tokens.filter(kept[row_of]).group_by("row", maintain_order=True).all()
     numbered = found.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
     return numbered.join(lists, on="row", how="left", maintain_order="left")

@@ -71,7 +71,7 @@ class RunDirectory:
         path = Path(path)
         if cls.is_run(path):
             raise UsageError(f"{path} already holds a run.", f"Resume it: evenhand audit {path}")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not _is_empty(path):
             raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
         manifest = Manifest(
             created=datetime.now(UTC).isoformat("T", "seconds"),
@@ -209,6 +209,11 @@ class RunDirectory:
 
     def _prompts_path(self, benchmark: str) -> Path:
         return self.path / "prompts" / f"{quote(benchmark, safe='')}.parquet"
+
+
+def _is_empty(path: Path) -> bool:
+    # A start that was killed while it wrote the manifest leaves a temporary: nothing of value.
+    return path.is_dir() and all(re.fullmatch(r"\.manifest\.json\.\d+\.tmp", p.name) for p in path.iterdir())
 
 
 def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:

@@ -1,0 +1,135 @@
+"""Valence shift on planted worlds: what cancels must cancel, what is planted must be found."""
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from evenhand.measures import valence_shift
+from evenhand.measures.valence import _spread, _spread_interval
+from evenhand.schema import DataError, UsageError
+
+LOVE, HATE = ["I love X.", "X are the best."], ["I hate X.", "X are the worst."]
+
+
+def world(shift: NDArray[np.float64], *, nouns: int = 20, noise: float = 0.2, seed: int = 0) -> pl.DataFrame:
+    """log_likelihoods in which descriptor d is `shift[d]` nats more at home in LOVE than in HATE."""
+    rng = np.random.default_rng(seed)
+    descriptors = len(shift)
+    phrase = rng.normal(-12, 4, (1, nouns, descriptors))  # rarity and tokenisation of the noun phrase
+    template = np.array([-9.0, -11.0, -7.0, -15.0])[:, None, None]
+    taste = rng.normal(0, 0.5, (4, nouns, 1))  # nouns differ in how they go with templates
+    side = np.array([0.5, 0.5, -0.5, -0.5])[:, None, None]
+    values = phrase + template + taste + side * shift + rng.normal(0, noise, (4, nouns, descriptors))
+    t, n, d = (index.ravel() for index in np.indices(values.shape))
+    templates = LOVE + HATE
+    return pl.DataFrame(
+        {
+            "axis": ["religion"] * values.size,
+            "template": [templates[i] for i in t],
+            "noun": [f"n{i}" for i in n],
+            "descriptor": [f"d{i:02}" for i in d],
+            "log_likelihood": values.ravel(),
+            "perplexity": np.exp(-values.ravel() / 8),
+        }
+    )
+
+
+def measure(frame: pl.DataFrame, **options: int):  # type: ignore[no-untyped-def]
+    return valence_shift(frame, positive=LOVE, negative=HATE, **options)
+
+
+def test_planted_shifts_are_recovered_relative_to_the_axis() -> None:
+    shift = np.array([1.0, 0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0])
+    result = measure(world(shift))
+    rows = result.valence
+    assert rows["shift"].to_list() == pytest.approx(list(shift - shift.mean()), abs=0.15)
+    assert rows["q"][0] < 1e-6 and rows["q"][3] < 1e-4
+    assert (rows["n"] == 20).all() and result.unit == "nats"
+    assert result.axes["estimate"][0] == pytest.approx(np.std(shift, ddof=1), abs=0.08)
+    assert result.axes["p"][0] < 0.002 and result.axes["low"][0] > 0.2
+
+
+def test_exact_cancellation_without_noise() -> None:
+    frame = world(np.array([0.3, 0.0, -0.3]), noise=0.0)
+    rows = measure(frame).valence
+    assert rows["shift"].to_list() == pytest.approx([0.3, 0.0, -0.3], abs=1e-9)
+
+
+def test_rarity_and_tokenisation_cancel() -> None:
+    frame = world(np.zeros(6))
+    rarer = frame.with_columns(
+        log_likelihood=pl.col("log_likelihood") - 30.0 * (pl.col("descriptor") == "d00").cast(pl.Float64)
+    )
+    assert measure(rarer).valence["shift"].to_list() == pytest.approx(
+        measure(frame).valence["shift"].to_list()
+    )
+
+
+def test_no_shift_gives_uniform_p_and_covering_intervals() -> None:
+    p, axis_p, covered = [], [], []
+    for seed in range(40):
+        result = measure(world(np.zeros(6), nouns=12, seed=seed), permutations=200, seed=seed)
+        p += result.valence["p"].to_list()
+        axis_p.append(result.axes["p"][0])
+        covered.append(result.axes["low"][0] == 0.0)
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
+    assert 0.02 <= np.mean(np.array(axis_p) < 0.1) < 0.25
+    assert np.mean(covered) > 0.9
+
+
+def test_interval_of_the_spread_covers_the_truth() -> None:
+    rng = np.random.default_rng(5)
+    true = rng.normal(0, 0.3, 15)
+    true -= true.mean()
+    spread = float(np.std(true, ddof=1))
+    inside = []
+    for _ in range(300):
+        result = _spread(true + rng.normal(0, 1.0, (12, 15)), rng, 1)
+        inside.append(result["low"] <= spread <= result["high"])
+    assert 0.91 < np.mean(inside) < 0.985
+
+
+def test_limits_of_the_spread_bracket_and_order() -> None:
+    low, high = _spread_interval(1.0, 0.1, (9, 90))
+    assert 0 < low < np.sqrt(0.9) < high
+    assert _spread_interval(0.05, 0.1, (9, 90))[0] == 0.0
+    assert _spread_interval(0.01, 0.1, (9, 90)) == (0.0, 0.0)  # means closer together than noise allows
+
+
+def test_a_noun_needs_all_its_templates() -> None:
+    frame = world(np.zeros(4))
+    gone = (pl.col("template") == LOVE[0]) & (pl.col("noun") == "n3") & (pl.col("descriptor") == "d01")
+    for holed in (
+        frame.filter(~gone),
+        frame.with_columns(log_likelihood=pl.when(~gone).then("log_likelihood")),
+    ):
+        result = measure(holed)
+        assert result.valence["n"].to_list() == [20, 19, 20, 20]
+        assert result.axes["n"][0] == 4 * 79
+    assert result.axes["n_missing"][0] == 4
+
+
+def test_perplexity_is_used_where_there_is_no_likelihood() -> None:
+    shift = np.array([0.8, 0.0, 0.0, -0.8])
+    result = measure(world(shift).drop("log_likelihood"))
+    assert result.unit == "nats per token"
+    assert result.valence["shift"].to_list() == pytest.approx(list(shift / 8), abs=0.03)
+
+
+def test_all_missing_gives_nulls() -> None:
+    result = measure(world(np.zeros(3)).with_columns(log_likelihood=pl.lit(None, pl.Float64)))
+    assert result.valence["shift"].null_count() == 3
+    assert result.axes.row(0, named=True) | {"null": 0.0} == {
+        "axis": "religion", "estimate": None, "low": None, "high": None, "null": 0.0, "p": None,
+        "n": 0, "n_missing": 240,
+    }  # fmt: skip
+
+
+def test_bad_templates_are_named() -> None:
+    with pytest.raises(DataError, match=r"'I adore X\.'"):
+        valence_shift(world(np.zeros(2)), positive=["I adore X."], negative=HATE)
+    with pytest.raises(UsageError, match="both sides"):
+        valence_shift(world(np.zeros(2)), positive=LOVE, negative=[LOVE[0]])
+    with pytest.raises(UsageError, match="0 negative"):
+        valence_shift(world(np.zeros(2)), positive=LOVE, negative=[])
