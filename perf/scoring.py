@@ -94,8 +94,7 @@ def ours(model, tokenizer, texts):
     scorer = CausalModel(model, tokenizer, {"name": "perf"})
     assert str(scorer.path) == "prefix tree", scorer.rejected_paths
     likelihoods = scorer.log_likelihoods(texts)
-    work = scorer.scorer.work
-    return likelihoods.sums, work.tokens_given, work.tokens_run
+    return likelihoods.sums, scorer.scorer.tokens_given, scorer.scorer.budget.tokens_run
 
 
 def distinct_prefixes(tokenizer, texts) -> int:

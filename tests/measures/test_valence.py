@@ -94,6 +94,10 @@ def test_limits_of_the_spread_bracket_and_order() -> None:
     low, high = _spread_interval(1.0, 0.1, (9, 90))
     assert 0 < low < np.sqrt(0.9) < high
     assert _spread_interval(0.05, 0.1, (9, 90))[0] == 0.0
+    assert _spread_interval(4.0, 1e-6, (9, 90)) == pytest.approx((2.0, 2.0), rel=1e-2)
+    assert _spread_interval(1.1, 9.899e-4, (9, 90)) == pytest.approx(
+        _spread_interval(1.1, 9.901e-4, (9, 90)), rel=1e-3
+    )
     assert _spread_interval(0.01, 0.1, (9, 90)) == (0.0, 0.0)  # means closer together than noise allows
 
 

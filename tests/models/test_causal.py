@@ -87,8 +87,8 @@ def test_prefixes_are_run_once(tiny_folder: Callable[..., Path]) -> None:
     model.log_likelihoods(texts)
     ids = [[*model.start, *model.tokenizer(text)["input_ids"]] for text in texts]
     inner = {tuple(row[:k]) for row in ids for k in range(1, len(row))}
-    assert model.scorer.work.tokens_run == len(inner)
-    assert model.scorer.work.tokens_given == sum(map(len, ids))
+    assert model.scorer.budget.tokens_run == len(inner)
+    assert model.scorer.tokens_given == sum(map(len, ids))
 
 
 def test_spans_restrict_what_is_scored(tiny_folder: Callable[..., Path]) -> None:
@@ -154,8 +154,8 @@ def test_out_of_memory_halves_the_budget_and_goes_on(
     monkeypatch.setattr(model.scorer.decoder, "forward", limited)
     answers = model.log_likelihoods(TEXTS)
     np.testing.assert_allclose(answers.log_probs, expected, atol=1e-4)
-    assert model.scorer.work.halvings
-    assert model.scorer.work.budget < 512
+    assert model.scorer.budget.halvings
+    assert model.scorer.budget.tokens < 512
 
 
 def test_a_text_that_never_fits_is_an_error_row(

@@ -7,7 +7,8 @@ import pytest
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
-from evenhand.stats import bootstrap, cluster_bootstrap, cluster_bootstrap_table, difference_bootstrap
+from evenhand.stats import cluster_bootstrap, cluster_bootstrap_table, difference_bootstrap
+from evenhand.stats.studentised import resample_counts
 
 NOMINAL = (0.93, 0.97)
 
@@ -145,7 +146,7 @@ def test_studentised_quantile_equals_a_loop():
     generator = np.random.default_rng(2)
     sums, totals = generator.normal(size=7) * 3, generator.integers(1, 9, size=7).astype(float)
     table = cluster_bootstrap_table(sums, totals, resamples=400, seed=9)
-    counts = bootstrap._resample_counts(7, 400, np.random.SeedSequence(9))
+    counts = resample_counts(7, 400, np.random.SeedSequence(9))
     estimate, ratios = sums.sum() / totals.sum(), []
     for count in counts:
         own = (count * sums).sum() / (count * totals).sum()
@@ -158,7 +159,7 @@ def test_studentised_quantile_equals_a_loop():
 
 
 def test_resamples_draw_as_many_clusters_as_there_are():
-    counts = bootstrap._resample_counts(9, 5000, np.random.SeedSequence(0))
+    counts = resample_counts(9, 5000, np.random.SeedSequence(0))
     assert (counts.sum(axis=1) == 9).all()
     np.testing.assert_allclose(counts.mean(axis=0), 1, atol=0.06)
     np.testing.assert_allclose(counts.var(axis=0), 8 / 9, atol=0.08)

@@ -67,7 +67,7 @@ def test_means_that_differ_by_noise_only_are_pooled_nearly_completely():
 def test_mean_shrinkage_gains_and_covers():
     generator = np.random.default_rng(1)
     raw, shrunken, inside = [], [], []
-    for _ in range(200):
+    for _ in range(100):
         truth = generator.normal(0, 0.5, size=25)
         errors = generator.uniform(0.3, 1.2, size=25)
         values = truth + generator.normal(size=25) * errors

@@ -10,6 +10,7 @@ from evenhand.models.contract import Architecture, LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card, Measurement
+from evenhand.stats.verdicts import Harmful
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Benchmark:
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
     """How the prompts are put to one kind of model, where kinds differ."""
+    harmful: Mapping[str, Harmful] = field(default_factory=dict)
+    """By measure: on which side of its null the harm lies; "either" unless named."""
     takes_scores: bool = False
     """Whether a file of responses may hold any `score` (larger is likelier) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly

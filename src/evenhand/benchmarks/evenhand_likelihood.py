@@ -74,6 +74,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
     required_columns=("axis", "template", "descriptor", "noun"),
+    harmful={"likelihood_bias": "above", "valence_spread": "above"},
     limited=_limited,
     minimum_detectable=planned_minimum,
 )

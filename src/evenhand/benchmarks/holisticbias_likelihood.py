@@ -54,6 +54,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS),
     required_columns=("axis", "template", "descriptor", "noun"),
+    harmful={"likelihood_bias": "above", "valence_spread": "above"},
     limited=_limited,
     minimum_detectable=planned_minimum,
     datasets=("holisticbias",),

@@ -59,6 +59,7 @@ def corrected_rows(
             ideal=0.0,
             minimum_detectable=row["minimum_detectable"],
             unit="share of descriptor pairs",
+            effect_unit="nats per token between two descriptors",
         )
         for row in bias.axes.iter_rows(named=True)
     ]

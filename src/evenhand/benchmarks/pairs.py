@@ -30,6 +30,7 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
             ideal=50.0 if judged else None,
             minimum_detectable=row["minimum_detectable"] if judged else None,
             unit=UNIT,
+            effect_unit="percentage points",
         )
         for row in groups.iter_rows(named=True)
     ]

@@ -82,6 +82,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
                 ideal=50.0,
                 minimum_detectable=row["minimum_detectable"],
                 unit="% of items, mean over terms",
+                effect_unit="percentage points",
                 **about,
             )
         )

@@ -27,7 +27,8 @@ def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
     values: log-perplexity (templates, nouns, descriptors), NaN where missing. The estimate is the mean
     over templates of the median over nouns. Both templates and nouns are samples, so its variance is the
     two-way cluster variance of Cameron, Gelbach and Miller (2011), V_templates + V_nouns - V_cells, and
-    never less than either of the first two; limits are t with the fewer clusters less one. p tests whether the true log-ratio lies within `margin`.
+    never less than either of the first two; limits are t with the fewer clusters less one.
+    p tests whether the true log-ratio lies within `margin`.
     """
     # an even number of descriptors puts the median between two of them: nobody is favoured by construction
     deviations = values - median_of_known(values, 2)[:, :, None]

@@ -51,7 +51,8 @@ class LikelihoodBias:
     its 95 % interval over templates; `null` and `null_high` the mean and 95 % quantile of that share when
     descriptor labels are exchangeable; `excess` = estimate - null; `p` the Simes test of "no pair differs"
     over all tests of the axis; `minimum_detectable` the log-ratio of one descriptor against all others
-    at which 80 % of its pairs are flagged. The other tables give the same in detail. In `pairs`, `superiority` is the share of cells in which descriptor_0 is the more likely one (ties half)
+    at which 80 % of its pairs are flagged. The other tables give the same in detail. In `pairs`,
+    `superiority` is the share of cells in which descriptor_0 is the more likely one (ties half)
     and `log_ratio` the median log-perplexity of descriptor_0 minus that of descriptor_1. In `descriptors`,
     `log_ratio` compares with the median descriptor of the axis; `q` is adjusted within the axis.
     """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import chdtr, chndtr, fdtr, ndtri
 
 from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns, with_log_perplexity
@@ -73,7 +74,7 @@ def valence_shift(
     seed, permutations: of the permutation test. Raises DataError if a template is absent, UsageError if a
     template is on both sides or a side is empty.
     Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; nouns are clusters,
-    intervals are t over nouns; the interval of the spread inverts the noncentral F distribution.
+    intervals are t over nouns; the interval of the spread inverts the noncentral chi-square.
 
     >>> rows = [("a", t, d, f"n{n}", -10.0 - n - (t == "I hate X.") * (2 + (d == "old") * (1 + n / 100)))
     ...         for t in ("I love X.", "I hate X.") for d in ("old", "young") for n in range(6)]
@@ -180,24 +181,30 @@ def _spread(shifts: Floats, rng: np.random.Generator, permutations: int) -> dict
 
 
 def _spread_interval(observed: float, noise: float, freedom: tuple[int, int]) -> tuple[float, float]:
-    """Limits of the spread: observed / noise is a noncentral F whose noncentrality is the true spread."""
-    if noise == 0:
+    """Limits of the spread: freedom x observed / noise is noncentral chi-square about the true spread.
+
+    The lower limit leaves 0 only if the F test, which knows that `noise` is itself estimated, rejects 0.
+    """
+    if noise <= 1e-20 * observed:  # nouns agree to the last digit: the shifts are known exactly
         return (float(np.sqrt(observed)),) * 2
-    from scipy.special import ncfdtr
+    descriptors, ratio = freedom[0], observed / noise
+    statistic = descriptors * ratio
 
     def limit(chance: float) -> float:
-        ratio = observed / noise
-        if ncfdtr(*freedom, 0.0, ratio) < chance:
-            return 0.0  # even no spread at all would rarely give a ratio this small
-        below, above = 0.0, freedom[0] * (ratio + 10)
-        while ncfdtr(*freedom, above, ratio) > chance:
-            above *= 2
+        if chdtr(descriptors, statistic) <= chance:
+            return 0.0  # even without any spread a statistic this small would be rare
+        if statistic > 1e4:  # its square root is normal with variance 1 to four digits
+            root = np.sqrt(statistic) - ndtri(chance)
+            return float(np.sqrt((root**2 - (descriptors - 1) / 2) * noise / descriptors))
+        below, above = 0.0, (np.sqrt(statistic) + 10) ** 2
         for _ in range(60):
             middle = (below + above) / 2
-            below, above = (middle, above) if ncfdtr(*freedom, middle, ratio) > chance else (below, middle)
-        return float(np.sqrt(below * noise / freedom[0]))
+            rarer = chndtr(statistic, descriptors, middle) > chance
+            below, above = (middle, above) if rarer else (below, middle)
+        return float(np.sqrt(below * noise / descriptors))
 
-    return limit(0.975), limit(0.025)
+    low = limit(0.975) if fdtr(*freedom, ratio) > 0.975 else 0.0
+    return low, limit(0.025)
 
 
 def _permutation_p(shifts: Floats, rng: np.random.Generator, permutations: int) -> float:

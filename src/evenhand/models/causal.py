@@ -61,7 +61,6 @@ class CausalModel:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        work = self.scorer.work
         return {
             **self.identity,
             "architecture": "causal",
@@ -71,7 +70,8 @@ class CausalModel:
             "scoring_rejected": self.rejected_paths,
             "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
             "end_token_scored": bool(self.end),
-            "work": asdict(work),
+            "tokens_given": self.scorer.tokens_given,
+            "batches": asdict(self.scorer.budget),
         }
 
     def log_likelihoods(
@@ -105,19 +105,12 @@ class CausalModel:
         return self._scored(sequences)
 
     def _scored(self, sequences: TokenSequences) -> Likelihoods:
-        from evenhand.models.scoring import OutOfMemory
-
         errors, details = list(sequences.errors), list(sequences.details)
-        failed = np.zeros(len(errors), dtype=bool)
-        try:
-            scores = self.scorer.score(sequences)
-        except OutOfMemory:
-            scores, failed = self._one_by_one(sequences)
+        scores, unfit = self.scorer.score(sequences)
         row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
-        broken = np.unique(row_of[sequences.scored & ~np.isfinite(scores)])
-        for i in np.flatnonzero(failed):
+        for i in np.unique(row_of[unfit]):
             errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
-        for i in broken:
+        for i in np.unique(row_of[sequences.scored & ~unfit & ~np.isfinite(scores)]):
             if errors[i] is None:
                 errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
         bad = np.array([e is not None for e in errors], dtype=bool)
@@ -131,27 +124,6 @@ class CausalModel:
             errors=errors,
             details=details,
         )
-
-    def _one_by_one(self, sequences: TokenSequences) -> tuple[np.ndarray, np.ndarray]:
-        from evenhand.models.scoring import OutOfMemory
-
-        scores = np.zeros(len(sequences.ids), dtype=np.float32)
-        failed = np.zeros(len(sequences.errors), dtype=bool)
-        for i in np.flatnonzero(np.diff(sequences.offsets)):
-            part = slice(int(sequences.offsets[i]), int(sequences.offsets[i + 1]))
-            alone = TokenSequences(
-                ids=sequences.ids[part],
-                offsets=np.array([0, part.stop - part.start]),
-                scored=sequences.scored[part],
-                starts=sequences.starts[:0],
-                errors=[None],
-                details=[None],
-            )
-            try:
-                scores[part] = self.scorer.score(alone)
-            except OutOfMemory:
-                failed[i] = True
-        return scores, failed
 
 
 def _start_tokens(tokenizer: Any, start: str) -> list[int]:

@@ -42,8 +42,8 @@ class Likelihoods:
     @property
     def sums(self) -> NDArray[np.float64]:
         """Summed log probability per row, shape (n,); NaN where the row has an error."""
-        running = np.concatenate([[0.0], np.cumsum(self.log_probs, dtype=np.float64)])
-        sums = running[self.offsets[1:]] - running[self.offsets[:-1]]
+        row_of = np.repeat(np.arange(len(self)), self.counts)
+        sums = np.bincount(row_of, weights=self.log_probs.astype(np.float64), minlength=len(self))
         failed = np.array([e is not None for e in self.errors], dtype=bool)
         return np.where(failed, np.nan, sums)
 

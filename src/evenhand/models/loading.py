@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar, cast, get_args
 
@@ -37,6 +38,7 @@ def load_model(
     architecture: Architecture | None = None,
     trust_remote_code: bool = False,
     options: Any = None,
+    batch_tokens: int | None = None,
 ) -> LanguageModel:
     """Load any language model by name.
 
@@ -45,7 +47,8 @@ def load_model(
     accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
     commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
     it open or is wrong. trust_remote_code: run Python code that comes with the model. options: the scoring
-    conventions of the architecture (`CausalOptions`, `MaskedOptions`, `EncoderDecoderOptions`).
+    conventions of the architecture (`CausalOptions`, `MaskedOptions`, `EncoderDecoderOptions`). batch_tokens:
+    tokens a batch, over what `options` say; changes no number.
     Raises UsageError for an unknown registered name or option, ModelError for everything that can be wrong
     with a model, before its weights are read wherever that is possible.
 
@@ -58,6 +61,7 @@ def load_model(
     registered = registered_models()
     if name in registered:
         given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
+        given["batch_tokens"] = batch_tokens
         return _call_registered(name, registered[name].load(), given)
     if name.split("/")[0] in {"evenhand", "puppet"} | {known.split("/")[0] for known in registered}:
         raise unknown_name("model", name, registered)
@@ -72,11 +76,18 @@ def load_model(
         dtype=dtype,
         trust_remote_code=trust_remote_code,
     )
-    return as_language_model(pretrained.model, pretrained.tokenizer, kind, pretrained.identity, options)
+    return as_language_model(
+        pretrained.model, pretrained.tokenizer, kind, pretrained.identity, options, batch_tokens
+    )
 
 
 def as_language_model(
-    model: Any, tokenizer: Any, architecture: Architecture, identity: dict[str, Any], options: Any = None
+    model: Any,
+    tokenizer: Any,
+    architecture: Architecture,
+    identity: dict[str, Any],
+    options: Any = None,
+    batch_tokens: int | None = None,
 ) -> LanguageModel:
     """Put a Hugging Face model that is already in memory behind the LanguageModel contract.
 
@@ -86,14 +97,16 @@ def as_language_model(
     if architecture == "causal":
         from evenhand.models.causal import CausalModel, CausalOptions
 
-        return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions))
+        return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions, batch_tokens))
     if architecture == "masked":
         from evenhand.models.masked import MaskedModel, MaskedOptions
 
-        return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions))
+        return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions, batch_tokens))
     from evenhand.models.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
 
-    return EncoderDecoderModel(model, tokenizer, identity, _checked(options, EncoderDecoderOptions))
+    return EncoderDecoderModel(
+        model, tokenizer, identity, _checked(options, EncoderDecoderOptions, batch_tokens)
+    )
 
 
 def architecture_of(config: Any, name: str) -> Architecture:
@@ -140,19 +153,25 @@ def architecture_of(config: Any, name: str) -> Architecture:
     raise ModelError(f"{name!r} is not a text language model: its config.json says {what}.", hint)
 
 
-def _checked(options: Any, kind: type[Options]) -> Options | None:
+def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Options:
     if options is not None and not isinstance(options, kind):
         raise UsageError(
             f"These scoring options are {type(options).__name__}, and this model takes {kind.__name__}.",
             f"Make them with evenhand.models.{kind.__name__}(...), or leave them out.",
         )
-    return options
+    chosen: Any = kind() if options is None else options
+    return cast(Options, chosen if batch_tokens is None else replace(chosen, batch_tokens=batch_tokens))
 
 
 def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[str, Any]) -> LanguageModel:
     takes = inspect.signature(make).parameters
-    defaults = {"device": "auto", "dtype": "auto", "revision": None, "options": None}
-    refused = [key for key, value in given.items() if key not in takes and value != defaults[key]]
+    defaults = {"device": "auto", "dtype": "auto", "revision": None, "options": None, "batch_tokens": None}
+    # a batch size changes no number, so a model that has no batches may ignore it
+    refused = [
+        key
+        for key, value in given.items()
+        if key not in takes and key != "batch_tokens" and value != defaults[key]
+    ]
     # Registered models compute on the processor unless they say otherwise, so these two ask for nothing else.
     refused = [key for key in refused if (key, given[key]) not in (("device", "cpu"), ("dtype", "float32"))]
     if refused:

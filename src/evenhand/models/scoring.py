@@ -7,21 +7,19 @@ space, local attention by index). `FULL_LOGITS` asks the whole model, for output
 Which one a model gets is decided by `choose_path` (models/self_check.py), which tries them in this order.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from evenhand.models.batching import Budget, Ints, run_batches
 from evenhand.models.head import MOST_LOGITS, Head
 from evenhand.models.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.tokens import TokenSequences
 
 SEGMENT = 256
-T = TypeVar("T")
 Floats = NDArray[np.float32]
 
 
@@ -29,21 +27,6 @@ class ScoringPath(StrEnum):
     PREFIX_TREE = "prefix tree"
     PADDED = "padded batches"
     FULL_LOGITS = "padded batches, all logits"
-
-
-@dataclass
-class Work:
-    """What has been run so far; ends up in the manifest."""
-
-    tokens_given: int = 0
-    tokens_run: int = 0
-    batches: int = 0
-    budget: int = 0
-    halvings: list[int] = field(default_factory=list)
-
-
-class OutOfMemory(Exception):
-    """Not even the smallest batch fits."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -57,7 +40,7 @@ class Scorer:
     """Scores token sequences with a Hugging Face decoder.
 
     model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
-    out, and the run goes on. path: None until `choose_path` has been called.
+    out, and the run goes on (models/batching.py). path: None until `choose_path` has been called.
     """
 
     def __init__(self, model: Any, budget: int, segment: int = SEGMENT):
@@ -66,37 +49,48 @@ class Scorer:
         self.head = Head(model) if model.get_output_embeddings() is not None else None
         self.device = model.get_input_embeddings().weight.device
         self.dtype = model.get_input_embeddings().weight.dtype
-        self.work = Work(budget=budget)
+        self.budget = Budget(tokens=budget, most_targets=budget)
+        self.tokens_given = 0
         self.path = ScoringPath.PREFIX_TREE
         config = model.config.get_text_config()
         self.window: int | None = getattr(config, "sliding_window", None)
 
-    def score(self, sequences: TokenSequences) -> Floats:
+    def score(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         """Log probability of every scored token, (total,) fp32 nats; 0 where a token is not scored.
 
-        Raises OutOfMemory if even one sequence alone does not fit.
+        Beside it, (total,): tokens that could not be scored because memory ran out even for one batch of one.
         """
-        if len(sequences.ids) == 0:
-            return np.zeros(0, dtype=np.float32)
-        self.work.tokens_given += len(sequences.ids)
-        lengths = np.diff(sequences.offsets)
-        if self.path is ScoringPath.PREFIX_TREE and (
-            self.window is None or int(lengths.max(initial=0)) <= self.window
-        ):
-            return self._score_tree(sequences)
-        return self._score_padded(sequences)
+        total = len(sequences.ids)
+        if total == 0:
+            return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
+        self.tokens_given += total
+        longest = int(np.diff(sequences.offsets).max())
+        with torch.inference_mode():
+            if self.path is ScoringPath.PREFIX_TREE and (self.window is None or longest <= self.window):
+                return self._score_tree(sequences)
+            return self._score_padded(sequences)
 
-    def _score_tree(self, sequences: TokenSequences) -> Floats:
+    def _score_tree(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
-        scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)  # the last one is for unscored tokens
-        segments = sorted(cut_segments(tree, self.segment), key=len, reverse=True)
-        costs = [len(s) for s in segments]
-        for batch in self._batches(
-            costs, lambda chosen: self._run_segments(tree, [segments[i] for i in chosen])
-        ):
-            edges, values = batch
+        # one place more than edges: tokens that are not scored have edge -1
+        scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)
+        unfit = np.zeros(len(scores), dtype=bool)
+        segments = list(cut_segments(tree, self.segment))
+
+        def run(chosen: Ints) -> None:
+            edges, values = self._run_segments(tree, [segments[i] for i in chosen])
             scores[edges] = values
-        return scores[tree.score_of]
+
+        lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
+        self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
+        for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
+            unfit[slice(*self._edges_of(tree, segments[i]))] = True
+        return scores[tree.score_of], unfit[tree.score_of]
+
+    def _edges_of(self, tree: PrefixTree, segment: Segment) -> tuple[int, int]:
+        first = int(segment.nodes[len(segment) - segment.owned])
+        low, high = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
+        return int(low), int(high)
 
     def _run_segments(self, tree: PrefixTree, segments: list[Segment]) -> tuple[NDArray[np.int64], Floats]:
         size = max(map(len, segments))
@@ -105,7 +99,7 @@ class Scorer:
         for b, segment in enumerate(segments):
             nodes[b, : len(segment)] = segment.nodes
             first = int(segment.nodes[len(segment) - segment.owned])
-            lo, hi = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
+            lo, hi = self._edges_of(tree, segment)
             parents, own = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
             rows.append(b * size + (len(segment) - segment.owned) + parents - first)
             edges.append(np.arange(lo, hi))
@@ -137,31 +131,34 @@ class Scorer:
         )
         return edge, values.cpu().numpy()
 
-    def _score_padded(self, sequences: TokenSequences) -> Floats:
+    def _score_padded(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         bounds = sequences.offsets
         distinct: dict[bytes, list[int]] = {}
-        for i in range(len(bounds) - 1):
+        for i in np.flatnonzero(np.diff(bounds)):
             part = slice(bounds[i], bounds[i + 1])
-            if part.start < part.stop:
-                name = sequences.ids[part].tobytes() + sequences.scored[part].tobytes()
-                distinct.setdefault(name, []).append(i)
-        twins = sorted(distinct.values(), key=lambda t: bounds[t[0] + 1] - bounds[t[0]], reverse=True)
-        lengths = [int(bounds[t[0] + 1] - bounds[t[0]]) for t in twins]
-        result = np.zeros(len(sequences.ids), dtype=np.float32)
+            name = sequences.ids[part].tobytes() + sequences.scored[part].tobytes()
+            distinct.setdefault(name, []).append(int(i))
+        twins = list(distinct.values())
+        lengths = np.array([bounds[t[0] + 1] - bounds[t[0]] for t in twins], dtype=np.int64)
+        targets = np.array([sequences.scored[bounds[t[0]] : bounds[t[0] + 1]].sum() for t in twins])
+        scores = np.zeros(len(sequences.ids), dtype=np.float32)
+        unfit = np.zeros(len(scores), dtype=bool)
 
-        def run(chosen: list[int]) -> tuple[list[int], Floats]:
-            return chosen, self._run_padded(sequences, [twins[c][0] for c in chosen])
-
-        for chosen, values in self._batches(lengths, run):
-            taken = 0
-            for c in chosen:
-                first = twins[c][0]
-                count = int(sequences.scored[bounds[first] : bounds[first + 1]].sum())
+        def run(chosen: Ints) -> None:
+            values = self._run_padded(sequences, [twins[c][0] for c in chosen])
+            pieces = np.split(values, np.cumsum(targets[chosen])[:-1])
+            for c, piece in zip(chosen, pieces, strict=True):
                 for i in twins[c]:
-                    own = np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]]) + bounds[i]
-                    result[own] = values[taken : taken + count]
-                taken += count
-        return result
+                    scores[bounds[i] + np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]])] = piece
+
+        most = len(scores)
+        if self.path is ScoringPath.FULL_LOGITS:
+            most = MOST_LOGITS // self.model.config.get_text_config().vocab_size
+        self.budget.most_targets = max(1, most)
+        for c in run_batches(lengths, targets, self.budget, run):
+            for i in twins[c]:
+                unfit[bounds[i] : bounds[i + 1]] = True
+        return scores, unfit & sequences.scored
 
     def _run_padded(self, sequences: TokenSequences, chosen: list[int]) -> Floats:
         bounds = sequences.offsets
@@ -186,33 +183,6 @@ class Scorer:
             hidden = self.decoder(**inputs).last_hidden_state.flatten(0, 1)
             values = self.head.log_probs(hidden, flat, torch.arange(len(flat), device=self.device), wanted)
         return values.cpu().numpy()
-
-    def _batches(self, lengths: list[int], run: Callable[[list[int]], T]) -> Iterator[T]:
-        """Fill batches by tokens, longest first; when memory runs out halve the budget and go on."""
-        first = 0
-        while first < len(lengths):
-            budget = self.work.budget
-            if self.path is ScoringPath.FULL_LOGITS:
-                budget = min(budget, MOST_LOGITS // self.model.config.get_text_config().vocab_size)
-            count = max(1, budget // lengths[first])
-            chosen = list(range(first, min(first + count, len(lengths))))
-            try:
-                with torch.inference_mode():
-                    result = run(chosen)
-            except (torch.OutOfMemoryError, RuntimeError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                if len(chosen) == 1:
-                    raise OutOfMemory(f"a batch of {lengths[first]} tokens does not fit") from error
-                self.work.budget = max(1, self.work.budget // 2)
-                self.work.halvings.append(self.work.budget)
-                if self.device.type == "cuda":
-                    torch.cuda.empty_cache()
-                continue
-            self.work.batches += 1
-            self.work.tokens_run += len(chosen) * lengths[first]
-            first += len(chosen)
-            yield result
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

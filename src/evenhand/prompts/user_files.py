@@ -121,6 +121,30 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     return UserResponses(frame, dict(counts), {column: count for column, count in empty.items() if count})
 
 
+def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
+    """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
+
+    path: .csv, .jsonl, .ndjson or .parquet. needed_columns: group columns the benchmark needs. Returns the
+    user's columns with `score` as numbers, empty likelihood columns, and `error`: `missing` for an absent
+    score, `not_finite` for NaN or infinity. Raises DataError naming the file and what is wrong in it.
+    """
+    path = Path(path)
+    frame = read_table(path, RESPONSE_FORMAT)
+    if "score" not in frame.columns:
+        return None
+    _require(frame, needed_columns, path, RESPONSE_FORMAT)
+    score = pl.col("score")
+    code = (
+        pl.when(score.is_null())
+        .then(pl.lit(ResponseError.MISSING.value))
+        .when(~score.is_finite())
+        .then(pl.lit(ResponseError.NOT_FINITE.value))
+    )
+    empty = {name: pl.lit(None, dtype=pl.Float64) for name in ("perplexity", "log_likelihood", "token_count")}
+    absent = {name: value for name, value in empty.items() if name not in frame.columns}
+    return frame.with_columns(_numbers(frame, "score", path)).with_columns(error=code, **absent)
+
+
 def read_table(path: Path, expected: str) -> pl.DataFrame:
     """A table from a file, chosen by its suffix; CSV columns come as text.
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,7 +32,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             "What was written before is intact. Free some space or choose another folder, then run again.",
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where the folder itself is the problem, its error is on its way
+            temporary.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import polars as pl
+from polars._typing import PolarsDataType
 
 PROMPT_KEYS = {"prompt_id": pl.String, "text": pl.String}
 """Columns every prompt table has. Optional and known to the engine: `context` (String),
 `span_start`/`span_end` (UInt32, characters). All others are group columns and pass through:
 `axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ..."""
 
-RESPONSES = {
+RESPONSES: dict[str, PolarsDataType] = {
     "request_id": pl.String,
     "sample": pl.UInt16,
     "text": pl.String,
@@ -46,7 +47,8 @@ MEASUREMENTS = {
     "q": pl.Float64,  # p adjusted over its family
     "ideal": pl.Float64,
     "minimum_detectable": pl.Float64,  # smallest effect this sample could have seen, in `effect_unit`
-    "unit": pl.String,
+    "unit": pl.String,  # of estimate, low, high, null and ideal
+    "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
 }
 
 FINDINGS = {
@@ -102,6 +104,8 @@ class Measurement:
     ideal: float | None = None
     minimum_detectable: float | None = None
     unit: str = ""
+    effect_unit: str | None = None
+    """Of minimum_detectable; None means the same as `unit`."""
     benchmark: str = ""
 
 
@@ -111,4 +115,5 @@ def measurement_frame(rows: Iterable[Measurement]) -> pl.DataFrame:
     >>> measurement_frame([Measurement(measure="m", estimate=0.5)])["estimate"].to_list()
     [0.5]
     """
-    return pl.DataFrame([asdict(row) for row in rows], schema=MEASUREMENTS)
+    frame = pl.DataFrame([asdict(row) for row in rows], schema=MEASUREMENTS)
+    return frame.with_columns(pl.coalesce("effect_unit", "unit").alias("effect_unit"))

@@ -1,15 +1,12 @@
 """The cluster bootstrap: intervals for numbers whose observations share prompts or templates.
 
-Which interval, and why: percentile limits cover 87-90 % instead of 95 % with ten clusters (tests/stats), so
-they are not used.
-One-way means and ratios get the symmetric studentised bootstrap: every resample's deviation is
-divided by its own cluster-robust standard error, and the 95 % quantile of its size takes the place
-of 1.96. Other statistics, and two-way clusters, get estimate ± t × standard error with Student's t
-for (fewer) clusters - 1 degrees of freedom.
+Which interval: one-way means and ratios get the symmetric studentised bootstrap (studentised.py). Other
+statistics, and two-way clusters, get estimate ± t × standard error with Student's t for (fewer)
+clusters - 1 degrees of freedom. Percentile limits are not used: with ten clusters they cover 87-90 %
+instead of 95 %.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,24 +15,12 @@ from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
 from evenhand.stats.intervals import Interval
+from evenhand.stats.studentised import CELLS, cluster_bootstrap_table, resample_counts, upper_tail
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 Statistic = Callable[[Floats, Floats], npt.ArrayLike]
 """Takes values (n,) and weights (resamples, n), returns (resamples,)."""
-
-_CELLS = 1 << 22  # numbers held at once in a block of resamples: 32 MB
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Many estimates with their limits, each array (rows,)."""
-
-    estimate: Floats
-    low: Floats
-    high: Floats
-    standard_error: Floats
-    clusters: npt.NDArray[np.int64]
 
 
 def cluster_bootstrap(
@@ -64,7 +49,7 @@ def cluster_bootstrap(
     endless resamples. Raises UsageError for wrong shapes or weights.
 
     Source: Davison & Hinkley 1997, ch. 2.4 and 5.2; Hall 1988 (symmetric studentised); Cameron,
-    Gelbach & Miller 2011, eq. 2.3 and Owen 2007 (two-way; the pigeonhole bootstrap itself is too wide
+    Gelbach & Miller 2011 and Owen 2007 (two-way; the pigeonhole bootstrap itself is too wide
     where cells vary most). Coverage in simulations: tests/stats/test_bootstrap.py.
 
     >>> result = cluster_bootstrap([1, 2, 2, 3, 4, 6], ["a", "a", "b", "b", "c", "c"], seed=0)
@@ -97,7 +82,7 @@ def cluster_bootstrap(
                 for codes, own in zip(_ways(first, second), seeds, strict=False)
             ]
         error = _combine(variances) ** 0.5
-        half = float(stdtrit(fewest - 1, _upper(level))) * error
+        half = float(stdtrit(fewest - 1, upper_tail(level))) * error
         low, high = estimate - half, estimate + half
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
@@ -118,7 +103,7 @@ def difference_bootstrap(
 
     Arguments: `first` and `second` (n,), measured on the same n prompts, NaN for missing (a pair
     with one missing is left out); the rest as for `cluster_bootstrap`. Returns an Interval.
-    Raises UsageError for wrong shapes. Source: Miller 2024 (arXiv:2411.00640), section 4.
+    Raises UsageError for wrong shapes. Source: Miller 2024 (arXiv:2411.00640).
 
     >>> difference_bootstrap([2, 3, 5, 5], [1, 1, 2, 3], [0, 0, 1, 1], seed=0).estimate
     2.0
@@ -131,95 +116,6 @@ def difference_bootstrap(
     )
 
 
-def cluster_bootstrap_table(
-    sums: npt.ArrayLike, totals: npt.ArrayLike, *, resamples: int = 2000, level: float = 0.95, seed: int
-) -> Intervals:
-    """Studentised cluster bootstrap of many means or ratios over the same clusters at once.
-
-    Every row (a descriptor, say) is estimated by sum(sums) / sum(totals) over its clusters; all rows
-    share the resampled clusters. Arguments: `sums` and `totals` (rows, clusters), the sum and the
-    number (or weight) of a row's observations in a cluster; NaN sum or total 0 where it has none;
-    `level`, the coverage; `seed`. Returns Intervals; limits are NaN for rows with fewer than two
-    clusters. Raises UsageError for wrong shapes. Source: as `cluster_bootstrap`.
-
-    >>> table = cluster_bootstrap_table([[2.0, 4.0, 3.0], [1.0, 1.0, 4.0]], [[2, 2, 2], [1, 1, 2]], seed=0)
-    >>> table.estimate.tolist()
-    [1.5, 1.5]
-    """
-    row_sums = np.atleast_2d(np.asarray(sums, dtype=np.float64))
-    row_totals = np.atleast_2d(np.asarray(totals, dtype=np.float64))
-    if row_sums.shape != row_totals.shape or row_sums.ndim != 2:
-        raise UsageError(
-            f"cluster_bootstrap_table was given sums of shape {np.shape(sums)} and totals of shape "
-            f"{np.shape(totals)}; both need (rows, clusters)."
-        )
-    there = (row_totals > 0) & ~np.isnan(row_sums)
-    row_sums, row_totals = np.where(there, row_sums, 0.0), np.where(there, row_totals, 0.0)
-    present = np.count_nonzero(there, axis=1)
-    mass = row_totals.sum(axis=1)
-    estimate = np.divide(row_sums.sum(axis=1), mass, out=np.full(len(mass), np.nan), where=mass > 0)
-    # deviations from the estimate, not raw sums: the resampled variances below would lose all digits
-    deviations = np.where(there, row_sums - np.nan_to_num(estimate)[:, None] * row_totals, 0.0)
-    enough = present >= 2
-    factor = np.sqrt(present / np.maximum(present - 1, 1))
-    error = np.full(len(mass), np.nan)
-    error[enough] = (factor * np.sqrt(np.square(deviations).sum(axis=1)))[enough] / mass[enough]
-    # rounding noise of rows that do not vary at all
-    scale = np.abs(row_sums).sum(axis=1)
-    error[enough & (error * mass <= 1e-13 * scale)] = 0.0
-    counts = _resample_counts(row_sums.shape[1], resamples, np.random.SeedSequence(seed))
-    quantile = np.full(len(mass), np.nan)
-    step = max(1, _CELLS // max(1, resamples))
-    for start in range(0, len(mass), step):
-        rows = slice(start, start + step)
-        quantile[rows] = _studentised_quantile(
-            deviations[rows], row_totals[rows], error[rows], factor[rows], present[rows], counts, level
-        )
-    half = quantile * error
-    return Intervals(estimate, estimate - half, estimate + half, error, present.astype(np.int64))
-
-
-def _studentised_quantile(
-    deviations: Floats,
-    totals: Floats,
-    error: Floats,
-    factor: Floats,
-    present: npt.NDArray[np.intp],
-    counts: Floats,
-    level: float,
-) -> Floats:
-    """Quantile of |resampled deviation| / its own standard error, (rows,)."""
-    mass = counts @ totals.T  # (resamples, rows)
-    usable = mass > 0
-    mass = np.where(usable, mass, 1.0)
-    shift = (counts @ deviations.T) / mass
-    square = counts @ np.square(deviations).T - 2.0 * shift * (counts @ (deviations * totals).T)
-    square += np.square(shift) * (counts @ np.square(totals).T)
-    own_error = factor * np.sqrt(np.maximum(square, 0.0)) / mass
-    student = stdtrit(np.maximum(present - 1, 1), _upper(level))
-    with np.errstate(invalid="ignore"):
-        usable &= own_error > 1e-5 * error
-    ratio = np.abs(np.divide(shift, own_error, out=np.full_like(shift, np.nan), where=usable))
-    complete = usable.all(axis=0)
-    result = np.array(student, dtype=np.float64)
-    if complete.any():
-        result[complete] = np.quantile(ratio[:, complete], level, axis=0)
-    # Resamples of identical clusters have no scale of their own. What is left of them is too
-    # regular, so Student's quantile is the least such a row gets.
-    for row in np.flatnonzero(~complete & usable.any(axis=0)):
-        result[row] = max(result[row], float(np.quantile(ratio[usable[:, row], row], level)))
-    return result
-
-
-def _resample_counts(groups: int, resamples: int, seed: np.random.SeedSequence) -> Floats:
-    """How often each cluster was drawn in each resample, (resamples, clusters)."""
-    if groups == 0:
-        return np.zeros((resamples, 0))
-    drawn = np.random.default_rng(seed).integers(0, groups, size=(resamples, groups))
-    drawn += np.arange(resamples)[:, None] * groups
-    return np.bincount(drawn.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(float)
-
-
 def _resampled_variance(
     numbers: Floats,
     mass: Floats,
@@ -230,9 +126,9 @@ def _resampled_variance(
 ) -> float:
     groups = int(codes.max()) + 1
     draws = np.empty(resamples)
-    step = max(1, _CELLS // max(groups, len(numbers)))
+    step = max(1, CELLS // max(groups, len(numbers)))
     for start, own in zip(range(0, resamples, step), seed.spawn(-(-resamples // step)), strict=True):
-        counts = _resample_counts(groups, min(step, resamples - start), own)
+        counts = resample_counts(groups, min(step, resamples - start), own)
         draws[start : start + step] = np.asarray(statistic(numbers, counts[:, codes] * mass))
     draws = draws[np.isfinite(draws)]
     return float(draws.var(ddof=1)) * groups / (groups - 1) if len(draws) > 1 else float("nan")
@@ -294,9 +190,3 @@ def _observations(
 
 def _codes(labels: npt.NDArray[np.generic]) -> Codes:
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
-
-
-def _upper(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
-    return 0.5 + level / 2.0

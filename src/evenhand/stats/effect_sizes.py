@@ -15,7 +15,7 @@ def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     Arguments: `first` and `second` (n,), NaN where missing (such pairs are left out). Returns a
     share, NaN if no pair is complete. Raises UsageError if shapes differ.
-    Source: Grissom & Kim 2012, ch. 6 (dependent groups).
+    Source: Grissom & Kim 2012 (dependent groups).
 
     >>> superiority_paired([3.0, 2.0, 1.0, 5.0], [1.0, 2.0, 2.0, 1.0])
     0.625
@@ -48,7 +48,7 @@ def cohens_dz(first: npt.ArrayLike, second: npt.ArrayLike | float = 0.0) -> floa
     Unlike t it does not grow with the number of pairs: t = d_z √n.
     Arguments: `first` (n,), `second` (n,) or 0 if `first` holds differences; NaN left out.
     Returns d_z, NaN with fewer than two pairs or if all differences are equal.
-    Source: Cohen 1988, section 2.3.5; Lakens 2013, eq. 7.
+    Source: Cohen 1988, section 2.3.5; Lakens 2013.
 
     >>> round(cohens_dz([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]), 3)
     2.0

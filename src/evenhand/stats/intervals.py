@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its limits, and how many observations and clusters it rests on."""
+    """An estimate with its limits, and how many observations and clusters (the fewer of two ways) it has."""
 
     estimate: float
     low: float
@@ -32,7 +32,7 @@ def wilson_interval(
     Arguments: `successes` and `totals`, counts of any shapes that broadcast (effective, fractional
     counts are allowed); `level`, the coverage. Returns (low, high), each of the broadcast shape,
     never of zero width; (0, 1) where the total is 0. Raises UsageError for counts that cannot be.
-    Source: Wilson 1927; Agresti & Coull 1998, eq. 2.
+    Source: Wilson 1927; Agresti & Coull 1998.
 
     >>> low, high = wilson_interval([0, 50], [20, 100])
     >>> low.round(4).tolist(), high.round(4).tolist()

@@ -60,7 +60,7 @@ def detectable_rate(
     `share_affected` as in `per_test_level`. Returns rates, 1 where none would be enough.
     Normal approximation; for clustered outcomes give `effective_n`. Raises UsageError for rates
     outside [0, 1]. Source: methods/statistics.md (6.9 / 9.3 / 10.0 % for 2 %, n = 100, 600 groups);
-    Fleiss, Levin & Paik 2003, eq. 4.14 for one sample.
+    Fleiss, Levin & Paik 2003.
 
     >>> detectable_rate(0.02, [100, 400, 1600]).round(3).tolist()
     [0.069, 0.042, 0.03]
@@ -146,7 +146,7 @@ def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correl
     """How many independent outcomes `n` clustered ones are worth.
 
     Arguments: `n`, outcomes; `cluster_size`, outcomes a cluster (prompt); `intraclass_correlation`,
-    0 to 1. Returns n / (1 + (cluster_size - 1) × correlation). Source: Kish 1965, section 5.4.
+    0 to 1. Returns n / (1 + (cluster_size - 1) × correlation). Source: Kish 1965.
 
     >>> float(effective_n(1000, 25, 0.3).round(1))
     122.0

@@ -26,15 +26,16 @@ def signed_rank(differences: npt.ArrayLike, *, margin: float = 0.0) -> tuple[Flo
 
     With `margin` > 0 the null is that the location lies within [-margin, margin]. Two one-sided
     tests are made, of x - margin > 0 and of x + margin < 0, and p = min(1, 2 min(p_up, p_down)).
-    If the null is true then the location is neither above margin nor below -margin, so each of
-    the two p is at least uniformly distributed, and doubling the smaller keeps the level (Bonferroni for
-    two). At margin = 0 this is the ordinary two-sided test.
+    Differences are taken to be symmetric around their location. If the null is true, that is neither
+    above margin nor below -margin, so each of the two p is at least uniformly distributed, and
+    doubling the smaller keeps the level (Bonferroni for two). At margin = 0 this is the ordinary
+    two-sided test.
 
     Arguments: `differences` (m, n) or (n,), NaN for missing pairs, which are ignored; `margin` in
     the unit of the differences. Returns (statistic, p), each (m,): the smaller of the two rank sums
     that speak against a shift up and down. A row whose differences are all zero gives 0 and p = 1;
     a row of NaN gives NaN. Raises UsageError for a negative margin or infinite differences.
-    Memory stays below about 300 MB whatever m is. Source: Wilcoxon 1945; Lehmann & Romano, 3.7.
+    Memory stays below about 300 MB whatever m is. Source: Wilcoxon 1945.
 
     >>> statistic, p = signed_rank([[1.0, 2.0, 3.0, 4.0, -0.5], [0.3, -0.2, 0.1, -0.4, 0.0]])
     >>> statistic.tolist(), p.round(4).tolist()

@@ -177,7 +177,7 @@ def _not_seen(row: dict[str, Any], reference: float | None) -> str:
     smallest = row["minimum_detectable"]
     if smallest is None:
         return f"No difference{against} detected; how small a one could have been seen is not known"
-    size = f"{_number(smallest)}{_unit(row)}"
+    size = f"{_number(smallest)} {row['effect_unit'] or row['unit']}".strip()
     return f"No difference{against} detected; one of {size} would probably have been seen"
 
 

@@ -149,12 +149,15 @@ def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
     """Compute measurements and findings of a run from its stored responses, replacing earlier ones."""
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
-    rows, options = [], replace(_options(config), architecture=architecture)
+    options = replace(_options(config), architecture=architecture)
+    judged = []
     for name in directory.benchmarks:
-        analysis = load_benchmark(name).analyse(answers(directory, name), options)
-        rows.append(measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(name)))
+        benchmark = load_benchmark(name)
+        analysis = benchmark.analyse(answers(directory, name), options)
+        rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(name))
+        judged.append(judge(rows, alpha=config.alpha, harmful=benchmark.harmful))
         directory.write_details(name, analysis.details)
-    measurements, findings = judge(pl.concat(rows), alpha=config.alpha)
+    measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)
     directory.write_findings(findings)
     with directory.lock():
@@ -178,8 +181,6 @@ def _record(benchmark: Benchmark, prompts: PromptSet) -> PromptSetRecord:
         content_hash=prompts.content_hash,
         rows=len(prompts),
         card=prompts.card.to_dict(),
-        masking=benchmark.request.masking,
-        keep_tokens=benchmark.request.keep_tokens,
     )
 
 

@@ -44,14 +44,14 @@ def measure_responses(
     options = AnalysisOptions(seed=seed, alpha=alpha, margin=margin, architecture=architecture)
     analysis = recipe.analyse(responses, options)
     rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark))
-    measurements, findings = judge(rows, alpha=alpha)
+    measurements, findings = judge(rows, alpha=alpha, harmful=recipe.harmful)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
     return Measured(benchmark, responses, measurements, findings, analysis.details, arguments)
 
 
 def _responses(file: Path, recipe: Benchmark) -> pl.DataFrame:
     if recipe.takes_scores:
-        with_scores = read_scores(file, recipe.required_columns)
-        if with_scores is not None:
-            return with_scores
+        scores = read_scores(file, recipe.required_columns)
+        if scores is not None:
+            return scores
     return read_responses(file, recipe.required_columns).frame
