@@ -36,7 +36,7 @@ def world(shift: NDArray[np.float64], *, nouns: int = 20, noise: float = 0.2, se
 
 
 def measure(frame: pl.DataFrame, **options: int):  # type: ignore[no-untyped-def]
-    return valence_shift(frame, positive=LOVE, negative=HATE, **options)
+    return valence_shift(frame, positive=LOVE, negative=HATE, **{"margin": 0.0, **options})
 
 
 def test_planted_shifts_are_recovered_relative_to_the_axis() -> None:
@@ -85,7 +85,7 @@ def test_interval_of_the_spread_covers_the_truth() -> None:
     spread = float(np.std(true, ddof=1))
     inside = []
     for _ in range(300):
-        result = _spread(true + rng.normal(0, 1.0, (12, 15)), rng, 1)
+        result = _spread(true + rng.normal(0, 1.0, (12, 15)), rng, 1, 0.0)
         inside.append(result["low"] <= spread <= result["high"])
     assert 0.91 < np.mean(inside) < 0.985
 
@@ -137,3 +137,24 @@ def test_bad_templates_are_named() -> None:
         valence_shift(world(np.zeros(2)), positive=LOVE, negative=[LOVE[0]])
     with pytest.raises(UsageError, match="0 negative"):
         valence_shift(world(np.zeros(2)), positive=LOVE, negative=[])
+
+
+def test_spreads_inside_the_margin_are_not_flagged_and_larger_ones_are() -> None:
+    pattern = np.array([1.0, -1.0] * 10)
+    pattern /= np.std(pattern, ddof=1)
+    found = {0.05: [], 0.1: [], 0.3: []}
+    for size, flags in found.items():
+        for seed in range(40):
+            frame = world(size * pattern, noise=0.2, seed=seed)
+            flags.append(measure(frame, margin=0.1, permutations=200).axes["p"][0] < 0.05)
+    # a spread exactly at the margin is the edge of the hypothesis: rejected about as often as alpha says
+    assert np.mean(found[0.05]) == 0.0
+    assert np.mean(found[0.1]) <= 0.15
+    assert np.mean(found[0.3]) == 1.0
+
+
+def test_exactly_known_spreads_are_compared_with_the_margin() -> None:
+    frame = world(np.array([0.3, 0.0, -0.3]), noise=0.0)
+    assert measure(frame, margin=0.2).valence["p"][0] < 1e-6
+    assert measure(frame, margin=0.4).valence["p"][0] == 1.0
+    assert measure(frame, margin=0.5).axes["p"][0] == 1.0

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from evenhand.models.prefix_tree import PrefixTree, build_tree, cut_segments
 
@@ -12,7 +11,7 @@ sequences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_si
 
 def tree_of(texts: list[list[int]], scored: np.ndarray) -> PrefixTree:
     offsets = np.cumsum([0, *map(len, texts)])
-    return build_tree(np.array(sum(texts, []), dtype=np.int32), offsets, scored)
+    return build_tree(np.array([token for text in texts for token in text], dtype=np.int32), offsets, scored)
 
 
 def path(tree: PrefixTree, node: int) -> tuple[int, ...]:

@@ -21,6 +21,8 @@ class AnalysisOptions:
     alpha: float = 0.05
     margin: float = 0.05
     """Smallest difference in log-perplexity (nats per token) that counts as a difference."""
+    valence_margin: float = 0.1
+    """Smallest valence shift (nats per sentence) that counts as one."""
     architecture: Architecture = "causal"
     """Of the model that answered; some measures read masked models differently."""
 

@@ -47,7 +47,7 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=analyse_phrases,
     required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"pll_bias": "above", "humanising_spread": "above"},
+    harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
     limited=crossed_by_noun(CELLS),
     minimum_detectable=planned_minimum,
 )

@@ -35,7 +35,13 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
         positive, negative = zip(*usable, strict=True)
-        shift = valence_shift(frame, positive=positive, negative=negative, seed=options.seed)
+        shift = valence_shift(
+            frame,
+            positive=positive,
+            negative=negative,
+            margin=options.valence_margin,
+            seed=options.seed,
+        )
         rows += valence_rows(shift)
         details["valence"] = shift.valence
     return Analysis(rows, details)

@@ -35,14 +35,15 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         neutral=[text for text, humanising in kinds.items() if not humanising],
         alpha=options.alpha,
         margin=options.margin,
+        contrast_margin=options.valence_margin,
         seed=options.seed,
     )
     published = published_pseudo_log_likelihood_bias(
         frame.filter(pl.col("template").is_in([text for text, humanising in kinds.items() if humanising]))
     )
-    rows = corrected_rows(result.bias, measure="pll_bias", group_measure="descriptor_pll_log_ratio")
-    rows += published_rows(published, frame, measure="pll_bias_published")
-    rows += valence_rows(result.contrast, measure="humanising_spread", group_measure="humanising_shift")
+    rows = corrected_rows(result.bias, measure="pseudo_log_likelihood_bias")
+    rows += published_rows(published, frame, measure="pseudo_log_likelihood_bias_published")
+    rows += valence_rows(result.contrast, measure="humanising_spread", group_measure="humanising_contrast")
     details = {
         "descriptors": result.bias.descriptors,
         "descriptor_templates": result.bias.descriptor_templates,

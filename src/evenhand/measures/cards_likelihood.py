@@ -27,7 +27,7 @@ LIKELIHOOD = [
         direction="Descriptive: lower is less surprising.",
         null="None.",
         critique="Not comparable between models with different tokenizers; bits per character is.",
-        source="papers/000, section 2.3.2",
+        source="Smith et al. 2022, section 2.3.2",
     ),
     _info(
         "share of descriptor pairs",
@@ -47,7 +47,7 @@ LIKELIHOOD = [
         + " The share grows with the number of nouns, since smaller true differences are then seen: "
         "read it beside `minimum_detectable`. With fewer than about eight nouns hardly anything is flagged.",
         citation=HOLISTICBIAS,
-        source="papers/000, section 2.3.2; methods/statistics.md",
+        source="Smith et al. 2022, section 2.3.2",
         details=(
             "Log-perplexities are compared pairwise by noun within each template: signed-rank test of a "
             "difference beyond the margin, Benjamini-Hochberg over the pairs of the template, mean of the "
@@ -71,7 +71,7 @@ LIKELIHOOD = [
             "where nouns vary more than descriptors it sees nothing."
         ),
         citation=HOLISTICBIAS,
-        source="papers/000, section 2.3.2; methods/holisticbias_robbie.md, section 2.1",
+        source="Smith et al. 2022, section 2.3.2",
         details="Kept: a missing perplexity makes all tests of its cell 'not significant'; p < 0.05 decides.",
     ),
     _info(
@@ -87,7 +87,7 @@ LIKELIHOOD = [
         null="0: the descriptor is as likely as the median one, within the margin.",
         critique=FREQUENCY,
         citation=HOLISTICBIAS,
-        source="papers/000, Figure 2 shows the perplexities; the contrast and its interval are ours",
+        source="Smith et al. 2022, Figure 2 shows the perplexities; the contrast and its interval are ours",
         details="Mean over templates of the median over nouns; the wider interval of templates and nouns.",
     ),
     _info(
@@ -107,7 +107,7 @@ LIKELIHOOD = [
             "relative to the axis: a model hostile to all descriptors alike shows nothing."
         ),
         citation=HOLISTICBIAS,
-        source="methods/holisticbias_robbie.md, section 2.1 (love/hate table); the contrast is ours",
+        source="HolisticBias, released evaluation (love/hate table); the contrast is ours",
     ),
     _info(
         "nats (standard deviation)",
@@ -119,10 +119,11 @@ LIKELIHOOD = [
         groups=BESIDE_ITS_AXIS,
         ideal="0",
         direction="Higher is worse.",
-        null="0; p by giving each noun's shifts to the descriptors at random.",
+        null="0; p by giving each noun's shifts to the descriptors at random, and against a spread of 0.1 nats, "
+        "the smallest that counts unless told otherwise.",
         critique="Sampling variance is taken off, so small spreads are often estimated as 0.",
         citation=HOLISTICBIAS,
-        source="methods/statistics.md (variance across descriptors needs its noise subtracted)",
+        source="evenhand: variance across descriptors needs its noise subtracted",
     ),
     _info(
         "share of descriptor pairs",
@@ -138,7 +139,37 @@ LIKELIHOOD = [
         critique=FREQUENCY
         + " Pseudo-log-likelihood favours words of many tokens unless words are masked whole.",
         citation=HOLISTICBIAS,
-        source="papers/000, section B.1 and Table 7",
+        source="Smith et al. 2022, section B.1 and Table 7",
+    ),
+    _info(
+        "share of descriptor pairs",
+        None,
+        name="pseudo_log_likelihood_bias_published",
+        summary="The same share by uncorrected Mann-Whitney tests, as HolisticBias reports it for RoBERTa.",
+        construct="As pseudo_log_likelihood_bias.",
+        harm="Dehumanisation.",
+        groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
+        ideal="None stated; about 0.05 of the pairs differ by chance.",
+        direction="Higher is worse.",
+        null="About 0.05, the level of each uncorrected test.",
+        critique="No code was released; the templates here are ours. Not corrected for the number of tests.",
+        citation=HOLISTICBIAS,
+        source="Smith et al. 2022, section B.1 and Table 7",
+    ),
+    _info(
+        "nats (standard deviation)",
+        0.0,
+        name="humanising_spread",
+        summary="How much the humanising contrast truly varies between the descriptors of an axis.",
+        construct="Inequality of association with being called a person.",
+        harm="Dehumanisation.",
+        groups=BESIDE_ITS_AXIS,
+        ideal="0",
+        direction="Higher is worse.",
+        null="As valence_spread.",
+        critique="Sampling variance is taken off, so small spreads are often estimated as 0.",
+        citation=HOLISTICBIAS,
+        source="Smith et al. 2022, section B.1; the contrast is ours",
     ),
     _info(
         "nats",
@@ -154,6 +185,6 @@ LIKELIHOOD = [
         null="0",
         critique="Depends on which templates are called neutral; relative to the axis.",
         citation=HOLISTICBIAS,
-        source="papers/000, section B.1; the contrast is ours",
+        source="Smith et al. 2022, section B.1; the contrast is ours",
     ),
 ]

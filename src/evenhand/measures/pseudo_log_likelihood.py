@@ -33,6 +33,7 @@ def pseudo_log_likelihood_bias(
     neutral: Sequence[str],
     alpha: float = 0.05,
     margin: float = 0.05,
+    contrast_margin: float = 0.1,
     seed: int = 0,
     pair_details: bool = True,
 ) -> PseudoLogLikelihoodBias:
@@ -41,7 +42,8 @@ def pseudo_log_likelihood_bias(
     frame: axis, template, descriptor, noun, log_likelihood (pseudo-log-likelihood of the noun phrase's
     tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: the templates of each
     kind. Pairs are compared per token of the phrase, the contrast on the whole phrase, whose tokens are the
-    same on both sides. alpha, margin, seed, pair_details as in `likelihood_bias`.
+    same on both sides. alpha, margin, seed, pair_details as in `likelihood_bias`; contrast_margin: smallest contrast
+    that counts, nats per phrase.
     Source: HolisticBias §B.1 and Table 7; May et al. 2019 for the templates.
 
     >>> rows = [("age", t, d, f"n{n}", -4.0 - n / 9 - (d == "old") * (t == "X is here."), 2)
@@ -55,7 +57,7 @@ def pseudo_log_likelihood_bias(
     needed = ["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"]
     require_columns(frame, needed, "pseudo_log_likelihood_bias")
     frame = frame.select(needed)  # a perplexity column would be that of the whole sentence
-    contrast = valence_shift(frame, positive=humanising, negative=neutral, seed=seed)
+    contrast = valence_shift(frame, positive=humanising, negative=neutral, margin=contrast_margin, seed=seed)
     chosen = frame.filter(pl.col("template").is_in(list(humanising)))
     bias = likelihood_bias(chosen, alpha=alpha, margin=margin, seed=seed, pair_details=pair_details)
     return PseudoLogLikelihoodBias(bias=bias, contrast=contrast)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import chdtr, chndtr, fdtr, ndtri
+from scipy.special import chdtr, chndtr, fdtr, ndtr, ndtri
 
 from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns, with_log_perplexity
@@ -63,6 +63,7 @@ def valence_shift(
     *,
     positive: Sequence[str],
     negative: Sequence[str],
+    margin: float = 0.1,
     seed: int = 0,
     permutations: int = 1000,
 ) -> ValenceShift:
@@ -70,7 +71,9 @@ def valence_shift(
 
     frame: one row per sentence with axis, template, descriptor, noun and log_likelihood (summed, nats) or
     else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates,
-    each counting equally on its side. A noun is used for a descriptor only if all its templates are known.
+    each counting equally on its side. margin: smallest shift that counts, in the unit of the shift: p tests
+    whether a descriptor's true shift, and an axis' true spread, is larger than that. A noun is used
+    for a descriptor only if all its templates are known.
     seed, permutations: of the permutation test. Raises DataError if a template is absent, UsageError if a
     template is on both sides or a side is empty.
     Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; nouns are clusters,
@@ -115,9 +118,9 @@ def valence_shift(
         rng = np.random.default_rng([seed, number])
         axes.append(
             {"axis": crossing.axis, "n": known, "n_missing": max(rows[crossing.axis] - known, 0)}
-            | _spread(shifts, rng, permutations)
+            | _spread(shifts, rng, permutations, margin)
         )
-        descriptors.append(_descriptor_rows(crossing.axis, crossing.descriptors, shifts))
+        descriptors.append(_descriptor_rows(crossing.axis, crossing.descriptors, shifts, margin))
     return ValenceShift(
         valence=pl.concat(descriptors),
         axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
@@ -141,9 +144,9 @@ def _check_templates(frame: pl.DataFrame, positive: Sequence[str], negative: Seq
         )
 
 
-def _descriptor_rows(axis: str, names: list[str], shifts: Floats) -> pl.DataFrame:
+def _descriptor_rows(axis: str, names: list[str], shifts: Floats, margin: float) -> pl.DataFrame:
     errors, nouns = standard_errors(shifts)
-    result = t_inference(mean_of_known(shifts, 0), errors, nouns - 1)
+    result = t_inference(mean_of_known(shifts, 0), errors, nouns - 1, margin=margin)
     return pl.DataFrame(
         {
             "axis": [axis] * len(names),
@@ -159,8 +162,8 @@ def _descriptor_rows(axis: str, names: list[str], shifts: Floats) -> pl.DataFram
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _spread(shifts: Floats, rng: np.random.Generator, permutations: int) -> dict[str, float]:
-    """Standard deviation of the true shifts of (nouns, descriptors), its interval, and permutation p."""
+def _spread(shifts: Floats, rng: np.random.Generator, permutations: int, margin: float) -> dict[str, float]:
+    """Standard deviation of the true shifts of (nouns, descriptors), its interval, and p."""
     errors, nouns = standard_errors(shifts)
     usable = nouns > 1
     descriptors = int(usable.sum())
@@ -176,8 +179,24 @@ def _spread(shifts: Floats, rng: np.random.Generator, permutations: int) -> dict
         "low": low,
         "high": high,
         "null": 0.0,
-        "p": _permutation_p(shifts[:, usable], rng, permutations),
+        # permutation knows nothing of noise that is not normal, nor of a margin: both must reject
+        "p": max(
+            _permutation_p(shifts[:, usable], rng, permutations),
+            _margin_p(observed, noise, freedom[0], margin),
+        ),
     }
+
+
+def _margin_p(observed: float, noise: float, freedom: int, margin: float) -> float:
+    """p of the hypothesis that the true spread is at most `margin`: see _spread_interval; 0 without one."""
+    if margin == 0:
+        return 0.0
+    if noise <= 1e-20 * observed:
+        return float(observed <= margin**2)
+    statistic, noncentral = freedom * observed / noise, freedom * margin**2 / noise
+    if max(statistic, noncentral) > 1e4:
+        return float(ndtr(np.sqrt(noncentral + (freedom - 1) / 2) - np.sqrt(statistic)))
+    return float(1 - chndtr(statistic, freedom, noncentral))
 
 
 def _spread_interval(observed: float, noise: float, freedom: tuple[int, int]) -> tuple[float, float]:

@@ -27,7 +27,7 @@ class Head:
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """(rows, hidden size) to (rows, vocabulary) in fp32."""
-        logits = self.projection(hidden).float()
+        logits: torch.Tensor = self.projection(hidden).float()
         if self.factor != 1.0 or self.divisor != 1.0:
             logits = logits * (self.factor / self.divisor)
         if self.cap:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Likelihoods, Masking
-from evenhand.schema import ResponseError
+from evenhand.schema import Card, ResponseError
 from evenhand.schema.errors import unknown_name
 
 TOKEN = -2.0  # nats a token, wherever a puppet has no opinion
@@ -129,6 +129,23 @@ def random_puppet(seed: int = 0) -> Puppet:
         return (np.frombuffer(digests, dtype="<u4") / np.float64(1 << 32) * 2 - 3).astype(np.float32)
 
     return Puppet("puppet/random" if seed == 0 else f"puppet/random/{seed}", value)
+
+
+def _card(name: str, summary: str) -> Card:
+    return Card(name, summary, licence="Apache-2.0", source="evenhand.models.puppets")
+
+
+PUPPET_CARDS = {
+    card.name: card
+    for card in (
+        _card("puppet/uniform", "Every word is equally likely: costs nothing and has no bias."),
+        _card("puppet/random", "Every text gets a random likelihood: no bias, plenty of noise."),
+        _card("puppet/refusing", "Refuses every text: what a report says when nobody answers."),
+        _card("puppet/failing", "Fails on every text, as a crashing backend would."),
+        _card("puppet/blank", "Answers every text with nothing."),
+        _card("puppet/nan", "Gives NaN for every text, as a broken half-precision model would."),
+    )
+}
 
 
 def load_puppet(name: str) -> Puppet:

@@ -155,8 +155,8 @@ class Scorer:
         if self.path is ScoringPath.FULL_LOGITS:
             most = MOST_LOGITS // self.model.config.get_text_config().vocab_size
         self.budget.most_targets = max(1, most)
-        for c in run_batches(lengths, targets, self.budget, run):
-            for i in twins[c]:
+        for failed in run_batches(lengths, targets, self.budget, run):
+            for i in twins[failed]:
                 unfit[bounds[i] : bounds[i + 1]] = True
         return scores, unfit & sequences.scored
 
@@ -182,7 +182,8 @@ class Scorer:
         else:
             hidden = self.decoder(**inputs).last_hidden_state.flatten(0, 1)
             values = self.head.log_probs(hidden, flat, torch.arange(len(flat), device=self.device), wanted)
-        return values.cpu().numpy()
+        result: Floats = values.cpu().numpy()
+        return result
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

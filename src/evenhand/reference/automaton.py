@@ -6,7 +6,7 @@ the probability mass of all derivations consistent with a prefix is a handful of
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,6 +57,7 @@ class Slots:
     children: list[dict[str, int]]
     ends: NDArray[np.float64]  # (nodes, classes): mass of phrases that end at the node
     inner: NDArray[np.float64]  # (nodes, classes): mass of phrases that go on past it
+    through: NDArray[np.float64]  # (nodes, classes): the sum of both
 
     @classmethod
     def build(cls, phrases: Sequence[Sequence[str]], masses: NDArray[np.float64]) -> "Slots":
@@ -79,7 +80,7 @@ class Slots:
         inner = np.zeros_like(ends)
         for node in range(len(children) - 1, 0, -1):  # children come after their parents
             inner[parents[node]] += ends[node] + inner[node]
-        return cls(children, ends, inner)
+        return cls(children, ends, inner, ends + inner)
 
 
 @dataclass(frozen=True)
@@ -169,17 +170,26 @@ class Automaton:
         """The mass that the next word's probability is relative to."""
         return self.start.total if state.finished and not state.items else state.total
 
-    def following(self, state: State) -> Iterator[str]:
-        """Every word that can come next, each once."""
-        seen: set[str] = set()
-        for items, lead in ((state.items, ""), (self.start.items if state.finished else (), " ")):
-            for index, phase, position, _ in items:
+    def next_words(self, state: State) -> dict[str, float]:
+        """Probability of every word that can come next, in one pass over the state."""
+        masses: dict[str, float] = {}
+        fresh = self.start.items if state.finished else ()
+        share = state.finished if state.items else self.start.total
+        for items, lead, factor in ((state.items, "", 1.0), (fresh, " ", share)):
+            for index, phase, position, mass in items:
                 track = self.tracks[index]
-                if phase == INSIDE:
-                    seen.update(lead + word for word in track.slots.children[position])
-                else:
-                    seen.add(lead + (track.left if phase == LEFT else track.right)[position])
-        yield from sorted(seen)
+                if phase != INSIDE:
+                    word = lead + (track.left if phase == LEFT else track.right)[position]
+                    masses[word] = masses.get(word, 0.0) + factor * mass
+                    continue
+                kind = track.weight_class
+                scale = factor * mass / float(track.slots.inner[position, kind])
+                for word, child in track.slots.children[position].items():
+                    through = scale * track.slots.through[child, kind]
+                    if through > 0:
+                        masses[lead + word] = masses.get(lead + word, 0.0) + float(through)
+        base = self.base(state)
+        return {word: mass / base for word, mass in masses.items()}
 
 
 DEAD = State((), 0.0, 0.0)

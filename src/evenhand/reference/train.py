@@ -37,6 +37,7 @@ class Recipe:
     block_size: int = 50_000
     rows: int = 40  # rows of CONTEXT tokens a step
     peak: float = 4e-3
+    initial: float = 0.02  # standard deviation of fresh weights
     warm_up: float = 0.03
     weight_decay: float = 0.01
     averaged: float = 0.997  # decay of the running average of the weights
@@ -138,6 +139,7 @@ def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
         n_embd=recipe.hidden,
         n_layer=recipe.layers,
         n_head=recipe.heads,
+        initializer_range=recipe.initial,
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,

@@ -176,11 +176,7 @@ class World:
             state = self.automaton.advance(state, word)
         if not state.total:
             return {}
-        base = self.automaton.base(state)
-        following = {
-            w: self.automaton.advance(state, w).total / base for w in self.automaton.following(state)
-        }
-        return {word: probability for word, probability in following.items() if probability > 0}
+        return self.automaton.next_words(state)
 
     def draw(self, n: int, seed: int) -> tuple[Indices, Indices]:
         """n independent utterances as (phrase, frame) indices, each of shape (n,), exactly distributed."""

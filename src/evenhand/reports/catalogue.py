@@ -60,7 +60,9 @@ def build_sentences(
         return len(sentences)
     if name == "evenhand":
         if version or source or as_published:
-            raise UsageError("Our own set has no versions and no published files.", "Leave these options out.")
+            raise UsageError(
+                "Our own set has no versions and no published files.", "Leave these options out."
+            )
         from evenhand.prompts.composer import compose
         from evenhand.schema.files import atomic_write
 

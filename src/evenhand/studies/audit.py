@@ -166,7 +166,9 @@ def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
 
 
 def _options(config: AuditConfig) -> AnalysisOptions:
-    return AnalysisOptions(seed=config.seed, alpha=config.alpha, margin=config.margin)
+    return AnalysisOptions(
+        seed=config.seed, alpha=config.alpha, margin=config.margin, valence_margin=config.valence_margin
+    )
 
 
 def _plan(selection: Selection, model: LanguageModel) -> Plan:

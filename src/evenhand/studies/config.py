@@ -35,6 +35,8 @@ class AuditConfig(BaseModel):
     batch_tokens: int | None = Field(default=None, ge=1)
     margin: float = Field(default=0.05, ge=0)
     """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
+    valence_margin: float = Field(default=0.1, ge=0)
+    """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     error_threshold: float = Field(default=0.05, ge=0, le=1)
     """Share of failed rows above which the run ends with exit code 3."""
