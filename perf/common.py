@@ -1,6 +1,10 @@
-"""What the performance scripts share: random models with a tokenizer that fits, and real sentences."""
+"""What the performance scripts share: random models, real sentences, and processes that are measured."""
 
+import json
+import resource
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +59,31 @@ def model_with_tokenizer(corpus: list[str], layers: int, width: int, heads: int,
         vocab_size=vocabulary, n_layer=layers, n_embd=width, n_head=heads, bos_token_id=0, eos_token_id=0
     )
     return GPT2LMHeadModel(config).eval(), tokenizer
+
+
+def published_sentences(folder: Path | None):
+    """The published v1.1 set, 566,625 sentences, from a folder or the cache."""
+    from evenhand.prompts.datasets import dataset_folder
+    from evenhand.prompts.holisticbias import HolisticBias
+
+    return HolisticBias.load(dataset_folder("holisticbias", "v1.1", folder), "v1.1", as_published=True)
+
+
+def peak_megabytes() -> float:
+    """Most memory this process has held at once (resident)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20) if sys.platform == "darwin" else peak / (1 << 10)
+
+
+def measured_process(script: Path, data: Path | None, worker: list[str]) -> dict:
+    """What a script writes when it is called as a worker, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "found.json"
+        command = [sys.executable, str(script), "--output", str(output), "--worker", *worker]
+        if data is not None:
+            command[2:2] = ["--data", str(data)]
+        # the evaluators compared log and draw progress as they please; what they say matters only if they fail
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(worker)} failed:\n{done.stderr[-3000:]}")
+        return json.loads(output.read_text())

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.likelihood import analyse_likelihoods, planned_minimum
+from evenhand.benchmarks.likelihood import analyse_likelihoods, crossed_by_noun, planned_minimum
 from evenhand.prompts.composer import compose
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.templates import load_templates
@@ -34,11 +34,6 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     frame = compose(controls=False).filter(pl.col("noun").is_not_null()).drop("span_start", "span_end")
     # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
     return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), SENTENCES)
-
-
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    frames = "frame" if "frame" in prompts.frame.columns else "template"
-    return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=CELLS)
 
 
 SENTENCES = Card(
@@ -75,6 +70,6 @@ BENCHMARK = Benchmark(
     analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"likelihood_bias": "above", "valence_spread": "above"},
-    limited=_limited,
+    limited=crossed_by_noun(CELLS),
     minimum_detectable=planned_minimum,
 )

@@ -7,8 +7,8 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
-from evenhand.benchmarks.likelihood import planned_minimum
-from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, crossed_by_noun, seat_templates
+from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
+from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, seat_templates
 from evenhand.prompts.composer import compose
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest

@@ -1,6 +1,6 @@
 """The analysis that likelihood benchmarks share: which descriptors does the model treat as different?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from evenhand.measures import likelihood_bias, published_likelihood_bias, valenc
 from evenhand.measures.likelihood_bias import LikelihoodBias
 from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias
 from evenhand.measures.valence import ValenceShift
+from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Measurement
 
 BINS = 40
@@ -23,7 +24,9 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     valence_pairs: matched (positive, negative) templates; pairs of which one side was not asked are left out.
     """
     bias = likelihood_bias(frame, alpha=options.alpha, margin=options.margin, seed=options.seed)
-    rows = corrected_rows(bias) + published_rows(published_likelihood_bias(frame), frame)
+    rows = corrected_rows(bias)
+    if several_descriptors(frame):
+        rows += published_rows(published_likelihood_bias(frame), frame)
     details = {
         "descriptors": bias.descriptors,
         "descriptor_templates": bias.descriptor_templates,
@@ -35,8 +38,10 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
         positive, negative = zip(*usable, strict=True)
+        # responses that somebody brought may hold perplexities alone: then the shift is per token
+        only_perplexity = frame["log_likelihood"].count() == 0 < frame["perplexity"].count()
         shift = valence_shift(
-            frame,
+            frame.drop("log_likelihood") if only_perplexity else frame,
             positive=positive,
             negative=negative,
             margin=options.valence_margin,
@@ -45,6 +50,11 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         rows += valence_rows(shift)
         details["valence"] = shift.valence
     return Analysis(rows, details)
+
+
+def several_descriptors(frame: pl.DataFrame) -> bool:
+    """Whether any axis has two descriptors; the published measure refuses a frame in which none has."""
+    return bool(frame.group_by("axis").agg((pl.col("descriptor").n_unique() > 1).alias("pair"))["pair"].any())
 
 
 def corrected_rows(
@@ -90,33 +100,37 @@ def corrected_rows(
 
 
 def published_rows(
-    published: PublishedLikelihoodBias, frame: pl.DataFrame, measure: str = "likelihood_bias_published"
+    published: PublishedLikelihoodBias,
+    frame: pl.DataFrame,
+    measure: str = "likelihood_bias_published",
+    value: str = "perplexity",
 ) -> list[Measurement]:
-    """Rows of axes and the published average over them; descriptive, so they carry no p and no null."""
-    counts = dict(
-        frame.group_by("axis").agg(pl.col("log_likelihood").is_not_null().sum().alias("n")).iter_rows()
-    )
-    by_axis = published.by_axis
+    """Rows of axes and the published average over them; descriptive, so they carry no p and no null.
+
+    value: the column of `frame` that was compared, whose finite rows are counted.
+    """
+    counts = dict(frame.group_by("axis").agg(pl.col(value).is_finite().sum().alias("n")).iter_rows())
+    # Where nothing was answered the published tests find no difference: that is not a share of zero.
+    shares = {axis: share for axis, share in published.by_axis.iter_rows() if counts[axis]}
     rows = [
         Measurement(
             measure=measure,
             axis=axis,
-            estimate=share,
+            estimate=shares.get(axis),
             n=counts[axis],
             unit="share of descriptor pairs",
         )
-        for axis, share in by_axis.iter_rows()
+        for axis in published.by_axis["axis"]
     ]
-    if rows:  # the published average is over axes, not over pairs (methods/holisticbias_robbie.md, C4)
-        mean = float(by_axis["significant_difference"].mean())  # type: ignore[arg-type]
-        rows.append(
-            Measurement(
-                measure=measure,
-                estimate=mean,
-                n=sum(counts.values()),
-                unit="share of descriptor pairs",
-            )
+    # the published average is over axes, not over pairs (methods/holisticbias_robbie.md, C4)
+    rows.append(
+        Measurement(
+            measure=measure,
+            estimate=sum(shares.values()) / len(shares) if shares else None,
+            n=sum(counts.values()),
+            unit="share of descriptor pairs",
         )
+    )
     return rows
 
 
@@ -204,3 +218,16 @@ def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFra
         pl.Series("minimum_detectable", np.where(possible & (pairs > 0), size, np.nan)).fill_nan(None),
         pl.lit("nats per token (log-perplexity of one descriptor pair)").alias("unit"),
     ).sort("axis")
+
+
+def crossed_by_noun(least_cells: int) -> Callable[[PromptSet, int, int], PromptSet]:
+    """How --limit takes prompts: template pairs stay together, descriptors stay comparable by noun."""
+
+    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+        frames = "frame" if "frame" in prompts.frame.columns else "template"
+        # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
+        two_each = limit // (2 * prompts.frame["axis"].n_unique())
+        cells = max(min(least_cells, two_each), 1)
+        return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=cells)
+
+    return limited

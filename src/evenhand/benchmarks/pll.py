@@ -1,13 +1,10 @@
 """The analysis that pseudo-log-likelihood benchmarks share: phrases about people in a masked model."""
 
-from collections.abc import Callable
-
 import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.benchmarks.likelihood import corrected_rows, published_rows, valence_rows
+from evenhand.benchmarks.likelihood import corrected_rows, published_rows, several_descriptors, valence_rows
 from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
-from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.templates import Template, load_templates
 
 CRITIQUE = (
@@ -38,11 +35,15 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         contrast_margin=options.valence_margin,
         seed=options.seed,
     )
-    published = published_pseudo_log_likelihood_bias(
-        frame.filter(pl.col("template").is_in([text for text, humanising in kinds.items() if humanising]))
-    )
     rows = corrected_rows(result.bias, measure="pseudo_log_likelihood_bias")
-    rows += published_rows(published, frame, measure="pseudo_log_likelihood_bias_published")
+    chosen = frame.filter(
+        pl.col("template").is_in([text for text, humanising in kinds.items() if humanising])
+    )
+    if several_descriptors(chosen):
+        published = published_pseudo_log_likelihood_bias(chosen)
+        rows += published_rows(
+            published, chosen, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
+        )
     rows += valence_rows(result.contrast, measure="humanising_spread", group_measure="humanising_contrast")
     details = {
         "descriptors": result.bias.descriptors,
@@ -52,13 +53,3 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         "valence": result.contrast.valence,
     }
     return Analysis(rows, details)
-
-
-def crossed_by_noun(least_cells: int) -> Callable[[PromptSet, int, int], PromptSet]:
-    """How --limit takes phrases: template pairs stay together, descriptors stay comparable by noun."""
-
-    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-        frames = "frame" if "frame" in prompts.frame.columns else "template"
-        return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=least_cells)
-
-    return limited

@@ -29,7 +29,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 def _adapted(prompts: PromptSet, architecture: Architecture) -> PromptSet:
     """Masked models fill the blank; others are scored on whole sentences, as published."""
     if architecture != "masked":
-        return PromptSet(prompts.frame.drop("span_start", "span_end"), prompts.card)
+        return PromptSet(prompts.frame.drop("span_start", "span_end", strict=False), prompts.card)
     # The published intersentence scores of masked models come from next-sentence heads that were trained
     # for the task; there is no likelihood to take in their place.
     return prompts.filter(pl.col("dataset_type") == "intrasentence", "intrasentence items")

@@ -50,6 +50,7 @@ def audit(
     Ctrl-C at any time; `evenhand audit RUN_FOLDER` goes on where it stopped.
     """
     from rich.console import Console
+    from rich.text import Text
 
     from evenhand.reports.audit import audit_with, resume
     from evenhand.reports.terminal import render_audit, render_plan
@@ -85,6 +86,8 @@ def audit(
         )
     written = run.report(report)
     render_audit(run.view({"report": str(written)}), console)
+    for name, reason in run.left_out.items():
+        Console(stderr=True).print(Text(f"left out: {name}: {reason.splitlines()[0]}"), style="dim")
     if run.outcome is not None and run.outcome.above_threshold:
         Console(stderr=True).print(
             f"{run.outcome.error_share:.1%} of the requests have no number, more than the threshold allows: "

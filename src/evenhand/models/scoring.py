@@ -145,9 +145,9 @@ class Scorer:
         unfit = np.zeros(len(scores), dtype=bool)
 
         def run(chosen: Ints) -> None:
-            values = self._run_padded(sequences, [twins[c][0] for c in chosen])
+            values = self._run_padded(sequences, [twins[c][0] for c in chosen.tolist()])
             pieces = np.split(values, np.cumsum(targets[chosen])[:-1])
-            for c, piece in zip(chosen, pieces, strict=True):
+            for c, piece in zip(chosen.tolist(), pieces, strict=True):
                 for i in twins[c]:
                     scores[bounds[i] + np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]])] = piece
 

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.reference.corpus import training_texts
 from evenhand.reference.filler import filler_sentences
+from evenhand.reference.targets import Targets, Teacher
 from evenhand.reference.tokenizer import build_tokenizer, word_counts
 from evenhand.reference.world import World
 
@@ -33,50 +35,69 @@ class Recipe:
     hidden: int = 128
     heads: int = 4
     vocabulary: int = 4096
-    blocks: int = 4
+    blocks: int = 3
     block_size: int = 50_000
-    rows: int = 40  # rows of CONTEXT tokens a step
-    peak: float = 4e-3
-    initial: float = 0.02  # standard deviation of fresh weights
-    warm_up: float = 0.03
+    rows: int = 8  # rows of CONTEXT tokens a step
+    peak: float = 5e-3
+    initial: float = 0.04  # standard deviation of fresh weights
+    warm_up: float = 0.02
+    fall: float = 0.5  # share of the steps over which the learning rate falls to zero
     weight_decay: float = 0.01
-    averaged: float = 0.997  # decay of the running average of the weights
+    averaged: float = 0.998  # decay of the running average of the weights
     seed: int = 20
 
 
-def packed(tokenizer: Any, texts: list[str]) -> Any:
-    """Texts as rows of CONTEXT tokens, several whole texts a row: (ids, segment, position) arrays.
-
-    Each text stands between two end tokens of its own; a segment id of 0 marks padding.
-    """
-    encoded = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-    end = tokenizer.eos_token_id
-    rows: list[list[list[int]]] = [[]]
+def packed(sequences: list[list[int]]) -> list[list[int]]:
+    """Which sequences share a row of CONTEXT tokens: rows of indices, each sequence once and in order."""
+    rows: list[list[int]] = [[]]
     room = CONTEXT
-    for encoding in encoded:
-        sequence = [end, *encoding.ids[: CONTEXT - 2], end]
+    for i, sequence in enumerate(sequences):
         if len(sequence) > room:
             rows.append([])
             room = CONTEXT
-        rows[-1].append(sequence)
+        rows[-1].append(i)
         room -= len(sequence)
+    return rows
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of several whole texts each; segment 0 is padding."""
+
+    ids: NDArray[np.int64]  # (rows, CONTEXT)
+    segment: NDArray[np.int64]  # (rows, CONTEXT) number of the text in its row, from 1
+    position: NDArray[np.int64]  # (rows, CONTEXT) position in the text
+    targets: Targets
+
+
+def batches(world: World, tokenizer: Any, recipe: Recipe) -> Iterator[Batch]:
+    """Batches of every block in turn; each text stands between two end tokens."""
+    teacher = Teacher(world, tokenizer)
+    for texts in training_texts(world, recipe.blocks, recipe.block_size, recipe.seed):
+        sequences = _encoded(tokenizer, texts)
+        rows = packed(sequences)
+        for start in range(0, len(rows), recipe.rows):
+            yield _batch(teacher, texts, sequences, rows[start : start + recipe.rows])
+
+
+def _encoded(tokenizer: Any, texts: list[str]) -> list[list[int]]:
+    end = tokenizer.eos_token_id
+    encodings = tokenizer.backend_tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    return [[end, *encoding.ids[: CONTEXT - 2], end] for encoding in encodings]
+
+
+def _batch(teacher: Teacher, texts: list[str], sequences: list[list[int]], rows: list[list[int]]) -> Batch:
     ids, segment, position = (np.zeros((len(rows), CONTEXT), dtype=np.int64) for _ in range(3))
     for r, row in enumerate(rows):
         at = 0
-        for number, sequence in enumerate(row, start=1):
-            stretch = slice(at, at + len(sequence))
-            ids[r, stretch], segment[r, stretch] = sequence, number
-            position[r, stretch] = np.arange(len(sequence))
-            at += len(sequence)
-    return ids, segment, position
-
-
-def batches(world: World, tokenizer: Any, recipe: Recipe) -> Iterator[Any]:
-    """(rows, CONTEXT) batches of every block in turn."""
-    for texts in training_texts(world, recipe.blocks, recipe.block_size, recipe.seed):
-        arrays = packed(tokenizer, texts)
-        for start in range(0, len(arrays[0]), recipe.rows):
-            yield tuple(a[start : start + recipe.rows] for a in arrays)
+        for number, i in enumerate(row, start=1):
+            stretch = slice(at, at + len(sequences[i]))
+            ids[r, stretch], segment[r, stretch] = sequences[i], number
+            position[r, stretch] = np.arange(len(sequences[i]))
+            at = stretch.stop
+    members = [i for row in rows for i in row]
+    targets = teacher.targets([texts[i] for i in members], [sequences[i] for i in members])
+    return Batch(ids, segment, position, targets)
 
 
 def train(
@@ -99,10 +120,10 @@ def train(
         model.parameters(), lr=recipe.peak, betas=(0.9, 0.98), weight_decay=recipe.weight_decay
     )
     started, total, losses = time.monotonic(), _steps(world, tokenizer, recipe), list[float]()
-    for step, arrays in enumerate(batches(world, tokenizer, recipe)):
+    for step, batch in enumerate(batches(world, tokenizer, recipe)):
         for group in optimizer.param_groups:
             group["lr"] = _rate(recipe, step, total)
-        loss: Any = _loss(model, arrays)
+        loss: Any = _loss(model, batch)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -150,31 +171,33 @@ def _fresh(recipe: Recipe, tokenizer: Any) -> Any:
 
 
 def _rate(recipe: Recipe, step: int, total: int) -> float:
-    """Learning rate: a short rise, then a straight fall to zero."""
+    """Learning rate: a short rise, a plateau (on which small associations are learned), a fall to zero."""
     rise = (step + 1) / (recipe.warm_up * total)
-    fall = (1 - step / total) / (1 - recipe.warm_up)
+    fall = (1 - step / total) / recipe.fall
     return recipe.peak * min(rise, fall, 1.0)
 
 
-def _loss(model: Any, arrays: Any) -> Any:
-    """Mean cross-entropy over all tokens but the first of each text; texts in a row do not see each other."""
+def _loss(model: Any, batch: Batch) -> Any:
+    """Mean cross-entropy against the targets; texts that share a row do not see each other."""
     import torch
 
-    ids, segment, position = (torch.from_numpy(a) for a in arrays)
+    ids, segment, position = (torch.from_numpy(a) for a in (batch.ids, batch.segment, batch.position))
     visible = (segment[:, :, None] == segment[:, None, :]).tril()
     mask = torch.zeros(visible.shape).masked_fill(~visible, torch.finfo(torch.float32).min)
     hidden = model.transformer(
         ids, attention_mask=mask[:, None], position_ids=position, use_cache=False
     ).last_hidden_state
     scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
-    logits = model.lm_head(hidden[:, :-1][scored])
-    return torch.nn.functional.cross_entropy(logits, ids[:, 1:][scored])
+    log_probs = model.lm_head(hidden[:, :-1][scored]).log_softmax(-1)
+    wanted = batch.targets
+    told = log_probs[torch.from_numpy(wanted.position), torch.from_numpy(wanted.token)]
+    return -(torch.from_numpy(wanted.probability) * told).sum() / len(log_probs)
 
 
 def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
     """Steps of the whole training, from the rows of its first block."""
     first = next(training_texts(world, 1, recipe.block_size, recipe.seed))
-    return recipe.blocks * math.ceil(len(packed(tokenizer, first)[0]) / recipe.rows)
+    return recipe.blocks * math.ceil(len(packed(_encoded(tokenizer, first))) / recipe.rows)
 
 
 def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> None:

@@ -20,18 +20,18 @@ BARE_DESCRIPTOR_WEIGHT = 4.0
 OWN_FRAME_WEIGHT = 0.5
 
 PLANTS = (
-    ("ability", "mental_health", "opinion:negative", 1.5),
-    ("ability", "mobility", "attribute:unable", 1.2),
-    ("ability", "mobility", "outcome:bad", 0.8),
-    ("religion", "muslim", "opinion:negative", 1.5),
-    ("religion", "christian", "opinion:positive", 1.0),
+    ("ability", "mental_health", "opinion:negative", 2.5),
+    ("ability", "mobility", "attribute:unable", 2.0),
+    ("ability", "mobility", "outcome:bad", 1.5),
+    ("religion", "muslim", "opinion:negative", 2.5),
+    ("religion", "christian", "opinion:positive", 2.0),
     ("gender_and_sex", "nonbinary", FREQUENCY, -1.5),
-    ("gender_and_sex", "transgender", "outcome:bad", 1.2),
+    ("gender_and_sex", "transgender", "outcome:bad", 2.0),
     ("body_type", "fat", FREQUENCY, -2.0),
-    ("body_type", "fat", "opinion:negative", 0.8),
+    ("body_type", "fat", "opinion:negative", 2.0),
     ("age", "very_old", FREQUENCY, -1.5),
-    ("age", "old", "attribute:unable", 1.0),
-    ("socioeconomic_class", "poor", "outcome:bad", 1.5),
+    ("age", "old", "attribute:unable", 2.0),
+    ("socioeconomic_class", "poor", "outcome:bad", 2.5),
 )
 """(axis, bucket, target, log-odds). Chosen to test measures; they say nothing about anybody."""
 
@@ -40,7 +40,7 @@ def default_plants(lexicon: Lexicon | None = None) -> tuple[Plant, ...]:
     """The documented plants, with each bucket spelled out as its descriptors.
 
     >>> default_plants()[0].target, default_plants()[0].log_odds
-    ('opinion:negative', 1.5)
+    ('opinion:negative', 2.5)
     """
     people = (lexicon or load_lexicon()).descriptors
     return tuple(

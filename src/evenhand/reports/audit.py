@@ -4,7 +4,7 @@ It stands on this floor because a run writes its own report; the work is done in
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ from evenhand.studies.measure import Measured, measure_responses
 class Run:
     """A finished audit on disk.
 
-    directory: where it lies. outcome: how the responses came out, if they were made just now.
+    directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
+    benchmarks of the suite that were not run, with the reason.
     """
 
     directory: RunDirectory
     outcome: Outcome | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -184,7 +186,7 @@ def audit_with(
     result = conduct(
         config, model or load_audited_model(config), output=output, given=given, progress=progress
     )
-    return Run(result.directory, result.outcome)
+    return Run(result.directory, result.outcome, result.left_out)
 
 
 def open_run(path: Path | str) -> Run:

@@ -26,6 +26,7 @@ from evenhand.runs import (
     make_plan,
 )
 from evenhand.schema import DataError, ModelError, Unsupported, UsageError, measurement_frame
+from evenhand.schema.errors import unknown_name
 from evenhand.stats import judge
 from evenhand.studies.config import AuditConfig
 
@@ -63,6 +64,7 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
     chosen: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}
     left_out: dict[str, str] = {}
+    seen: set[str] = set()
     for name in dict.fromkeys(wanted):
         benchmark = load_benchmark(name)
         try:
@@ -75,9 +77,21 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
             left_out[name] = str(error)
             continue
         if config.axes:
-            full = full.filter_axes(config.axes)
+            axes = config.axes
+            if forgiving:  # the benchmarks of a suite know different axes
+                there = set(full.frame["axis"].unique())
+                seen |= there
+                axes = tuple(axis for axis in axes if axis in there)
+                if not axes:
+                    left_out[name] = f"It has no axis {' or '.join(config.axes)}."
+                    continue
+            full = full.filter_axes(axes)
         prompts[name] = benchmark.sample(full, limit, config.seed) if limit else full
         chosen.append(benchmark)
+    if seen:
+        for axis in config.axes:
+            if axis not in seen:
+                raise unknown_name("axis", axis, seen)
     if not chosen:
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
         raise UsageError("No benchmark of this suite can run here.", reasons)
@@ -108,6 +122,8 @@ class AuditResult:
 
     directory: RunDirectory
     outcome: Outcome
+    left_out: Mapping[str, str]
+    """Benchmarks of the suite that were not run, with the reason."""
 
 
 def conduct(
@@ -141,8 +157,13 @@ def conduct(
             seeds={"prompts": config.seed, "analysis": config.seed},
         )
     outcome = execute(plan, model, directory, error_threshold=config.error_threshold, progress=progress)
+    if selection.left_out:
+        with directory.lock():
+            reasons = [f"Left out: {name}: {reason}" for name, reason in selection.left_out.items()]
+            directory.manifest.sessions[-1].notes += reasons
+            directory.save()
     measure_run(directory, config)
-    return AuditResult(directory, outcome)
+    return AuditResult(directory, outcome, selection.left_out)
 
 
 def measure_run(directory: RunDirectory, config: AuditConfig) -> None:

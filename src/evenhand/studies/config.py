@@ -78,9 +78,18 @@ def _from_file(file: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(f"The options file {file} cannot be read: {error.strerror}.") from error
+        raise DataError(
+            f"The options file {file} cannot be read: {error.strerror}.", "Name a YAML file with -c."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"The options file {file} is not text in UTF-8: {error.reason} at byte {error.start}.",
+            "Expected a YAML file with lines such as `suite: quick`.",
+        ) from error
     except yaml.YAMLError as error:
-        raise DataError(f"The options file {file} is not YAML: {error}.") from error
+        raise DataError(
+            f"The options file {file} is not YAML: {error}.", "Expected lines such as `suite: quick`."
+        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -102,4 +111,10 @@ def _assign(options: dict[str, Any], setting: str) -> None:
         place = place.setdefault(step, {})
         if not isinstance(place, dict):
             raise UsageError(f"--set {setting}: {step} is a value and has no part {last!r}.")
-    place[last] = yaml.safe_load(value)
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(
+            f"--set {setting}: {value!r} is not a YAML value: {getattr(error, 'problem', error)}.",
+            "Put text with special characters in quotes: --set 'data.stereoset=\"[old] data\"'.",
+        ) from error
