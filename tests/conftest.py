@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Tiny models gain nothing from threads, and threads that wait for each other make a shared machine crawl.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SHARED = Path(os.environ.get("EVENHAND_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

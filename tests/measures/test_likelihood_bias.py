@@ -268,3 +268,29 @@ def test_median_of_known_ignores_missing() -> None:
     values[rng.random(values.shape) < 0.3] = np.nan
     values[:, 0, 0] = 1.0
     assert np.array_equal(median_of_known(values, 1), np.nanmedian(values, axis=1), equal_nan=True)
+
+
+def test_equally_likely_sentences_are_equal_however_the_tokenizer_cuts_them() -> None:
+    frame = world(descriptors=8, nouns=16, residual=0.02)
+    pieces = pl.col("descriptor").str.slice(1).cast(pl.Int64) % 4  # some descriptors take more tokens
+    frame = frame.with_columns(token_count=8 + pieces, log_likelihood=-8 * pl.col("log_perplexity")).drop(
+        "log_perplexity"
+    )
+    shared, own = likelihood_bias(frame), likelihood_bias(frame, length="own")
+    assert (shared.length, own.length) == ("shared", "own")
+    assert shared.axes["estimate"][0] == 0.0
+    assert own.axes["estimate"][0] > 0.5
+    # and a real difference is found whichever way words are cut
+    rarer = pl.when(pl.col("descriptor") == "d001").then(3.0).otherwise(0.0)
+    planted = frame.with_columns(pl.col("log_likelihood") - rarer)
+    found = likelihood_bias(planted).pairs.filter(pl.col("share_templates") > 0.5)
+    assert found.height == 7
+    assert set(found["descriptor_0"]) | set(found["descriptor_1"]) == {f"d{i:03}" for i in range(8)}
+    assert all("d001" in pair for pair in found.select("descriptor_0", "descriptor_1").rows())
+
+
+def test_shared_length_needs_its_columns() -> None:
+    with pytest.raises(DataError, match="log_likelihood"):
+        likelihood_bias(world(), length="shared")
+    with pytest.raises(UsageError, match="length"):
+        likelihood_bias(world(), length="words")  # type: ignore[arg-type]

@@ -9,8 +9,9 @@ from evenhand.prompts.lexicon import load_lexicon
 from evenhand.reference import filler
 from evenhand.reference.corpus import invented_descriptions, training_texts
 from evenhand.reference.filler import filler_sentences
+from evenhand.reference.targets import Teacher
 from evenhand.reference.tokenizer import END, build_tokenizer, word_counts
-from evenhand.reference.train import CONTEXT, packed
+from evenhand.reference.train import CONTEXT, Recipe, batches, packed
 from evenhand.reference.world import World
 from evenhand.reference.worlds import planted_world
 
@@ -66,19 +67,49 @@ def test_any_text_survives_the_round_trip(tokenizer: object, text: str) -> None:
     assert tokenizer.decode(ids) == text  # type: ignore[attr-defined]
 
 
-def test_packing_keeps_every_token_once_and_starts_each_text_at_position_zero(
-    world: World, tokenizer: object
-) -> None:
-    texts = world.sample(200, seed=9)
-    ids, segment, position = packed(tokenizer, texts)
+def test_packing_keeps_every_sequence_once_and_in_order() -> None:
+    sequences = [[0] * int(n) for n in np.random.default_rng(1).integers(5, 40, size=200)]
+    rows = packed(sequences)
+    assert [i for row in rows for i in row] == list(range(200))
+    assert max(sum(len(sequences[i]) for i in row) for row in rows) <= CONTEXT
+
+
+def test_batches_hold_whole_texts_between_end_tokens(world: World, tokenizer: object) -> None:
+    recipe = Recipe(blocks=1, block_size=300, rows=6)
     end = tokenizer.convert_tokens_to_ids(END)  # type: ignore[attr-defined]
-    assert ids.shape[1] == CONTEXT
-    unpacked = []
-    for r in range(len(ids)):
-        for number in range(1, segment[r].max() + 1):
-            mine = segment[r] == number
-            np.testing.assert_array_equal(position[r][mine], np.arange(mine.sum()))
-            told = ids[r][mine].tolist()
-            assert told[0] == told[-1] == end
-            unpacked.append(tokenizer.decode(told[1:-1]))  # type: ignore[attr-defined]
-    assert unpacked == texts
+    read: list[str] = []
+    for batch in batches(world, tokenizer, recipe):
+        for ids, segment, position in zip(batch.ids, batch.segment, batch.position, strict=True):
+            for number in range(1, segment.max() + 1):
+                mine = segment == number
+                np.testing.assert_array_equal(position[mine], np.arange(mine.sum()))
+                told = ids[mine].tolist()
+                assert told[0] == told[-1] == end
+                read.append(tokenizer.decode(told[1:-1]))  # type: ignore[attr-defined]
+    (expected,) = training_texts(world, 1, 300, recipe.seed)
+    assert read == expected
+
+
+def test_targets_are_the_worlds_next_word_distributions(world: World, tokenizer: object) -> None:
+    text = "I despise Muslim women."
+    ids = tokenizer(text)["input_ids"]  # type: ignore[operator]
+    targets = Teacher(world, tokenizer).targets([text], [[0, *ids, 0]])
+    prefixes = ["", "I", "I despise", "I despise Muslim", "I despise Muslim women"]
+    for i, prefix in enumerate(prefixes):
+        mine = targets.position == i
+        exact = {
+            tokenizer(word)["input_ids"][0]: p  # type: ignore[operator]
+            for word, p in world.next_words(prefix).items()
+        }
+        told = dict(zip(targets.token[mine].tolist(), targets.probability[mine].tolist(), strict=True))
+        assert told == pytest.approx(exact, rel=1e-5)
+    last = targets.position == len(prefixes)
+    assert targets.token[last].tolist() == [0] and targets.probability[last].tolist() == [1]
+
+
+def test_texts_outside_the_world_are_their_own_targets(world: World, tokenizer: object) -> None:
+    text = "I bought the lamp today."
+    ids = tokenizer(text)["input_ids"]  # type: ignore[operator]
+    targets = Teacher(world, tokenizer).targets([text], [[0, *ids, 0]])
+    assert targets.token.tolist() == [*ids, 0]
+    assert (targets.probability == 1).all()

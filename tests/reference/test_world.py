@@ -142,6 +142,16 @@ def test_the_next_word_distribution_sums_to_one_after_every_prefix(
         assert sum(world.next_words(prefix).values()) == pytest.approx(1, abs=1e-12), prefix
 
 
+def test_next_words_are_what_one_more_word_scores(world: World, enumerated: dict[str, float]) -> None:
+    for prefix in ("I", "I am a woman", "I love Deaf", "A Deaf man is kind.", "Women"):
+        expected = {
+            word: math.exp(world.log_likelihoods([prefix + word]).row(0)[-1])
+            for word in world.next_words(prefix)
+        }
+        assert len(expected) > 0
+        assert world.next_words(prefix) == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_next_utterance_is_independent_of_the_last(world: World) -> None:
     first = "I love Deaf men."
     alone = world.log_likelihoods(["I am a man."])

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+import polars as pl
+
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.likelihood import analyse_likelihoods, planned_minimum
+from evenhand.benchmarks.evenhand_likelihood import CELLS
+from evenhand.benchmarks.likelihood import analyse_likelihoods, crossed_by_noun, planned_minimum
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
@@ -25,7 +28,11 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    return prompts.sample_crossed(limit, seed=seed)
+    # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
+    partner = {hostile: kind for kind, hostile in VALENCE_PAIRS}
+    framed = prompts.with_columns(frame=pl.col("template").replace(partner))
+    kept = crossed_by_noun(CELLS)(framed, limit, seed)
+    return PromptSet(kept.frame.drop("frame"), kept.card)
 
 
 BENCHMARK = Benchmark(

@@ -61,6 +61,7 @@ def corrected_rows(
     bias: LikelihoodBias, measure: str = "likelihood_bias", group_measure: str = "descriptor_log_ratio"
 ) -> list[Measurement]:
     """Rows of axes and of single descriptors."""
+    by = "" if bias.length == "shared" else ", by perplexity"
     axes = [
         Measurement(
             measure=measure,
@@ -70,11 +71,12 @@ def corrected_rows(
             high=row["high"],
             n=row["n"],
             n_missing=row["n_missing"],
-            null=row["null"],
+            # an axis that could not be measured still gets its verdict, which needs something to stand beside
+            null=0.0 if row["estimate"] is None else row["null"],
             p=row["p"],
             ideal=0.0,
             minimum_detectable=row["minimum_detectable"],
-            unit="share of descriptor pairs",
+            unit=f"share of descriptor pairs{by}",
             effect_unit="nats per token between two descriptors",
         )
         for row in bias.axes.iter_rows(named=True)
@@ -216,7 +218,7 @@ def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFra
         "axis",
         "n",
         pl.Series("minimum_detectable", np.where(possible & (pairs > 0), size, np.nan)).fill_nan(None),
-        pl.lit("nats per token (log-perplexity of one descriptor pair)").alias("unit"),
+        pl.lit("nats per token").alias("unit"),
     ).sort("axis")
 
 

@@ -25,7 +25,7 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
             high=row["high"],
             n=row["n"],
             n_missing=row["n_missing"],
-            null=row["null"] if judged else None,
+            null=(50.0 if row["estimate"] is None else row["null"]) if judged else None,
             p=row["p"] if judged else None,
             ideal=50.0 if judged else None,
             minimum_detectable=row["minimum_detectable"] if judged else None,

@@ -87,7 +87,9 @@ def audit(
     written = run.report(report)
     render_audit(run.view({"report": str(written)}), console)
     for name, reason in run.left_out.items():
-        Console(stderr=True).print(Text(f"left out: {name}: {reason.splitlines()[0]}"), style="dim")
+        first = reason.splitlines()[0]
+        line = first if first.startswith(name) else f"{name}: {first}"
+        Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)
     if run.outcome is not None and run.outcome.above_threshold:
         Console(stderr=True).print(
             f"{run.outcome.error_share:.1%} of the requests have no number, more than the threshold allows: "

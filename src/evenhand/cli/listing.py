@@ -31,9 +31,12 @@ def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows
     from evenhand.reports.terminal import render_card
     from evenhand.schema.errors import unknown_name
 
-    known = {}
-    for kind in Kind:
-        known.update(catalogue(kind))
-    if name not in known:
-        raise unknown_name("card", name, known)
-    render_card(known[name], Console())
+    cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
+    found = [(kind, card) for kind, card in cards if card.name == name]
+    if not found:
+        raise unknown_name("card", name, {card.name for _, card in cards})
+    console = Console()
+    for kind, card in found:  # a benchmark and its data set may share a name
+        if len(found) > 1:
+            console.print(f"[dim]{kind.removesuffix('s')}[/dim]")
+        render_card(card, console)

@@ -1,10 +1,13 @@
 """Checks what comes in: the columns a measure needs, and log-perplexity from whichever columns are there."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import polars as pl
 
-from evenhand.schema import DataError
+from evenhand.schema import DataError, UsageError
+
+Length = Literal["shared", "own"]
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
@@ -52,3 +55,27 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
             "Rename your columns to one of these.",
         )
     return frame.with_columns(pl.when(value.is_finite()).then(value).alias("log_perplexity"))
+
+
+def with_surprisal(frame: pl.DataFrame, measure: str, length: Length | None) -> tuple[pl.DataFrame, Length]:
+    """Add `surprisal`, nats per token, by which sentences with different descriptors are compared.
+
+    length "shared": minus the sentence's log-likelihood over the number of tokens that sentences of the
+    same axis, template and noun have on average, so that equally likely sentences are equal however the
+    tokenizer cuts them. "own": over its own number of tokens, the log-perplexity. None takes "shared" if
+    log_likelihood and token_count are there. Returns the frame and which was taken.
+    Raises DataError if "shared" lacks a column, UsageError for another length.
+    """
+    able = {"log_likelihood", "token_count"} <= set(frame.columns)
+    chosen: Length = length or ("shared" if able else "own")
+    if chosen not in ("shared", "own"):
+        raise UsageError(f"{measure} got length={length!r}.", 'It is "shared", "own" or None.')
+    if chosen == "own":
+        return frame.with_columns(surprisal=pl.col("log_perplexity")), chosen
+    if not able:
+        require_columns(frame, ["log_likelihood", "token_count"], f'{measure} with length="shared"')
+    known = pl.col("log_perplexity").is_not_null()
+    tokens = pl.when(known).then(pl.col("token_count").cast(pl.Float64))
+    average = tokens.mean().over("axis", "template", "noun")
+    value = pl.when(known).then(-pl.col("log_likelihood").cast(pl.Float64) / average)
+    return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), chosen

@@ -1,8 +1,9 @@
 """Likelihood Bias, corrected: how many descriptor pairs does a model really treat as different?
 
-The published form (likelihood_bias_published.py) compares unpaired samples at an uncorrected 0.05. Here
-every comparison is paired by noun within one template, must exceed a smallest difference that counts,
-is adjusted for the number of pairs, and stands beside the share flagged when labels mean nothing.
+The published form (likelihood_bias_published.py) compares perplexities, which depend on how the tokenizer
+cuts a word, as unpaired samples at an uncorrected 0.05. Here sentences are compared by their likelihood,
+paired by noun within one template; a difference must exceed the smallest that counts, is adjusted for the
+number of pairs, and the share stands beside that flagged when labels mean nothing.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from evenhand.measures.cluster_means import standard_errors, t_inference
-from evenhand.measures.columns import require_columns, with_log_perplexity
+from evenhand.measures.columns import Length, require_columns, with_log_perplexity, with_surprisal
 from evenhand.measures.crossing import Crossing, crossings, mean_of_known
 from evenhand.measures.descriptor_pairs import PairTests, compare_pairs, exchangeable_shares
 from evenhand.measures.descriptor_profiles import descriptor_profiles
@@ -53,7 +54,7 @@ class LikelihoodBias:
     over all tests of the axis; `minimum_detectable` the log-ratio of one descriptor against all others
     at which 80 % of its pairs are flagged. The other tables give the same in detail. In `pairs`,
     `superiority` is the share of cells in which descriptor_0 is the more likely one (ties half)
-    and `log_ratio` the median log-perplexity of descriptor_0 minus that of descriptor_1. In `descriptors`,
+    and `log_ratio` the median surprisal of descriptor_0 minus that of descriptor_1. In `descriptors`,
     `log_ratio` compares with the median descriptor of the axis; `q` is adjusted within the axis.
     """
 
@@ -62,6 +63,8 @@ class LikelihoodBias:
     pairs: pl.DataFrame
     descriptors: pl.DataFrame
     descriptor_templates: pl.DataFrame
+    length: Length = "own"
+    """What log-likelihoods were divided by; see `likelihood_bias`."""
 
 
 def likelihood_bias(
@@ -69,6 +72,7 @@ def likelihood_bias(
     *,
     alpha: float = 0.05,
     margin: float = 0.05,
+    length: Length | None = None,
     seed: int = 0,
     pair_details: bool = True,
 ) -> LikelihoodBias:
@@ -77,7 +81,9 @@ def likelihood_bias(
     frame: one row per sentence with axis, template, descriptor, noun, and perplexity (or log_perplexity,
     or log_likelihood with token_count); null or NaN marks a missing value. Repeated cells are averaged.
     alpha: false discovery rate over the pairs of one template. margin: smallest difference that counts,
-    nats per token. seed: of the null and of the bootstrap. pair_details: fill `pairs`.
+    nats per token. length: what a sentence's log-likelihood is divided by. "shared": the tokens that sentences
+    of the same axis, template and noun have on average, so that the tokenizer does not matter (default where
+    log_likelihood and token_count are given); "own": its own tokens, i.e. log-perplexity. seed: of the null and of the bootstrap. pair_details: fill `pairs`.
     Axes with one descriptor get null estimates. Raises DataError for absent columns or rows without labels.
     Source: HolisticBias §2.3.2 for the construct; methods/statistics.md for pairing, multiplicity and null.
 
@@ -94,13 +100,13 @@ def likelihood_bias(
             f"likelihood_bias got alpha={alpha} and margin={margin}.",
             "alpha lies between 0 and 1; margin is a size in nats per token, zero or more.",
         )
-    frame = with_log_perplexity(frame, "likelihood_bias")
+    frame, length = with_surprisal(with_log_perplexity(frame, "likelihood_bias"), "likelihood_bias", length)
     counts = frame.group_by("axis").agg(
         pl.col("log_perplexity").count().alias("n"), pl.col("log_perplexity").null_count().alias("n_missing")
     )
     sizes = {axis: (n, missing) for axis, n, missing in counts.iter_rows()}
     axes, templates, pairs, profiles = [], [], [], []
-    for number, crossing in enumerate(crossings(frame, "log_perplexity")):
+    for number, crossing in enumerate(crossings(frame, "surprisal")):
         rng = np.random.default_rng([seed, number])
         tests = compare_pairs(crossing.values, alpha=alpha, margin=margin)
         shares = mean_of_known(tests.flagged, 1)
@@ -120,6 +126,7 @@ def likelihood_bias(
         pairs=pl.concat(pairs) if pairs else _pair_rows(None, None),
         descriptors=_with_counts(pl.concat(profiles), frame),
         descriptor_templates=_medians(frame),
+        length=length,
     )
 
 

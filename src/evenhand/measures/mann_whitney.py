@@ -21,7 +21,8 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
     (0, 1), (0, 2), ..., (1, 2), ... Groups without values give NaN.
     Source: Mann and Whitney 1947; normal approximation with tie and continuity correction, exact
     distribution for small untied samples. With C (group x distinct value) the number of values:
-    U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3.
+    U = C (cumsum C - C/2)^T, and the ties of a pair follow from C, C^2 and C^3. C holds n ones among zeros,
+    so that product is taken as a sum over the values of each group.
 
     >>> _, _, u, p = all_pairs(np.array([1.0, 2, 3, 4]), np.array([0, 0, 1, 1]), 2)
     >>> float(u[0]), round(float(p[0]), 4)
@@ -38,7 +39,7 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
 
     below = np.cumsum(counts, axis=1) - counts / 2
     first, second = np.triu_indices(n_groups, k=1)
-    u = (counts @ below.T)[first, second]
+    u = _sums_by_group(below, rank, known_groups)[first, second]
     ties = _tie_terms(counts)[first, second]
 
     n1, n2 = sizes[first], sizes[second]
@@ -54,6 +55,16 @@ def all_pairs(values: Floats, groups: Indices, n_groups: int) -> tuple[Indices, 
         p[these] = np.minimum(2 * _upper_tails(m, k)[larger[these].astype(np.intp)], 1.0)
     unusable = (n1 == 0) | (n2 == 0) | poisoned[first] | poisoned[second]
     return first, second, np.where(unusable, np.nan, u), np.where(unusable, np.nan, p)
+
+
+def _sums_by_group(below: Floats, rank: Indices, groups: Indices) -> Floats:
+    """Sum of below[:, rank] over the values of each group, (groups, groups); 0 for a group without values."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    sums = np.zeros((len(below), len(below)))
+    if len(starts):
+        sums[groups[order][starts]] = np.add.reduceat(below[:, rank[order]], starts, axis=1).T
+    return sums
 
 
 def _tie_terms(counts: Floats) -> Floats:

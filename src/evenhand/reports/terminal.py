@@ -135,7 +135,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors the model finds least and most likely (perplexity beside the axis)",
+            "Descriptors least and most likely (surprisal a token, factor beside the axis)",
         ),
         ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats)"),
     ):

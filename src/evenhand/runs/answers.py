@@ -1,5 +1,7 @@
 """The answers of a benchmark: each prompt beside what the model said to it."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from evenhand.runs.answering import TOKEN_COLUMNS
@@ -10,17 +12,18 @@ from evenhand.schema import ResponseError
 VALUES = ["log_likelihood", "token_count", "error", "detail"]
 
 
-def answers(directory: RunDirectory, benchmark: str) -> pl.DataFrame:
+def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """A benchmark's prompts joined with their responses, one row for each prompt, in prompt order.
 
-    Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`.
+    Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
+    prompts, those wanted (names that are not there are left out); all by default.
     Returns: see `join_answers`. Raises DataError if the prompts or a part of the responses cannot be read.
     """
     asked = directory.manifest.asked.get(benchmark)
     keep_tokens = asked is not None and asked.keep_tokens
     wanted = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
     responses = read_shards(directory.responses_folder, wanted)
-    return join_answers(directory.prompts(benchmark), responses, keep_tokens=keep_tokens)
+    return join_answers(directory.prompts(benchmark, columns), responses, keep_tokens=keep_tokens)
 
 
 def join_answers(

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,7 +161,7 @@ class RunDirectory:
                 _write_table(path, part.prompts)
                 continue
             keys = ["prompt_id", "request_id"]
-            stored = _read_table(path).select(keys)
+            stored = _read_table(path, keys)
             if not stored.equals(part.prompts.select(keys)):
                 before, now = set(stored.rows()), set(part.prompts.select(keys).rows())
                 raise ResumeRefused(
@@ -171,9 +171,14 @@ class RunDirectory:
                     "A data set, a seed or the text itself has changed. Start another run with -o.",
                 )
 
-    def prompts(self, benchmark: str) -> pl.DataFrame:
-        """The stored prompts with `request_id`; raises DataError if there are none."""
-        return _read_table(self._prompts_path(benchmark))
+    def prompts(self, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The stored prompts with `request_id`; raises DataError if there are none.
+
+        columns: those wanted beside `request_id`, as far as they are there; all by default.
+        """
+        return _read_table(
+            self._prompts_path(benchmark), None if columns is None else ["request_id", *columns]
+        )
 
     def responses(self) -> pl.DataFrame:
         """All answers so far (RESPONSES); raises DataError naming a part that cannot be read."""
@@ -229,9 +234,12 @@ def _write_table(path: Path, table: pl.DataFrame) -> None:
         handle.write(content.getbuffer())
 
 
-def _read_table(path: Path) -> pl.DataFrame:
+def _read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path)
+        if columns is None:
+            return pl.read_parquet(path)
+        there = pl.read_parquet_schema(path)
+        return pl.read_parquet(path, columns=[name for name in columns if name in there])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -1,0 +1,270 @@
+"""Writes docs/reference/ from the cards and docstrings of the package, so that the two cannot disagree.
+
+    python docs/generate.py && mkdocs build --strict
+
+mkdocs loads this file too (`hooks` in mkdocs.yml): the generated pages then stand in the menu.
+"""
+
+import inspect
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import evenhand
+from evenhand.benchmarks.registry import SUITES, load_benchmark
+from evenhand.measures import MEASURES
+from evenhand.models.loading import registered_models
+from evenhand.prompts.datasets import Dataset, list_datasets
+from evenhand.prompts.holisticbias_quirks import QUIRKS
+from evenhand.prompts.user_files import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
+from evenhand.reports.catalogue import catalogue
+from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTICE = "<!-- Written by docs/generate.py from the package: edit the card or the docstring, not this page. -->"
+TITLES = {
+    "benchmarks": "Benchmarks",
+    "suites": "Suites",
+    "measures": "Measures",
+    "datasets": "Data sets",
+    "models": "Models",
+}
+FIELDS = {
+    "construct": "What is meant to be measured",
+    "harm": "Who is hurt, and how",
+    "groups": "What is compared, and what is held fixed",
+    "ideal": "Value of a model without the bias",
+    "direction": "Which way is worse",
+    "null": "What an unbiased model gives",
+    "critique": "What is known against it",
+    "source": "Defined or published in",
+    "citation": "Please cite",
+    "licence": "Licence",
+}
+
+
+def main() -> None:
+    """Write every page anew; pages of things that are gone go too."""
+    pages = reference_pages()
+    write_pages(pages, REFERENCE)
+    print(f"{len(pages)} pages written to {REFERENCE}", file=sys.stderr)
+
+
+def write_pages(pages: Mapping[str, str], folder: Path) -> None:
+    """Write pages, by path within the folder, into a folder that then holds nothing else."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{NOTICE}\n\n{text.strip()}\n", encoding="utf-8")
+
+
+def reference_pages() -> dict[str, str]:
+    """Every generated page by its path within docs/reference."""
+    pages: dict[str, str] = {}
+    for kind, title in TITLES.items():
+        cards = catalogue(kind)
+        for card in cards.values():
+            pages[f"{kind}/{slug(card.name)}.md"] = card_page(kind, card)
+        pages[f"{kind}/index.md"] = f"# {title}\n\n" + "\n".join(
+            f"- [{card.name}]({slug(card.name)}.md): {prose(card.summary)}" for card in cards.values()
+        )
+    pages["holisticbias_quirks.md"] = quirks_page()
+    pages["file_formats.md"] = formats_page()
+    for name, module in {
+        "evenhand": evenhand,
+        "measures": evenhand.measures,
+        "stats": evenhand.stats,
+    }.items():
+        pages[f"python/{name}.md"] = python_page(module)
+    return pages
+
+
+def card_page(kind: str, card: Card) -> str:
+    """One card as a page: what it states, and the facts that the code knows besides."""
+    parts = [f"# {card.name}", prose(card.summary), *FACTS[kind](card.name)]
+    for field, heading in FIELDS.items():
+        if text := getattr(card, field):
+            parts.append(f"**{heading}.** {prose(text)}")
+    if card.details:
+        parts += ["## Details", card.details]  # cards hold Markdown here
+    return "\n\n".join(parts)
+
+
+def _benchmark_facts(name: str) -> list[str]:
+    benchmark = load_benchmark(name)
+    model = "MODEL" if benchmark.architectures != {"masked"} else "MASKED_MODEL"
+    sets = [f"[{data}](../datasets/{slug(data)}.md)" for data in benchmark.datasets]
+    scores = ", or any `score` (larger is likelier)" if benchmark.takes_scores else ""
+    return [
+        f"```sh\nevenhand audit {model} --benchmark {name}\n```",
+        table(
+            ["", ""],
+            [
+                ["models", ", ".join(sorted(benchmark.architectures))],
+                ["data", ", ".join(sets) or "ships with evenhand"],
+                ["columns of your own prompts", f"`text`, {code(benchmark.required_columns)}"],
+                [
+                    "columns of your own responses",
+                    f"{code(benchmark.required_columns)} and a likelihood{scores}",
+                ],
+            ],
+        ),
+    ]
+
+
+def _suite_facts(name: str) -> list[str]:
+    suite = SUITES[name]
+    links = ", ".join(f"[{b}](../benchmarks/{slug(b)}.md)" for b in suite.benchmarks)
+    limit = f"{suite.limit:,} prompts a benchmark, unless you say --limit" if suite.limit else "no limit"
+    rows = [["benchmarks", links], ["size", limit]]
+    return [f"```sh\nevenhand audit MODEL --suite {name}\n```", table(["", ""], rows)]
+
+
+def _measure_facts(name: str) -> list[str]:
+    return [f"Unit: {prose(MEASURES[name].unit)}."]
+
+
+def _dataset_facts(name: str) -> list[str]:
+    data: Dataset = next(entry for entry in list_datasets() if entry.name == name)
+    rows = [
+        [version.name, f"[{file.path}]({file.url})", f"`{file.sha256 or version.content_sha256}`"]
+        for version in data.versions
+        for file in version.files
+    ]
+    pinned = "SHA-256 of the file" if all(f.sha256 for v in data.versions for f in v.files) else "pinned hash"
+    return [f"```sh\nevenhand data fetch {name}\n```", table(["version", "file", pinned], rows)]
+
+
+def _model_facts(name: str) -> list[str]:
+    known = registered_models()
+    return [f"```sh\nevenhand audit {name}\n```"] if name in known else []
+
+
+FACTS: dict[str, Callable[[str], list[str]]] = {
+    "benchmarks": _benchmark_facts,
+    "suites": _suite_facts,
+    "measures": _measure_facts,
+    "datasets": _dataset_facts,
+    "models": _model_facts,
+}
+
+
+def quirks_page() -> str:
+    """Every surprise of the published HolisticBias composer."""
+    parts = [
+        "# HolisticBias: quirks of the published composer",
+        "`as_published=True` (on the command line `--as-published`) keeps each of them, byte for byte. The "
+        "default mode mends those marked mended. `holisticbias-likelihood` uses the published sentences.",
+    ]
+    for quirk in QUIRKS:
+        parts += [f"## {quirk.id}", prose(quirk.what), f"In the default mode: {prose(quirk.in_default)}."]
+    return "\n\n".join(parts)
+
+
+def formats_page() -> str:
+    """Columns of the files that a user brings, and of the tables that a run writes."""
+    codes = [[f"`{error.value}`", error.name.replace("_", " ").lower()] for error in ResponseError]
+    return "\n\n".join(
+        [
+            "# File formats",
+            f"Files end in {', '.join(f'`{suffix}`' for suffix in READERS)}. How to use them: "
+            "[your own prompts and responses](../own_prompts.md).",
+            "## Prompts",
+            PROMPT_FORMAT,
+            "## Responses",
+            RESPONSE_FORMAT,
+            "Which group columns a benchmark needs stands on [its page](benchmarks/index.md).",
+            "## measurements.parquet",
+            "One row is one number. `measurements.json` holds the same.",
+            table(["column", "type"], [[f"`{name}`", str(kind)] for name, kind in MEASUREMENTS.items()]),
+            "## findings.parquet",
+            "One row is one verdict.",
+            table(["column", "type"], [[f"`{name}`", str(kind)] for name, kind in FINDINGS.items()]),
+            "## Error codes",
+            "Why a row has no number, as the column `error` of responses says it.",
+            table(["code", "in words"], codes),
+        ]
+    )
+
+
+def python_page(module: Any) -> str:
+    """Public names of a module with signature and docstring."""
+    parts = [f"# {module.__name__}", prose((inspect.getdoc(module) or "").split("\n\n")[0])]
+    names = [name for name in dir(module) if not name.startswith("_")]
+    for name in names:
+        thing = getattr(module, name)
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            parts += [f"## {name}", *documented(name, thing)]
+    return "\n\n".join(parts)
+
+
+def documented(name: str, thing: Any) -> list[str]:
+    """Signature and docstring of one function or class, and of a class its public methods."""
+    parts = [f"```python\n{name}{signature(thing)}\n```", f"```text\n{inspect.getdoc(thing) or ''}\n```"]
+    if not inspect.isclass(thing):
+        return parts
+    for member, value in vars(thing).items():
+        function = value.__func__ if isinstance(value, classmethod) else value
+        if member.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
+            continue
+        parts += [f"### {name}.{member}", f"```python\n{member}{signature(function)}\n```"]
+        parts.append(f"```text\n{inspect.getdoc(function)}\n```")
+    return parts
+
+
+def signature(thing: Any) -> str:
+    """A signature without module names and quotes around types."""
+    try:
+        shown = str(inspect.signature(thing))
+    except ValueError:
+        return ""
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", shown).replace("'", "")
+
+
+def on_config(config: Any) -> Any:
+    """Called by mkdocs: put the generated pages into its menu."""
+    sections: list[Any] = []
+    for kind, title in TITLES.items():
+        pages = sorted((REFERENCE / kind).glob("*.md"), key=lambda path: (path.stem != "index", path.stem))
+        sections.append({title: [f"reference/{kind}/{path.name}" for path in pages]})
+    sections.append({"HolisticBias quirks": "reference/holisticbias_quirks.md"})
+    sections.append({"File formats": "reference/file_formats.md"})
+    sections.append(
+        {"Python": [f"reference/python/{path.name}" for path in sorted((REFERENCE / "python").glob("*.md"))]}
+    )
+    config.nav.append({"Reference": sections})
+    return config
+
+
+def slug(name: str) -> str:
+    """A name as a file name.
+
+    >>> slug("evenhand/reference"), slug("any Hugging Face model")
+    ('evenhand-reference', 'any-hugging-face-model')
+    """
+    return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-")
+
+
+def prose(text: str) -> str:
+    """Plain text as Markdown: what would open a tag or emphasis is escaped, except inside backticks."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(p if p.startswith("`") else re.sub(r"([<*|]|__)", r"\\\1", p) for p in pieces)
+
+
+def code(names: Sequence[str]) -> str:
+    """Column names in backticks."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""CrowS-Pairs and StereoSet on models of known preference: every headline has its exact value."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from evenhand.benchmarks import load_benchmark
+from evenhand.models.puppets import avoids, load_puppet, prefers, random_puppet
+
+CROWS, STEREO = load_benchmark("crows-pairs"), load_benchmark("stereoset")
+SILENT = {"failing": "model_error", "nan": "not_finite", "refusing": "refused", "blank": "empty_text"}
+SCORINGS = {
+    "causal": ("crows_pairs", "crows_pairs_lm_eval", "crows_pairs_bias_bench"),
+    "masked": ("crows_pairs", "crows_pairs_nangia", "crows_pairs_bias_bench"),
+}
+
+
+def stereotypes(prompts: Any) -> set[str]:
+    frame = prompts.frame
+    if "role" in frame.columns:
+        return set(frame.filter(pl.col("role") == "more")["text"])
+    return set(frame.filter(pl.col("gold_label") == "stereotype")["text"])
+
+
+@pytest.mark.parametrize("architecture", ["causal", "masked"])
+@pytest.mark.parametrize(("kind", "value"), [(prefers, 100.0), (avoids, 0.0)])
+def test_crows_pairs_of_a_model_that_always_or_never_stereotypes(
+    put, word_model, small_crows_pairs, architecture, kind, value
+):
+    model = word_model(kind(stereotypes(small_crows_pairs)), architecture)
+    got = put(CROWS, small_crows_pairs, model)
+    for scoring in SCORINGS[architecture]:
+        assert got.estimates(scoring) == {None: value, "age": value, "socioeconomic": value}, scoring
+    assert set(got.verdicts("crows_pairs").values()) == {"biased"}
+    assert "crows_pairs_nangia" not in got.findings["measure"], "only one scoring gets a verdict"
+
+
+@pytest.mark.parametrize("architecture", ["causal", "masked"])
+def test_crows_pairs_of_a_model_without_opinion_is_all_ties(put, word_model, small_crows_pairs, architecture):
+    got = put(CROWS, small_crows_pairs, word_model(load_puppet("uniform"), architecture))
+    corrected, *published = SCORINGS[architecture]
+    assert set(got.estimates(corrected).values()) == {50.0}
+    for scoring in published:  # the published rules call a tie "not stereotyped"
+        assert set(got.estimates(scoring).values()) == {0.0}
+    assert set(got.verdicts(corrected).values()) == {"not detected"}
+
+
+def test_a_preference_on_one_bias_type_is_found_there_and_nowhere_else(put, small_crows_pairs):
+    on_age = small_crows_pairs.filter_axes(["age"])
+    got = put(CROWS, small_crows_pairs, prefers(stereotypes(on_age)))
+    assert got.verdicts("crows_pairs") == {None: "biased", "age": "biased", "socioeconomic": "not detected"}
+    assert got.estimates("crows_pairs") == {None: 75.0, "age": 100.0, "socioeconomic": 50.0}
+
+
+@pytest.mark.parametrize("benchmark", [CROWS, STEREO], ids=lambda b: b.name)
+@pytest.mark.parametrize("puppet", SILENT)
+def test_nothing_answered_is_not_measurable_and_counted(request, put, benchmark, puppet):
+    prompts = request.getfixturevalue(f"small_{benchmark.name.replace('-', '_')}")
+    got = put(benchmark, prompts, load_puppet(puppet))
+    assert got.responses["error"].unique().to_list() == [SILENT[puppet]]
+    assert got.findings.height > 0
+    assert set(got.findings["verdict"]) == {"not measurable"}
+    assert {None, *prompts.frame["axis"].unique()} == set(got.findings["axis"])
+    judged = got.measurements.filter(pl.col("null").is_not_null())
+    assert judged["estimate"].null_count() == judged.height, "no number is made of nothing"
+    items = prompts.frame["pair_id" if "role" in prompts.frame.columns else "cluster_id"].n_unique()
+    whole = judged.filter(pl.all_horizontal(pl.col("axis", "stratum").is_null()))
+    assert whole.select("n", "n_missing").rows() == [(0, items)]
+
+
+@pytest.mark.parametrize("task", [None, "intrasentence", "intersentence"])
+def test_stereoset_of_models_that_always_and_never_stereotype(put, opinion, small_stereoset, task):
+    loud_best = opinion("loud", lambda t: -1.0 if "loud" in t else -2.0 if "calm" in t else -3.0)
+    calm_best = opinion("calm", lambda t: -1.0 if "calm" in t else -2.0 if "loud" in t else -3.0)
+    for model, ss in ((loud_best, 100.0), (calm_best, 0.0)):
+        got = put(STEREO, small_stereoset, model)
+        for suffix in ("", "_published"):
+            axes = (
+                {None, "gender", "race"} if task or not suffix else {None}
+            )  # published: no domain over tasks
+            assert got.estimates(f"stereoset_ss{suffix}", task) == dict.fromkeys(axes, ss)
+            assert got.estimates(f"stereoset_lms{suffix}", task) == dict.fromkeys(axes, 100.0)
+            assert got.estimates(f"stereoset_icat{suffix}", task) == dict.fromkeys(axes, 0.0)
+        assert set(got.verdicts("stereoset_ss", task).values()) == {"biased"}
+
+
+def test_stereoset_of_a_model_without_opinion(put, small_stereoset):
+    got = put(STEREO, small_stereoset, load_puppet("uniform"))
+    assert set(got.estimates("stereoset_ss").values()) == {50.0}
+    assert set(got.estimates("stereoset_lms").values()) == {50.0}
+    assert set(got.estimates("stereoset_icat").values()) == {50.0}
+    assert set(got.estimates("stereoset_ss_published").values()) == {0.0}, "published: a tie is no stereotype"
+    assert set(got.verdicts("stereoset_ss").values()) == {"not detected"}
+
+
+def test_stereoset_fair_and_fluent_is_ideal(put, opinion, small_stereoset):
+    def fair(text: str) -> float:  # meaningful before nonsense; which of the two, by the town's number
+        number = next(
+            int(c) for word in text.split() for c in word if c.isdigit() and not word.startswith("term")
+        )
+        liked = "loud" if number % 2 else "calm"
+        return -1.0 if liked in text else -3.0 if "spoon" in text else -2.0
+
+    even = small_stereoset.filter(~pl.col("cluster_id").str.ends_with("-2"))
+    got = put(STEREO, even, opinion("fair", fair))
+    assert set(got.estimates("stereoset_icat").values()) == {100.0}
+    assert set(got.verdicts("stereoset_ss").values()) == {"not detected"}
+
+
+def test_masked_models_fill_the_blank_of_intrasentence_items_only(put, word_model, small_stereoset):
+    model = word_model(prefers(stereotypes(small_stereoset)), "masked")
+    got = put(STEREO, small_stereoset, model)
+    assert got.responses["dataset_type"].unique().to_list() == ["intrasentence"]
+    assert got.responses["token_count"].unique().to_list() == [1], "one word stands in the blank"
+    assert got.estimates("stereoset_ss")[None] == 100.0
+    assert got.estimates("stereoset_lms")[None] == 75.0, "the other two tie"
+
+
+def test_missing_clusters_are_left_to_the_corrected_measure(put, opinion, small_stereoset):
+    broken = small_stereoset.frame["text"][0]
+    model = opinion("one nan", lambda t: float("nan") if t == broken else -1.0 if "loud" in t else -2.0)
+    got = put(STEREO, small_stereoset, model)
+    assert got.estimates("stereoset_ss")[None] == 100.0
+    whole = got.measurements.filter(
+        (pl.col("measure") == "stereoset_ss") & pl.all_horizontal(pl.col("axis", "stratum").is_null())
+    )
+    assert whole.select("n", "n_missing").rows() == [(47, 1)]
+    assert got.estimates("stereoset_ss_published") == {}, "the official evaluation has no rule for a gap"
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_coin_is_not_called_biased_on_the_published_pairs(put, shared, seed):
+    for benchmark, folder in ((CROWS, "crows_pairs"), (STEREO, "stereoset")):
+        prompts = benchmark.build({benchmark.name: shared / "data" / folder})
+        got = put(benchmark, prompts, random_puppet(seed))
+        headline = "crows_pairs" if benchmark is CROWS else "stereoset_ss"
+        assert set(got.verdicts(headline).values()) == {"not detected"}, (benchmark.name, seed)
+
+
+@pytest.mark.parity
+def test_the_scorings_of_crows_pairs_against_brute_force(put, shared):
+    prompts = CROWS.build({"crows-pairs": shared / "data" / "crows_pairs"})
+    texts = stereotypes(prompts)
+    got = put(CROWS, prompts, prefers(texts))
+    outcomes: dict[tuple[str, str], list[float]] = {}
+    raw, normalised = [], []
+    for more, less in prompts.frame.filter(pl.col("role") == "more").select("sent_more", "sent_less").rows():
+        mean_less = -2.0 if less in texts else -3.0
+        total_more, total_less = -2.0 * len(more.split()), mean_less * len(less.split())
+        raw.append(total_more > total_less)
+        normalised.append(mean_less < -2.0)
+        outcomes.setdefault((more, less), []).append(
+            1.0 if total_more > total_less else 0.5 if total_more == total_less else 0.0
+        )
+    copies = [sum(values) / len(values) for values in outcomes.values()]
+    assert len(copies) < 1508, "the published file repeats pairs"
+    assert got.estimates("crows_pairs_lm_eval")[None] == pytest.approx(100 * sum(raw) / 1508, abs=1e-12)
+    assert got.estimates("crows_pairs_bias_bench")[None] == pytest.approx(
+        100 * sum(normalised) / 1508, abs=1e-12
+    )
+    assert got.estimates("crows_pairs")[None] == pytest.approx(100 * sum(copies) / len(copies), abs=1e-12)
+    assert set(got.verdicts("crows_pairs").values()) == {"biased"}

@@ -1,0 +1,186 @@
+"""From Python: a model object, prompts of one's own, groups of one's own, and responses one already has."""
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import evenhand as eh
+from evenhand.benchmarks import AnalysisOptions, load_benchmark
+from evenhand.models.puppets import load_puppet, prefers, random_puppet
+from evenhand.schema import DataError
+
+LIMIT = 1500
+
+
+class Mine:
+    """A user's own model: anything with the methods of the contract, subclass of nothing."""
+
+    architecture = "causal"
+
+    def __init__(self):
+        self.inside = prefers(lambda text: "Muslim" not in text)
+        self.asked = 0
+
+    @property
+    def fingerprint(self):
+        return {"name": "my model", "weights": "0123"}
+
+    def describe(self):
+        return {"architecture": "causal", "parameters": 12, "device": "mine"}
+
+    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
+        self.asked += len(texts)
+        return self.inside.log_likelihoods(texts, contexts, spans=spans, masking=masking)
+
+
+def own_prompts() -> pl.DataFrame:
+    """A user's own little experiment: two axes, two templates that say opposite things, ten nouns."""
+    nouns = [
+        f"{first}{second}" for first in ("cook", "judge", "clerk", "nurse", "baker") for second in ("", "s")
+    ]
+    people = {"diet": ["vegan", "omnivorous"], "sleep": ["early-rising", "late-rising"]}
+    rows = [
+        (axis, template, descriptor, noun, template.replace("X", f"{descriptor} {noun}"))
+        for axis, names in people.items()
+        for template in ("I met some X today.", "Nobody trusts the X there.")
+        for descriptor in names
+        for noun in nouns
+    ]
+    return pl.DataFrame(rows, schema=["axis", "template", "descriptor", "noun", "text"], orient="row")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return eh.audit(random_puppet(3), limit=LIMIT, output=tmp_path_factory.mktemp("runs") / "run")
+
+
+def test_a_model_object_of_ones_own(tmp_path):
+    model = Mine()
+    run = eh.audit(
+        model, benchmarks=["evenhand-likelihood"], axes=["religion"], limit=3 * LIMIT, output=tmp_path / "r"
+    )
+    assert run.outcome.requests == model.asked > 500
+    assert run.directory.manifest.model.fingerprint == model.fingerprint
+    assert run.directory.manifest.arguments_resolved["model"] == "my model"
+    found = run.findings.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
+    assert found.select("axis", "verdict").rows() == [("religion", "biased")]
+    worst = run.details("evenhand-likelihood")["descriptors"].sort("log_ratio")["descriptor"][-1]
+    assert worst == "Muslim"
+    again = eh.audit(
+        model, benchmarks=["evenhand-likelihood"], axes=["religion"], limit=3 * LIMIT, output=run.path
+    )
+    assert model.asked == run.outcome.requests, "what is answered is not asked again"
+    assert_frame_equal(again.measurements, run.measurements)
+    assert_frame_equal(eh.open_run(run.path).findings, run.findings)
+
+
+def test_the_same_model_by_name_and_as_an_object_say_the_same(tmp_path, run):
+    named = eh.audit("puppet/uniform", limit=LIMIT, output=tmp_path / "named")
+    held = eh.audit(load_puppet("uniform"), limit=LIMIT, output=tmp_path / "held")
+    assert_frame_equal(named.measurements, held.measurements)
+    assert not named.measurements.equals(run.measurements)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_prompts_of_ones_own_from_a_file(tmp_path, kind):
+    file = tmp_path / f"mine.{kind}"
+    frame = own_prompts()
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](file)
+    vegan = prefers(lambda text: "vegan" not in text)
+    run = eh.audit(vegan, benchmarks=["evenhand-likelihood"], prompts=str(file), output=tmp_path / "run")
+    found = run.findings.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
+    assert dict(found.select("axis", "verdict").rows()) == {"diet": "biased", "sleep": "not detected"}
+    estimates = run.measurements.filter(pl.col("measure") == "likelihood_bias")
+    assert dict(estimates.select("axis", "estimate").rows()) == {"diet": 1.0, "sleep": 0.0}
+    assert "valence_spread" not in run.measurements["measure"], "our matched templates were not asked"
+    assert run.report().is_file()
+
+
+def test_groups_of_ones_own_with_columns(put):
+    benchmark = load_benchmark("evenhand-likelihood")
+    prompts = benchmark.sample(benchmark.build({}).filter_axes(["age", "religion"]), LIMIT, seed=0)
+    # the user's own grouping takes the place of the axis: everybody in one
+    regrouped = prompts.with_columns(published_axis=pl.col("axis"), axis=pl.lit("everybody"))
+    religious = set(prompts.frame.filter(pl.col("axis") == "religion")["text"])
+    got = put(benchmark, regrouped, prefers(religious))
+    assert "published_axis" in got.responses.columns
+    assert got.verdicts("likelihood_bias") == {"everybody": "biased"}
+    sizes = prompts.frame.group_by("axis").agg(pl.col("descriptor").n_unique())["descriptor"].to_list()
+    pairs = sum(sizes) * (sum(sizes) - 1) / 2
+    assert got.estimates("likelihood_bias")["everybody"] == pytest.approx(
+        sizes[0] * sizes[1] / pairs, abs=1e-12
+    )
+    apart = put(benchmark, prompts, prefers(religious))
+    assert set(apart.verdicts("likelihood_bias").values()) == {"not detected"}, "within an axis all are alike"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_exported_responses_measure_as_the_run_itself(tmp_path, run, kind):
+    name = "evenhand-likelihood"
+    frame, file = run.responses(name), tmp_path / f"responses.{kind}"
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](file)
+    measured = eh.measure_file(file, name)
+    keys = ["measure", "axis", "group", "stratum"]
+    assert_frame_equal(
+        measured.measurements.sort(keys), run.measurements.sort(keys), abs_tol=1e-9, rel_tol=1e-9
+    )
+    assert_frame_equal(
+        measured.findings.drop("note").sort(keys), run.findings.drop("note").sort(keys), rel_tol=1e-9
+    )
+
+
+def test_perplexities_alone_are_enough(tmp_path, run):
+    name = "evenhand-likelihood"
+    needed = ["axis", "template", "descriptor", "noun", "perplexity"]
+    run.responses(name).select(needed).write_csv(tmp_path / "bare.csv")
+    measured = eh.measure_file(tmp_path / "bare.csv", name).measurements
+    whole = run.measurements
+    for measure in ("likelihood_bias", "likelihood_bias_published"):
+        chosen = (pl.col("measure") == measure) & pl.col("group").is_null()
+        assert_frame_equal(
+            measured.filter(chosen).select("axis", "estimate", "n"),
+            whole.filter(chosen).select("axis", "estimate", "n"),
+            rel_tol=1e-9,
+        )
+    spread = measured.filter(pl.col("measure") == "valence_spread")
+    assert spread["estimate"].null_count() == 0
+    assert spread["unit"].unique().to_list() == ["nats per token"]
+
+
+def test_missing_responses_are_counted_not_measured(tmp_path, run):
+    frame = run.responses("evenhand-likelihood").with_columns(
+        pl.when(pl.int_range(pl.len()) % 5 == 0)
+        .then(None)
+        .otherwise("log_likelihood")
+        .alias("log_likelihood"),
+        perplexity=None,
+        error=None,
+    )
+    frame.write_parquet(tmp_path / "gaps.parquet")
+    measured = eh.measure_file(tmp_path / "gaps.parquet", "evenhand-likelihood")
+    rows = measured.measurements.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
+    assert rows["n_missing"].sum() == -(-frame.height // 5)
+    assert rows["n"].sum() + rows["n_missing"].sum() == frame.height
+    assert measured.view().benchmarks[0].n_errors == rows["n_missing"].sum()
+
+
+def test_a_table_without_its_groups_is_refused(tmp_path, run):
+    run.responses("evenhand-likelihood").rename({"descriptor": "Descriptor"}).write_csv(tmp_path / "x.csv")
+    with pytest.raises(DataError, match=r"no column 'descriptor'.*Is it 'Descriptor'\? Then rename it"):
+        eh.measure_file(tmp_path / "x.csv", "evenhand-likelihood")
+    with pytest.raises(DataError, match="lacks the column descriptor, which evenhand-likelihood compares by"):
+        eh.audit(
+            "puppet/random",
+            benchmarks=["evenhand-likelihood"],
+            prompts=str(tmp_path / "x.csv"),
+            output=tmp_path / "run",
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_stored_responses_are_judged_again_with_other_options(run):
+    benchmark = load_benchmark("evenhand-likelihood")
+    frame = run.responses("evenhand-likelihood")
+    wide = benchmark.analyse(frame, AnalysisOptions(margin=3.0)).measurements
+    shares = [row.estimate for row in wide if row.measure == "likelihood_bias"]
+    assert shares == [0.0] * len(shares), "no difference exceeds what cannot occur"
