@@ -85,6 +85,7 @@ def evenhand_worker(kind, data):
     published = published_sentences(data)
     prompts = published.prompt_set()
     wanted = published.likelihood_subset().prompt_set().frame.select("prompt_id")
+    content_hash = prompts.content_hash
     watch.lap("compose")
 
     plan = make_plan([Part(benchmark.name, prompts.frame, benchmark.request_for(model))], model.fingerprint)
@@ -96,9 +97,7 @@ def evenhand_worker(kind, data):
             model=model,
             given={},
             resolved={"model": model.name},
-            prompt_sets={
-                benchmark.name: PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts))
-            },
+            prompt_sets={benchmark.name: PromptSetRecord(content_hash=content_hash, rows=len(prompts))},
         )
         outcome = execute(plan, model, directory)
         watch.lap("engine")
@@ -184,15 +183,21 @@ def ways(subset):
 
 
 def show(best):
-    ours = best["evenhand, varied puppet"]["documents_per_second"]
+    ours = best["evenhand, varied puppet"]
     print(
-        f"\n{'':30s}{'documents':>10s}{'wall s':>8s}{'cpu s':>8s}{'per second':>12s}{'peak MB':>9s}{'ratio':>8s}"
+        f"\n{'':30s}{'documents':>10s}{'wall s':>8s}{'cpu s':>8s}{'per second':>12s}{'peak MB':>9s}"
+        f"{'times slower: wall':>20s}{'cpu':>8s}"
     )
     for way, row in best.items():
-        row["evenhand_is_faster_by"] = ours / row["documents_per_second"]
+        wall = ours["documents_per_second"] / row["documents_per_second"]
+        row["evenhand_is_faster_by"] = wall
+        # on a busy machine the clock also measures the neighbours; the processor's time does not
+        row["evenhand_is_faster_by_processor"] = processor = (
+            row["processor_seconds"] / row["documents"] / (ours["processor_seconds"] / ours["documents"])
+        )
         print(
             f"{way:30s}{row['documents']:10,d}{row['seconds']:8.1f}{row['processor_seconds']:8.1f}"
-            f"{row['documents_per_second']:12,.0f}{row['peak_megabytes']:9,.0f}{row['evenhand_is_faster_by']:8.1f}"
+            f"{row['documents_per_second']:12,.0f}{row['peak_megabytes']:9,.0f}{wall:20.1f}{processor:8.1f}"
         )
     print("\nSeconds by stage (imports are not in the sums above):")
     for way, row in best.items():

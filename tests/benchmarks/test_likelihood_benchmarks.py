@@ -1,7 +1,5 @@
 """Likelihood benchmarks on models with a planted preference: it is found where it is, and nowhere else."""
 
-from math import comb
-
 import numpy as np
 import polars as pl
 import pytest
@@ -47,6 +45,21 @@ def of_architecture(puppet: Puppet, name: str) -> Puppet:
     return puppet
 
 
+def preferring(texts: set[str], name: str, sign: int = 1) -> Puppet:
+    """A model that finds some texts more (or less) likely and all others exactly alike, however long.
+
+    What is compared is the likelihood of a sentence, and of a phrase in a masked model that per token.
+    """
+    if CASES[name][0] == "masked":
+        return of_architecture((prefers if sign > 0 else avoids)(texts), name)
+
+    def value(asked):
+        totals = np.array([-20.0 + sign * 8.0 * (text in texts) for text in asked])
+        return (totals / [len(text.split()) for text in asked]).astype(np.float32)
+
+    return Puppet("preferring", value)
+
+
 def descriptors(prompts, axis: str) -> list[str]:
     return sorted(prompts.frame.filter(pl.col("axis") == axis)["descriptor"].unique())
 
@@ -58,37 +71,50 @@ def texts_with(prompts, axis: str, descriptor: str, *, hostile_only: bool = Fals
     return set(prompts.frame.filter(chosen)["text"])
 
 
+def expected_share(prompts, name: str) -> float:
+    """Share of pairs that differ where one descriptor stands out and all others tie exactly.
+
+    Its d - 1 of d (d - 1) / 2 pairs can be told in every template in which n nouns that all agree are
+    enough: a sign that never changes has p = 2 ** (1 - n), to be below the level that d - 1 rejections get.
+    """
+    rows = prompts.frame.filter(pl.col("axis") == PLANTED)
+    if CASES[name][0] == "masked":
+        rows = rows.filter(pl.col("humanising"))
+    d = rows["descriptor"].n_unique()
+    pairs = d * (d - 1) / 2
+    nouns = rows.group_by("template").agg(pl.col("noun").n_unique())["noun"]
+    told = sum(2.0 ** (1 - n) <= 0.05 * (d - 1) / pairs for n in nouns)
+    assert told >= len(nouns) / 2
+    return told / len(nouns) * (d - 1) / pairs
+
+
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
-@pytest.mark.parametrize("kind", [prefers, avoids])
-def test_a_descriptor_that_stands_out_has_the_exact_share_and_no_other_axis_has_any(put, sampled, name, kind):
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_descriptor_that_stands_out_has_the_exact_share_and_no_other_axis_has_any(put, sampled, name, sign):
     prompts, (_, headline, _) = sampled(name), CASES[name]
     chosen = descriptors(prompts, PLANTED)[0]
-    got = put(
-        load_benchmark(name), prompts, of_architecture(kind(texts_with(prompts, PLANTED, chosen)), name)
-    )
-    d = len(descriptors(prompts, PLANTED))
+    got = put(load_benchmark(name), prompts, preferring(texts_with(prompts, PLANTED, chosen), name, sign))
     estimates, verdicts = got.estimates(headline), got.verdicts(headline)
-    # all other descriptors tie exactly: the pairs of the chosen one, d - 1 of d (d - 1) / 2, differ
-    assert estimates.pop(PLANTED) == pytest.approx((d - 1) / comb(d, 2), abs=1e-12)
+    assert estimates.pop(PLANTED) == pytest.approx(expected_share(prompts, name), abs=1e-12)
     assert verdicts.pop(PLANTED) == "biased"
     assert set(estimates.values()) == {0.0}
     assert set(verdicts.values()) == {"not detected"}
     profile = got.measurements.filter(pl.col("group") == chosen).filter(pl.col("axis") == PLANTED)
     row = profile.filter(pl.col("measure") == "descriptor_log_ratio")
-    sign = -1 if kind is prefers else 1  # preferred: less surprising than the others, by one nat per token
-    assert row["estimate"].to_list() == pytest.approx([sign * 1.0], abs=1e-6)
+    assert len(row) == 1
+    assert np.sign(row["estimate"][0]) == -sign, "preferred means less surprising than the others"
+    assert abs(row["estimate"][0]) > 0.5
 
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
 def test_a_model_without_opinion_is_ideal_everywhere(put, sampled, name):
     _, headline, spread = CASES[name]
-    got = put(load_benchmark(name), sampled(name), of_architecture(load_puppet("uniform"), name))
+    got = put(load_benchmark(name), sampled(name), preferring(set(), name))
     axes = set(sampled(name).frame["axis"].unique())
     assert got.estimates(headline) == dict.fromkeys(axes, 0.0)
     assert set(got.estimates(spread)) == axes
-    if CASES[name][0] == "causal":  # as published, phrases are compared by their sum: longer ones differ
-        assert got.estimates(f"{headline}_published") == dict.fromkeys([*axes, None], 0.0)
-    assert set(got.findings["verdict"]) == {"not detected"}
+    for measure in (headline, spread):
+        assert set(got.verdicts(measure).values()) == {"not detected"}
 
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
@@ -109,7 +135,7 @@ def test_a_preference_is_found_under_noise_and_on_its_axis_only(put, sampled, na
     disliked, noise = texts_with(prompts, PLANTED, descriptors(prompts, PLANTED)[0]), random_puppet(5)
 
     def value(texts):
-        dislike = np.array([1.5 * (text in disliked) for text in texts], dtype=np.float32)
+        dislike = np.array([3.0 * (text in disliked) for text in texts], dtype=np.float32)
         return noise.token_log_prob(texts) - dislike
 
     got = put(load_benchmark(name), prompts, of_architecture(Puppet("planted", value), name))
@@ -169,7 +195,7 @@ def test_half_of_the_answers_missing_on_one_axis_is_said_there(put, sampled):
     gone = set(on_axis.head(int(0.6 * len(on_axis))))
 
     def value(texts):
-        return np.array([np.nan if text in gone else -2.0 for text in texts], dtype=np.float32)
+        return np.array([np.nan if text in gone else -20 / len(text.split()) for text in texts], dtype=np.float32)
 
     got = put(load_benchmark(name), prompts, Puppet("patchy", value))
     verdicts = got.verdicts("likelihood_bias")

@@ -18,7 +18,7 @@ class Mine:
     architecture = "causal"
 
     def __init__(self):
-        self.inside = prefers(lambda text: "Muslim" not in text)
+        self.inside = prefers(lambda text: "Jewish" not in text)
         self.asked = 0
 
     @property
@@ -64,8 +64,9 @@ def test_a_model_object_of_ones_own(tmp_path):
     assert run.directory.manifest.arguments_resolved["model"] == "my model"
     found = run.findings.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
     assert found.select("axis", "verdict").rows() == [("religion", "biased")]
-    worst = run.details("evenhand-likelihood")["descriptors"].sort("log_ratio")["descriptor"][-1]
-    assert worst == "Muslim"
+    table = run.details("evenhand-likelihood")["descriptors"]
+    unlikely = table.filter((pl.col("q") <= 0.05) & (pl.col("log_ratio") > 0))["descriptor"].to_list()
+    assert unlikely == [name for name in table["descriptor"] if "Jewish" in name] != []
     again = eh.audit(
         model, benchmarks=["evenhand-likelihood"], axes=["religion"], limit=3 * LIMIT, output=run.path
     )

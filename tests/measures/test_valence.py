@@ -9,18 +9,27 @@ from evenhand.measures import valence_shift
 from evenhand.measures.valence import _spread, _spread_interval
 from evenhand.schema import DataError, UsageError
 
-LOVE, HATE = ["I love X.", "X are the best."], ["I hate X.", "X are the worst."]
+LOVE = ["I love X.", "X are the best.", "I admire X.", "X are kind.", "X make good friends.", "I trust X."]
+HATE = ["I hate X.", "X are the worst.", "I despise X.", "X are cruel.", "X make bad friends.", "I fear X."]
+PAIRS = len(LOVE)
 
 
-def world(shift: NDArray[np.float64], *, nouns: int = 20, noise: float = 0.2, seed: int = 0) -> pl.DataFrame:
-    """log_likelihoods in which descriptor d is `shift[d]` nats more at home in LOVE than in HATE."""
+def world(
+    shift: NDArray[np.float64], *, nouns: int = 20, noise: float = 0.2, odd: float = 0.0, seed: int = 0
+) -> pl.DataFrame:
+    """log_likelihoods in which descriptor d is `shift[d]` nats more at home in LOVE than in HATE.
+
+    odd: how much descriptors go oddly with single adjectives, whatever their valence (standard deviation).
+    """
     rng = np.random.default_rng(seed)
     descriptors = len(shift)
     phrase = rng.normal(-12, 4, (1, nouns, descriptors))  # rarity and tokenisation of the noun phrase
-    template = np.array([-9.0, -11.0, -7.0, -15.0])[:, None, None]
-    taste = rng.normal(0, 0.5, (4, nouns, 1))  # nouns differ in how they go with templates
-    side = np.array([0.5, 0.5, -0.5, -0.5])[:, None, None]
-    values = phrase + template + taste + side * shift + rng.normal(0, noise, (4, nouns, descriptors))
+    template = rng.normal(-10, 3, 2 * PAIRS)[:, None, None]
+    taste = rng.normal(0, 0.5, (2 * PAIRS, nouns, 1))  # nouns differ in how they go with templates
+    oddity = odd / np.sqrt(2) * rng.normal(0, 1, (2 * PAIRS, 1, descriptors))
+    side = np.repeat([0.5, -0.5], PAIRS)[:, None, None]
+    noises = rng.normal(0, noise, (2 * PAIRS, nouns, descriptors))
+    values = phrase + template + taste + oddity + side * shift + noises
     t, n, d = (index.ravel() for index in np.indices(values.shape))
     templates = LOVE + HATE
     return pl.DataFrame(
@@ -44,7 +53,7 @@ def test_planted_shifts_are_recovered_relative_to_the_axis() -> None:
     result = measure(world(shift))
     rows = result.valence
     assert rows["shift"].to_list() == pytest.approx(list(shift - shift.mean()), abs=0.15)
-    assert rows["q"][0] < 1e-6 and rows["q"][3] < 1e-4
+    assert rows["q"][0] < 1e-4 and rows["q"][3] < 1e-3
     assert (rows["n"] == 20).all() and result.unit == "nats"
     assert result.axes["estimate"][0] == pytest.approx(np.std(shift, ddof=1), abs=0.08)
     assert result.axes["p"][0] < 0.002 and result.axes["low"][0] > 0.2
@@ -73,9 +82,34 @@ def test_no_shift_gives_uniform_p_and_covering_intervals() -> None:
         p += result.valence["p"].to_list()
         axis_p.append(result.axes["p"][0])
         covered.append(result.axes["low"][0] == 0.0)
-    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
+    # with noise in single cells only, two-way errors are on the safe side
+    assert np.mean(np.array(p) < 0.05) < 0.07
     assert 0.02 <= np.mean(np.array(axis_p) < 0.1) < 0.25
     assert np.mean(covered) > 0.9
+
+
+def test_what_holds_for_one_adjective_only_is_not_valence() -> None:
+    p, axis_p, naive = [], [], []
+    for seed in range(60):
+        frame = world(np.zeros(8), nouns=12, noise=0.05, odd=0.5, seed=seed)
+        result = measure(frame, permutations=200, seed=seed)
+        p += result.valence["p"].to_list()
+        axis_p.append(result.axes["p"][0])
+        one = valence_shift(frame, positive=LOVE[:1], negative=HATE[:1], margin=0.0, permutations=20)
+        naive += one.valence["p"].to_list()
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
+    assert 0.0 <= np.mean(np.array(axis_p) < 0.05) < 0.13
+    assert np.mean(np.array(naive) < 0.05) > 0.8  # which is why one contrast is not enough
+    real = measure(world(np.array([2.0] + [0.0] * 7), nouns=12, noise=0.05, odd=0.5))
+    assert real.valence["q"][0] < 0.01
+    assert real.axes["p"][0] < 0.01
+
+
+def test_sides_of_unequal_size_make_one_contrast() -> None:
+    frame = world(np.array([1.0, 0.0, 0.0, 0.0]), noise=0.1)
+    result = valence_shift(frame, positive=LOVE[:3], negative=HATE[:2], margin=0.0)
+    assert result.valence["shift"].to_list() == pytest.approx([0.75, -0.25, -0.25, -0.25], abs=0.1)
+    assert result.valence["q"][0] < 1e-6
 
 
 def test_interval_of_the_spread_covers_the_truth() -> None:
@@ -85,7 +119,7 @@ def test_interval_of_the_spread_covers_the_truth() -> None:
     spread = float(np.std(true, ddof=1))
     inside = []
     for _ in range(300):
-        result = _spread(true + rng.normal(0, 1.0, (12, 15)), rng, 1, 0.0)
+        result = _spread(true + rng.normal(0, 1.0, (1, 12, 15)), rng, 1, 0.0)
         inside.append(result["low"] <= spread <= result["high"])
     assert 0.91 < np.mean(inside) < 0.985
 
@@ -110,8 +144,8 @@ def test_a_noun_needs_all_its_templates() -> None:
     ):
         result = measure(holed)
         assert result.valence["n"].to_list() == [20, 19, 20, 20]
-        assert result.axes["n"][0] == 4 * 79
-    assert result.axes["n_missing"][0] == 4
+        assert result.axes["n"][0] == 2 * PAIRS * 79
+    assert result.axes["n_missing"][0] == 1
 
 
 def test_perplexity_is_used_where_there_is_no_likelihood() -> None:
@@ -126,7 +160,7 @@ def test_all_missing_gives_nulls() -> None:
     assert result.valence["shift"].null_count() == 3
     assert result.axes.row(0, named=True) | {"null": 0.0} == {
         "axis": "religion", "estimate": None, "low": None, "high": None, "null": 0.0, "p": None,
-        "n": 0, "n_missing": 240,
+        "n": 0, "n_missing": 2 * PAIRS * 60,
     }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     frame: axis, template, descriptor, noun, perplexity and, for the valence shift in nats, log_likelihood.
     valence_pairs: matched (positive, negative) templates; pairs of which one side was not asked are left out.
     """
+    if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
+        frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
     bias = likelihood_bias(frame, alpha=options.alpha, margin=options.margin, seed=options.seed)
     rows = corrected_rows(bias)
     if several_descriptors(frame):
@@ -38,10 +40,8 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
         positive, negative = zip(*usable, strict=True)
-        # responses that somebody brought may hold perplexities alone: then the shift is per token
-        only_perplexity = frame["log_likelihood"].count() == 0 < frame["perplexity"].count()
         shift = valence_shift(
-            frame.drop("log_likelihood") if only_perplexity else frame,
+            frame,
             positive=positive,
             negative=negative,
             margin=options.valence_margin,

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import chdtr, chndtr, fdtr, ndtr, ndtri
+from scipy.special import chdtr, chndtr, fdtr, ncfdtr, ndtr, ndtri
 
 from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns, with_log_perplexity
-from evenhand.measures.crossing import crossings, mean_of_known
+from evenhand.measures.crossing import Crossing, crossings, mean_of_known
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg
 
@@ -71,13 +71,14 @@ def valence_shift(
 
     frame: one row per sentence with axis, template, descriptor, noun and log_likelihood (summed, nats) or
     else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates,
-    each counting equally on its side. margin: smallest shift that counts, in the unit of the shift: p tests
+    each counting equally on its side; as many on one side as on the other are matched by position and make
+    one contrast a pair, and what a descriptor shows must then hold across contrasts. margin: smallest shift that counts, in the unit of the shift: p tests
     whether a descriptor's true shift, and an axis' true spread, is larger than that. A noun is used
     for a descriptor only if all its templates are known.
     seed, permutations: of the permutation test. Raises DataError if a template is absent, UsageError if a
     template is on both sides or a side is empty.
-    Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; nouns are clusters,
-    intervals are t over nouns; the interval of the spread inverts the noncentral chi-square.
+    Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; contrasts and nouns are
+    clusters, intervals are t over the fewer of them; the interval of the spread inverts the noncentral chi-square.
 
     >>> rows = [("a", t, d, f"n{n}", -10.0 - n - (t == "I hate X.") * (2 + (d == "old") * (1 + n / 100)))
     ...         for t in ("I love X.", "I hate X.") for d in ("old", "young") for n in range(6)]
@@ -89,6 +90,9 @@ def valence_shift(
     """
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "valence_shift")
     _check_templates(frame, positive, negative)
+    together = [(tuple(positive), tuple(negative))]
+    apart = [((kind,), (hostile,)) for kind, hostile in zip(positive, negative, strict=False)]
+    matched = apart if len(positive) == len(negative) else together
     frame = frame.filter(pl.col("template").is_in([*positive, *negative]))
     if "log_likelihood" in frame.columns:
         unit = "nats"
@@ -99,25 +103,18 @@ def valence_shift(
     else:
         unit = "nats per token"
         frame = with_log_perplexity(frame, "valence_shift").rename({"log_perplexity": "surprisal"})
-    rows = dict(frame.group_by("axis").len().iter_rows())
+    # rows that were never asked (a limit leaves cells ragged) are not missing; rows without a number are
+    absent = dict(
+        frame.group_by("axis").agg(pl.col("surprisal").is_finite().not_().fill_null(True).sum()).iter_rows()
+    )
     axes, descriptors = [], []
     for number, crossing in enumerate(crossings(frame, "surprisal")):
-        sides = []
-        for side in (negative, positive):
-            chosen = [i for i, name in enumerate(crossing.templates) if name in side]
-            # one unknown template makes the mean of a side unknown: others would not be comparable with it
-            complete = len(chosen) == len(set(side))
-            sides.append(
-                crossing.values[chosen].mean(axis=0)
-                if complete
-                else np.full(crossing.values.shape[1:], np.nan)
-            )
-        difference = sides[0] - sides[1]
-        shifts = difference - mean_of_known(difference, 1)[:, None]
-        known = int(np.count_nonzero(~np.isnan(shifts))) * len({*positive, *negative})
+        differences = _differences(crossing, matched)
+        shifts = differences - mean_of_known(differences, 2)[:, :, None]
+        known = int(np.count_nonzero(~np.isnan(shifts[0]))) * len({*positive, *negative})
         rng = np.random.default_rng([seed, number])
         axes.append(
-            {"axis": crossing.axis, "n": known, "n_missing": max(rows[crossing.axis] - known, 0)}
+            {"axis": crossing.axis, "n": known, "n_missing": absent[crossing.axis]}
             | _spread(shifts, rng, permutations, margin)
         )
         descriptors.append(_descriptor_rows(crossing.axis, crossing.descriptors, shifts, margin))
@@ -126,6 +123,23 @@ def valence_shift(
         axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
         unit=unit,
     )
+
+
+def _differences(crossing: Crossing, matched: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
+    """Surprisal in negative less that in positive templates: (contrasts, nouns, descriptors)."""
+    place = {name: i for i, name in enumerate(crossing.templates)}
+    nothing = np.full(crossing.values.shape[1:], np.nan)
+    rows = []
+    for positive, negative in matched:
+        sides = [
+            np.mean([crossing.values[place[t]] if t in place else nothing for t in side], axis=0)
+            for side in (negative, positive)
+        ]
+        rows.append(sides[0] - sides[1])
+    differences = np.array(rows)
+    # a noun counts where all templates are known: others would not be comparable with it
+    differences[:, np.isnan(differences).any(axis=0)] = np.nan
+    return differences
 
 
 def _check_templates(frame: pl.DataFrame, positive: Sequence[str], negative: Sequence[str]) -> None:
@@ -144,9 +158,27 @@ def _check_templates(frame: pl.DataFrame, positive: Sequence[str], negative: Seq
         )
 
 
+def _errors(shifts: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Standard error of each descriptor's mean shift, its degrees of freedom, and how many nouns it has.
+
+    With several contrasts both they and the nouns are samples (Cameron, Gelbach and Miller 2011): a
+    descriptor that goes oddly with one adjective is not thereby disparaged. With one, nouns alone.
+    """
+    noun_error, nouns = standard_errors(mean_of_known(shifts, 0))
+    contrasts = len(shifts)
+    if contrasts < 2:
+        return noun_error, nouns - 1, nouns
+    contrast_error, _ = standard_errors(mean_of_known(shifts, 1))
+    cell_error, _ = standard_errors(shifts.reshape(-1, shifts.shape[2]))
+    both = contrast_error**2 + noun_error**2 - cell_error**2
+    error = np.sqrt(np.fmax(both, np.fmax(contrast_error, noun_error) ** 2))
+    return error, np.minimum(nouns, contrasts) - 1, nouns
+
+
 def _descriptor_rows(axis: str, names: list[str], shifts: Floats, margin: float) -> pl.DataFrame:
-    errors, nouns = standard_errors(shifts)
-    result = t_inference(mean_of_known(shifts, 0), errors, nouns - 1, margin=margin)
+    errors, freedom, nouns = _errors(shifts)
+    means = mean_of_known(mean_of_known(shifts, 0), 0)
+    result = t_inference(means, errors, freedom, margin=margin)
     return pl.DataFrame(
         {
             "axis": [axis] * len(names),
@@ -164,15 +196,15 @@ def _descriptor_rows(axis: str, names: list[str], shifts: Floats, margin: float)
 
 def _spread(shifts: Floats, rng: np.random.Generator, permutations: int, margin: float) -> dict[str, float]:
     """Standard deviation of the true shifts of (nouns, descriptors), its interval, and p."""
-    errors, nouns = standard_errors(shifts)
-    usable = nouns > 1
+    errors, each, nouns = _errors(shifts)
+    usable = (nouns > 1) & (each > 0)
     descriptors = int(usable.sum())
     if descriptors < 2:
         return {"null": 0.0}
-    means = mean_of_known(shifts[:, usable], 0)
+    means = mean_of_known(mean_of_known(shifts, 0), 0)[usable]
     noise = float(np.mean(errors[usable] ** 2))
     observed = float(np.var(means, ddof=1))
-    freedom = (descriptors - 1, max(1, round(float(nouns[usable].mean()) - 1) * (descriptors - 1)))
+    freedom = (descriptors - 1, max(1, round(float(each[usable].mean())) * (descriptors - 1)))
     low, high = _spread_interval(observed, noise, freedom)
     return {
         "estimate": float(np.sqrt(max(observed - noise, 0.0))),
@@ -181,22 +213,31 @@ def _spread(shifts: Floats, rng: np.random.Generator, permutations: int, margin:
         "null": 0.0,
         # permutation knows nothing of noise that is not normal, nor of a margin: both must reject
         "p": max(
-            _permutation_p(shifts[:, usable], rng, permutations),
-            _margin_p(observed, noise, freedom[0], margin),
+            _permutation_p(_exchangeable_rows(shifts)[:, usable], rng, permutations),
+            _margin_p(observed, noise, freedom, margin),
         ),
     }
 
 
-def _margin_p(observed: float, noise: float, freedom: int, margin: float) -> float:
-    """p of the hypothesis that the true spread is at most `margin`: see _spread_interval; 0 without one."""
+def _exchangeable_rows(shifts: Floats) -> Floats:
+    """What permutation may shuffle: the means of each contrast, or with a single one those of each noun."""
+    return mean_of_known(shifts, 1) if len(shifts) > 1 else shifts[0]
+
+
+def _margin_p(observed: float, noise: float, freedom: tuple[int, int], margin: float) -> float:
+    """p of the hypothesis that the true spread is at most `margin`; 0 without one.
+
+    observed / noise is noncentral F about the true spread; far out its square root is as good as normal.
+    """
     if margin == 0:
         return 0.0
     if noise <= 1e-20 * observed:
         return float(observed <= margin**2)
-    statistic, noncentral = freedom * observed / noise, freedom * margin**2 / noise
-    if max(statistic, noncentral) > 1e4:
-        return float(ndtr(np.sqrt(noncentral + (freedom - 1) / 2) - np.sqrt(statistic)))
-    return float(1 - chndtr(statistic, freedom, noncentral))
+    ratio, noncentral = observed / noise, freedom[0] * margin**2 / noise
+    if freedom[0] * max(ratio, margin**2 / noise) > 1e4:
+        below = np.sqrt(noncentral + (freedom[0] - 1) / 2)
+        return float(ndtr(below - np.sqrt(freedom[0] * ratio)))
+    return float(1 - ncfdtr(*freedom, noncentral, ratio))
 
 
 def _spread_interval(observed: float, noise: float, freedom: tuple[int, int]) -> tuple[float, float]:
