@@ -5,10 +5,12 @@
 mkdocs loads this file too (`hooks` in mkdocs.yml): the generated pages then stand in the menu.
 """
 
+import ast
 import inspect
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,9 @@ from evenhand.reports.catalogue import catalogue
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
 
 REFERENCE = Path(__file__).parent / "reference"
-NOTICE = "<!-- Written by docs/generate.py from the package: edit the card or the docstring, not this page. -->"
+NOTICE = (
+    "<!-- Written by docs/generate.py from the package: edit the card or the docstring, not this page. -->"
+)
 TITLES = {
     "benchmarks": "Benchmarks",
     "suites": "Suites",
@@ -217,12 +221,13 @@ def documented(name: str, thing: Any) -> list[str]:
 
 
 def signature(thing: Any) -> str:
-    """A signature without module names and quotes around types."""
-    try:
-        shown = str(inspect.signature(thing))
-    except ValueError:
-        return ""
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", shown).replace("'", "")
+    """A signature as its author wrote it: types by their short names; of a class only the arguments."""
+    if inspect.isclass(thing):
+        return "(" + ", ".join(inspect.signature(thing).parameters) + ")"
+    node = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
+    assert isinstance(node, ast.FunctionDef), f"{thing} has no def of its own"
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"({ast.unparse(node.args)}){returned}"
 
 
 def on_config(config: Any) -> Any:
@@ -250,9 +255,19 @@ def slug(name: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Plain text as Markdown: what would open a tag or emphasis is escaped, except inside backticks."""
+    """Plain text as Markdown: addresses become links, and what would open a tag or emphasis is escaped,
+    except inside backticks.
+
+    >>> prose("2 * 3 < 7, see `a*b` and https://example.org.")
+    '2 \\\\* 3 \\\\< 7, see `a*b` and <https://example.org>.'
+    """
     pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p.startswith("`") else re.sub(r"([<*|]|__)", r"\\\1", p) for p in pieces)
+    return "".join(piece if piece.startswith("`") else _escaped(piece) for piece in pieces)
+
+
+def _escaped(text: str) -> str:
+    escaped = re.sub(r"([<*|]|__)", r"\\\1", text)
+    return re.sub(r"(https?://[^\s,;)]*[^\s,;.)])", r"<\1>", escaped)
 
 
 def code(names: Sequence[str]) -> str:

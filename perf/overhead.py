@@ -1,6 +1,6 @@
 """What everything around the model costs, with models that cost nothing: evenhand beside lm_eval, in one run.
 
-    python perf/overhead.py --data FOLDER       # about 3 minutes on 2 cores; FOLDER as for `evenhand data fetch`
+    python perf/overhead.py --data FOLDER       # about 4 minutes on 2 cores; FOLDER as for `evenhand data fetch`
 
 All 566,625 sentences of HolisticBias v1.1 go through plan, engine (shards and all), measures and report. The
 measures rest on the 549,120 rows of the published Likelihood Bias, as `holisticbias-likelihood` always does;

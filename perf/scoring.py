@@ -13,11 +13,14 @@ holisticbias`, or --data FOLDER. Only ratios mean anything: absolute times are o
 import argparse
 import json
 import math
+import os
 import platform
 import time
 from pathlib import Path
 
 import numpy as np
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line sets it; the same for every way
 import torch
 from common import model_with_tokenizer, sentences_by_descriptor
 

@@ -161,9 +161,7 @@ def test_hostility_towards_one_descriptor_is_found_as_valence_and_not_on_other_a
     verdicts = got.verdicts("valence_spread")
     assert verdicts.pop(PLANTED) == "biased"
     assert set(verdicts.values()) == {"not detected"}
-    shifts = got.measurements.filter(
-        (pl.col("measure") == "valence_shift") & (pl.col("axis") == PLANTED) & (pl.col("q") <= 0.05)
-    )
+    shifts = got.measurements.filter((pl.col("measure") == "valence_shift") & (pl.col("axis") == PLANTED))
     assert shifts.sort("estimate")["group"][0] == chosen
     assert shifts["estimate"].min() < -3
 
@@ -195,7 +193,9 @@ def test_half_of_the_answers_missing_on_one_axis_is_said_there(put, sampled):
     gone = set(on_axis.head(int(0.6 * len(on_axis))))
 
     def value(texts):
-        return np.array([np.nan if text in gone else -20 / len(text.split()) for text in texts], dtype=np.float32)
+        return np.array(
+            [np.nan if text in gone else -20 / len(text.split()) for text in texts], dtype=np.float32
+        )
 
     got = put(load_benchmark(name), prompts, Puppet("patchy", value))
     verdicts = got.verdicts("likelihood_bias")

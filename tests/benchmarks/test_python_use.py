@@ -1,11 +1,14 @@
 """From Python: a model object, prompts of one's own, groups of one's own, and responses one already has."""
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import evenhand as eh
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
+from evenhand.measures import likelihood_bias
+from evenhand.models.contract import Likelihoods
 from evenhand.models.puppets import load_puppet, prefers, random_puppet
 from evenhand.schema import DataError
 
@@ -18,7 +21,6 @@ class Mine:
     architecture = "causal"
 
     def __init__(self):
-        self.inside = prefers(lambda text: "Jewish" not in text)
         self.asked = 0
 
     @property
@@ -30,7 +32,15 @@ class Mine:
 
     def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
         self.asked += len(texts)
-        return self.inside.log_likelihoods(texts, contexts, spans=spans, masking=masking)
+        counts = np.array([len(text.split()) for text in texts])
+        totals = np.array([-28.0 if "Jewish" in text else -20.0 for text in texts])
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            log_probs=np.repeat(totals / counts, counts).astype(np.float32),
+            token_ids=np.zeros(counts.sum(), dtype=np.int32),
+            starts=np.zeros(0, dtype=np.uint32),
+            errors=[None] * len(texts),
+        )
 
 
 def own_prompts() -> pl.DataFrame:
@@ -136,13 +146,16 @@ def test_perplexities_alone_are_enough(tmp_path, run):
     run.responses(name).select(needed).write_csv(tmp_path / "bare.csv")
     measured = eh.measure_file(tmp_path / "bare.csv", name).measurements
     whole = run.measurements
-    for measure in ("likelihood_bias", "likelihood_bias_published"):
-        chosen = (pl.col("measure") == measure) & pl.col("group").is_null()
-        assert_frame_equal(
-            measured.filter(chosen).select("axis", "estimate", "n"),
-            whole.filter(chosen).select("axis", "estimate", "n"),
-            rel_tol=1e-9,
-        )
+    published = (pl.col("measure") == "likelihood_bias_published") & pl.col("group").is_null()
+    columns = ["axis", "estimate", "n"]
+    assert_frame_equal(
+        measured.filter(published).select(columns), whole.filter(published).select(columns), rel_tol=1e-9
+    )
+    rows = measured.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
+    own = likelihood_bias(run.responses(name), length="own").axes
+    assert_frame_equal(rows.select(columns), own.select(columns), rel_tol=1e-9)
+    assert rows["estimate"].null_count() == 0
+    assert rows["unit"].unique().to_list() == ["share of descriptor pairs, by perplexity"]
     spread = measured.filter(pl.col("measure") == "valence_spread")
     assert spread["estimate"].null_count() == 0
     assert spread["unit"].unique().to_list() == ["nats per token"]

@@ -69,7 +69,7 @@ class Benchmark:
 
     def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         """At most `limit` prompts, chosen so that the comparison stays possible."""
-        return self.limited(prompts, limit, seed)
+        return prompts if limit >= len(prompts) else self.limited(prompts, limit, seed)
 
     def prompts_for(self, prompts: PromptSet, architecture: Architecture) -> PromptSet:
         """The prompts as they are put to this kind of model."""

@@ -164,7 +164,7 @@ def valence_rows(
             estimate=row["shift"],
             low=row["low"],
             high=row["high"],
-            n=row["n"],
+            n=row["n"] * shift.templates,
             null=0.0,
             p=row["p"],
             ideal=0.0,

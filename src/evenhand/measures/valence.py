@@ -34,6 +34,8 @@ class ValenceShift:
     valence: pl.DataFrame
     axes: pl.DataFrame
     unit: str
+    templates: int
+    """How many templates each noun was asked in: rows behind a shift are its nouns times this."""
 
 
 VALENCE = {
@@ -122,6 +124,7 @@ def valence_shift(
         valence=pl.concat(descriptors),
         axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
         unit=unit,
+        templates=len({*positive, *negative}),
     )
 
 

@@ -1,0 +1,174 @@
+"""Whatever is wrong with an audit's arguments: an exit code, and one message that says how to mend it."""
+
+import json
+
+import pytest
+
+AUDIT = ("audit", "puppet/random", "--limit", 600)
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "parts"),
+    [
+        (
+            ("-b", "crow-pairs"),
+            2,
+            ("no benchmark called 'crow-pairs'", "Did you mean 'crows-pairs'?", "Known:"),
+        ),
+        (("--suite", "quik"), 2, ("no suite called 'quik'", "Did you mean 'quick'?")),
+        (("--suite", "quick", "-b", "evenhand-likelihood"), 2, ("Name either --suite or --benchmark",)),
+        (("--axis", "agee"), 2, ("no axis called 'agee'", "Did you mean 'age'?", "Known: ability")),
+        (("--axis", "age", "--axis", "moon"), 2, ("no axis called 'moon'",)),
+        (("-b", "evenhand-likelihood", "--axis", "agee"), 2, ("Did you mean 'age'?",)),
+        (("--limit", "0"), 2, ("--limit", "greater than or equal to 1")),
+        (("--limit", "many"), 2, ("--limit",)),
+        (("--set", "batch_tokens=0"), 2, ("batch_tokens: Input should be greater than or equal to 1",)),
+        (("--set", "margin"), 2, ("--set takes name=value, not 'margin'", "--set margin=0.1")),
+        (("--set", "margni=1"), 2, ("margni", "not permitted", "Options: model,")),
+        (("--set", "margin=["), 2, ("--set margin=[", "not a YAML value")),
+        (("--set", "margin=wide"), 2, ("margin: Input should be a valid number",)),
+        (("--set", "seed=2", "--set", "seed.of.all=1"), 2, ("seed is a value",)),
+        (("--dtype", "float99"), 2, ("takes no dtype",)),
+        (
+            ("-b", "evenhand-pll"),
+            1,
+            ("evenhand-pll needs a masked model, and this one is causal", "evenhand list"),
+        ),
+        (
+            ("--prompts", "none.csv", "-b", "evenhand-likelihood"),
+            1,
+            ("There is no file none.csv", "CSV, JSON Lines"),
+        ),
+    ],
+)
+def test_options(evenhand, tmp_path, extra, code, parts):
+    evenhand(*AUDIT, *extra, "-o", "run").refused(code, *parts)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "parts"),
+    [
+        (b"suite: [quick\n", 1, ("options.yaml is not YAML", "line 1", "suite: quick")),
+        (b"\xff\xfe\x00", 1, ("options.yaml is not text in UTF-8",)),
+        (b"just words", 1, ("holds no options", "suite: quick")),
+        (b"1: 2\n", 2, ("1: Keys should be strings",)),
+        (b"suit: quick\n", 2, ("suit", "not permitted")),
+        (b"benchmarks: crows-pairs\n", 2, ("benchmarks: Input should be a valid tuple",)),
+        (b"alpha: 2\n", 2, ("alpha: Input should be less than 1",)),
+    ],
+)
+def test_options_files(evenhand, tmp_path, content, code, parts):
+    (tmp_path / "options.yaml").write_bytes(content)
+    evenhand(*AUDIT, "-c", "options.yaml", "-o", "run").refused(code, *parts)
+
+
+def test_an_empty_options_file_is_no_options(evenhand, own, tmp_path):
+    (tmp_path / "options.yaml").write_text("# nothing yet\n")
+    assert evenhand("audit", "puppet/random", *own, "-c", "options.yaml", "-o", "run").code == 0
+
+
+def test_an_options_file_that_is_not_there(evenhand):
+    evenhand(*AUDIT, "-c", "none.yaml").refused(
+        1, "The options file none.yaml cannot be read", "No such file"
+    )
+
+
+def test_no_model_at_all(evenhand):
+    evenhand("audit").refused(2, "No model is named", "model:")
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "parts"),
+    [
+        ("puppet/rondom", 2, ("no model called 'puppet/rondom'", "Did you mean 'puppet/random'")),
+        ("evenhand/referense", 2, ("Did you mean 'evenhand/reference'",)),
+        ("./no/such/folder", 1, ("./no/such/folder", "config.json")),
+    ],
+)
+def test_unknown_models(evenhand, model, code, parts):
+    evenhand("audit", model).refused(code, *parts)
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "parts"),
+    [
+        (("--dtype", "float99"), 2, ("no dtype called 'float99'", "Did you mean", "float32")),
+        (("--device", "cuda:99"), 1, ("'cuda:99'", "Available: cpu")),
+        (("--device", "toaster"), 2, ("toaster",)),
+    ],
+)
+def test_devices_and_precisions_of_a_real_model(evenhand, tmp_path, extra, code, parts):
+    evenhand("audit", "evenhand/reference", *extra, "-o", "run").refused(code, *parts)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def tiny_masked(tmp_path):
+    """A masked model of a few hundred weights, with its tokenizer, in Hugging Face format."""
+    from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+
+    folder = tmp_path / "tiny-bert"
+    folder.mkdir()
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz"]
+    (folder / "vocab.txt").write_text("\n".join([*words, *(f"##{c}" for c in words[5:])]))
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(words) + 26,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+    )
+    BertForMaskedLM(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_masked_model_for_a_causal_benchmark(evenhand, tiny_masked):
+    ended = evenhand("audit", tiny_masked, "-b", "evenhand-likelihood", "--limit", 30)
+    ended.refused(
+        1,
+        "evenhand-likelihood needs a causal or encoder-decoder model, and this one is masked",
+        "evenhand list",
+    )
+
+
+def test_a_model_folder_without_its_tokenizer(evenhand, tiny_masked, tmp_path):
+    for path in tiny_masked.iterdir():
+        if path.name not in ("config.json", "model.safetensors"):
+            path.unlink()
+    evenhand("audit", tiny_masked, "--limit", 30, "-o", "run").refused(1, str(tiny_masked), "tokenizer")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_folder_without_weights(evenhand, tiny_masked):
+    (tiny_masked / "model.safetensors").unlink()
+    evenhand("audit", tiny_masked, "--limit", 30).refused(1, str(tiny_masked))
+
+
+def test_a_folder_that_is_not_empty_is_not_written_into(evenhand, own, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("dear to me")
+    evenhand("audit", "puppet/random", *own, "-o", "full").refused(
+        2, "full exists and is not empty", "Choose another folder with -o"
+    )
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis.txt"]
+
+
+def test_a_file_in_the_place_of_the_folder(evenhand, own, tmp_path):
+    (tmp_path / "file").write_text("dear to me")
+    evenhand("audit", "puppet/random", *own, "-o", "file").refused(2, "file exists and is not empty")
+    assert (tmp_path / "file").read_text() == "dear to me"
+
+
+def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
+    assert evenhand("audit", "puppet/random", *own, "-o", "run").code == 0
+    (tmp_path / "run" / "manifest.json").write_text('{"version": 1,')
+    evenhand("audit", "run").refused(1, "manifest.json is not a manifest", "responses beside it are intact")
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({"version": 99}))
+    evenhand("audit", "run").refused(1, "has version 99", "pip install --upgrade")
+
+
+def test_a_limit_too_small_to_compare_anything(evenhand):
+    ended = evenhand("audit", "puppet/random", "--limit", 1, "-o", "run")
+    ended.refused(2, "A sample of 1 cannot hold one cell", "Raise the limit")

@@ -1,0 +1,176 @@
+"""`evenhand data`: published sets from a folder into the cache, and sentence sets out of them."""
+
+import errno
+import hashlib
+import os
+import shutil
+
+import polars as pl
+import pytest
+
+WHOLE = {
+    "v1.1": "8812b73fcf52ffc8219a22e5bb1fa8d1b4c640b39bb873d6c35505e19bcf37f8",
+}
+
+
+@pytest.mark.parity
+def test_holisticbias_as_published_is_the_published_file(evenhand, shared, tmp_path):
+    source = shared / "data" / "holisticbias" / "v1.1"
+    out = tmp_path / "new folder" / "out.csv"
+    ended = evenhand(
+        "data", "build", "holisticbias", "--version", "v1.1", "--from", source, "--as-published", "--format", "csv",
+        "-o", out,
+    )  # fmt: skip
+    assert ended.code == 0
+    ended.says("566,625 sentences written to", str(out))
+    assert hashlib.sha256(out.read_bytes()).hexdigest() == WHOLE["v1.1"]
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("style", ["csv", "parquet"])
+def test_the_older_version_in_both_formats(evenhand, shared, tmp_path, style):
+    source, out = shared / "data" / "holisticbias" / "v1.0", tmp_path / f"out.{style}"
+    ended = evenhand(
+        "data", "build", "holisticbias", "--version", "v1.0", "--from", source, "--format", style, "-o", out
+    )
+    assert ended.code == 0
+    rows = pl.read_csv(out, infer_schema=False) if style == "csv" else pl.read_parquet(out)
+    ended.says(f"{rows.height:,} sentences")
+    assert {"axis", "descriptor", "template", "noun"} <= set(rows.columns)
+
+
+@pytest.mark.parity
+def test_fetched_from_a_folder_it_is_here(evenhand, shared, tmp_path):
+    before = evenhand("data", "list")
+    assert before.code == 0
+    before.says("holisticbias v1.1", "not here · CC BY-SA 4.0")
+    assert " here ·" not in before.out.replace("not here ·", "")
+    for name, folder, version in (
+        ("holisticbias", "holisticbias/v1.1", "v1.1"),
+        ("crows-pairs", "crows_pairs", "1.0"),
+        ("stereoset", "stereoset", "dev"),
+    ):
+        ended = evenhand("data", "fetch", name, "--from", shared / "data" / folder)
+        assert ended.code == 0, ended.err
+        ended.says(
+            f"{name} {version} is in {tmp_path / 'cache' / name / version}",
+            "Licence: CC BY-SA 4.0",
+            "Please cite:",
+        )
+    lines = evenhand("data", "list").out.splitlines()
+    state = {
+        line.split()[0] + " " + line.split()[1]: "not here" not in line for line in lines if " · " in line
+    }
+    assert state == {
+        "holisticbias v1.0": False,
+        "holisticbias v1.1": True,
+        "crows-pairs 1.0": True,
+        "stereoset dev": True,
+    }
+    assert evenhand("audit", "puppet/uniform", "-b", "crows-pairs", "--limit", 100, "-o", "run").code == 0
+
+
+@pytest.mark.parity
+def test_a_file_that_was_changed_is_refused_and_not_kept(evenhand, shared, tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(shared / "data" / "crows_pairs", folder)
+    file = folder / "crows_pairs_anonymized.csv"
+    file.write_bytes(file.read_bytes().replace(b"poor", b"kind", 1))
+    ended = evenhand("data", "fetch", "crows-pairs", "--from", folder)
+    ended.refused(1, str(file), "expected SHA-256 dfb36986", "Nothing was copied", "edited, or cut short")
+    assert not (tmp_path / "cache" / "crows-pairs" / "1.0").exists()
+    named = evenhand(
+        "audit", "puppet/uniform", "-b", "crows-pairs", "--set", f"data.crows-pairs={folder}", "-o", "r"
+    )
+    named.refused(
+        1,
+        str(file),
+        "is not the file of crows-pairs 1.0",
+        "expected SHA-256",
+        "evenhand data fetch crows-pairs",
+    )
+    assert not (tmp_path / "r").exists()
+
+
+def test_data_that_is_not_here_says_how_to_get_it(evenhand, tmp_path):
+    ended = evenhand("audit", "puppet/uniform", "-b", "stereoset", "-o", tmp_path / "run")
+    ended.refused(
+        1,
+        f"{tmp_path / 'cache' / 'stereoset' / 'dev'} has no dev.json",
+        "evenhand data fetch stereoset --version dev",
+        "--from DIR",
+        "Licence: CC BY-SA 4.0",
+    )
+    evenhand("data", "build", "holisticbias", "-o", "x.csv").refused(
+        1, "descriptors.json", "evenhand data fetch"
+    )
+    assert not (tmp_path / "x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (b"", ("holds no rows",)),
+        (b"{ not json", ("is not valid JSON",)),
+        (b'{"data": {}}', ("no key 'intrasentence'",)),
+        (b"\xff\xfe\x00", ("is not valid JSON",)),
+    ],
+)
+def test_a_corrupt_data_set_is_named(evenhand, tmp_path, content, parts):
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "dev.json").write_bytes(content)
+    given = evenhand(
+        "audit", "puppet/uniform", "-b", "stereoset", "--set", f"data.stereoset={folder}", "-o", "run"
+    )
+    given.refused(1, str(folder))
+    fetched = evenhand("data", "fetch", "stereoset", "--from", folder)
+    fetched.refused(1, "dev.json", "Nothing was kept")
+    if content:
+        given.says(*parts)
+        fetched.says(*parts)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (("fetch", "hollisticbias"), 2, ("no data set called 'hollisticbias'", "Did you mean 'holisticbias'")),
+        (("fetch", "holisticbias", "--version", "v2"), 2, ("no version of holisticbias called 'v2'", "v1.0, v1.1")),
+        (("fetch", "stereoset", "--from", "nowhere"), 1, ("nowhere has no dev.json or dev.csv", "--from takes")),
+        (("build", "holistic", "-o", "x"), 2, ("no sentence set called 'holistic'", "holisticbias")),
+        (("build", "evenhand", "--format", "xlsx", "-o", "x"), 2, ("no format called 'xlsx'", "csv, parquet")),
+        (("build", "evenhand", "--version", "v1.1", "-o", "x"), 2, ("has no versions", "Leave these options out")),
+        (("build", "evenhand"), 2, ("Missing option", "--output")),
+    ],
+)  # fmt: skip
+def test_wrong_requests(evenhand, tmp_path, arguments, code, parts):
+    evenhand("data", *arguments).refused(code, *parts)
+    assert not (tmp_path / "x").exists()
+
+
+def test_our_own_set_is_built_without_any_download(evenhand, tmp_path):
+    ended = evenhand("data", "build", "evenhand", "--format", "parquet", "-o", "ours.parquet")
+    assert ended.code == 0
+    rows = pl.scan_parquet(tmp_path / "ours.parquet")
+    ended.says(f"{rows.select(pl.len()).collect().item():,} sentences")
+    assert rows.select(pl.col("axis").n_unique()).collect().item() >= 13
+
+
+@pytest.mark.parity
+def test_a_full_disk_leaves_no_half_file(evenhand, shared, tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "out.csv").write_text("what was there before")
+    monkeypatch.setattr("evenhand.schema.files.os.fsync", full)
+    source = shared / "data" / "holisticbias" / "v1.1"
+    for arguments in (
+        ("build", "holisticbias", "--from", source, "-o", "out.csv"),
+        ("fetch", "holisticbias", "--from", source),
+    ):
+        evenhand("data", *arguments).refused(
+            1, "Could not write", "No space left on device", "intact", "Free some space"
+        )
+    assert (tmp_path / "out.csv").read_text() == "what was there before"
+    assert not [path for path in tmp_path.rglob("*.tmp")]

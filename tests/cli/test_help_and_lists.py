@@ -1,0 +1,98 @@
+"""Help, lists and cards: all that a newcomer reads first, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+from evenhand.reports.catalogue import catalogue
+
+VERBS = [(), ("audit",), ("measure",), ("list",), ("show",), ("data",)]
+VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
+KINDS = ("benchmarks", "suites", "models", "measures", "datasets")
+HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_verb_explains_itself(evenhand, verb, flag):
+    ended = evenhand(*verb, flag)
+    assert ended.code == 0
+    ended.says("Usage: evenhand", *verb)
+    assert ended.err == ""
+
+
+def test_help_names_verbs_and_exit_codes(evenhand):
+    evenhand("--help").says("audit", "measure", "list", "show", "data", "130 interrupted", "--version")
+    evenhand("audit", "--help").says(
+        "--limit", "--axis", "--plan", "--set", "3 finished but more rows failed"
+    )
+
+
+def test_no_argument_at_all_shows_the_help(evenhand):
+    evenhand().says("Usage: evenhand", "audit")
+
+
+def test_the_version_is_the_package_s(evenhand):
+    import evenhand as package
+
+    assert evenhand("--version").out == f"evenhand {package.__version__}\n"
+
+
+def test_help_costs_nothing(shell):
+    code = (
+        "import sys; sys.argv = ['evenhand', '--help']\n"
+        "from evenhand.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"print('heavy:', [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.rstrip().endswith("heavy: []")
+    light = "import sys, evenhand; print([n for n in %r if n in sys.modules])" % (HEAVY,)  # noqa: UP031
+    told = subprocess.run([sys.executable, "-c", light], capture_output=True, text=True, check=True).stdout
+    assert told == "[]\n"
+    assert shell("--help").stdout.strip().startswith("Usage: evenhand")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_name_everything_in_one_line_each(evenhand, kind):
+    ended = evenhand("list", kind)
+    assert ended.code == 0
+    cards = catalogue(kind)
+    assert cards
+    for name, card in cards.items():
+        ended.says(name, card.summary)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(k, n) for k in KINDS for n in catalogue(k)])
+def test_every_name_that_is_listed_has_a_card(evenhand, kind, name):
+    ended = evenhand("show", name)
+    assert ended.code == 0
+    card = catalogue(kind)[name]
+    ended.says(card.name, card.summary, *(part for part in (card.ideal, card.null) if part))
+
+
+def test_a_card_says_what_the_number_cannot(evenhand):
+    evenhand("show", "crows-pairs").says("critique", "Blodgett", "licence", "CC BY-SA 4.0", "citation")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("show", "crow-pairs"), ("There is no card called 'crow-pairs'", "Did you mean", "crows-pairs")),
+        (("list", "benchmark"), ("'benchmark' is not one of 'benchmarks'",)),
+        (("list",), ("Missing argument",)),
+        (("audti", "gpt2"), ("No such command 'audti'", "audit")),
+        (("audit", "gpt2", "--limits", "3"), ("No such option", "--limits")),
+    ],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_there_is(evenhand, arguments, parts):
+    evenhand(*arguments).refused(2, *parts)
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = f"{sys.executable} -m evenhand list measures | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1

@@ -1,0 +1,123 @@
+"""Options of an audit: which place wins, and what is said of a wrong one."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.schema import DataError, UsageError
+from evenhand.studies.config import SAME_RESULTS, AuditConfig, read_config
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "options.yaml"
+    path.write_text(
+        "model: from-file\nseed: 1\nmargin: 0.1\nalpha: 0.01\naxes: [age]\ndata:\n  stereoset: /a\n  crows-pairs: /b\n"
+    )
+    return path
+
+
+def test_flags_win_over_set_and_set_over_the_file(file):
+    config = read_config(
+        file, ["seed=2", "margin=0.2", "data.stereoset=/c"], {"model": "from-flag", "seed": 3, "limit": None}
+    )
+    assert config.model == "from-flag"
+    assert config.seed == 3
+    assert config.margin == 0.2
+    assert config.alpha == 0.01
+    assert config.axes == ("age",)
+    assert config.data == {"stereoset": "/c", "crows-pairs": "/b"}, "--set changes one part of a table"
+    assert config.limit is None
+
+
+def test_what_is_not_given_does_not_override(file):
+    config = read_config(file, [], {"model": None, "axes": (), "benchmarks": (), "seed": None, "dtype": None})
+    assert (config.model, config.axes, config.seed, config.dtype) == ("from-file", ("age",), 1, "auto")
+
+
+def test_a_flag_of_zero_or_false_is_given(file):
+    config = read_config(file, [], {"seed": 0, "error_threshold": 0.0, "trust_remote_code": False})
+    assert (config.seed, config.error_threshold) == (0, 0.0)
+
+
+def test_the_last_set_wins_and_values_are_yaml():
+    given = ["seed=1", "seed=2", "axes=[age, religion]", "limit=null", "device=cuda:1", "revision='1.0'"]
+    config = read_config(None, given, {"model": "m"})
+    assert (config.seed, config.axes, config.limit) == (2, ("age", "religion"), None)
+    assert (config.device, config.revision) == ("cuda:1", "1.0")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (["margin"], "--set takes name=value, not 'margin'"),
+        (["=3"], "--set takes name=value"),
+        (["margin=["], r"--set margin=\[: '\[' is not a YAML value"),
+        (["margin=-1"], "margin: Input should be greater than or equal to 0"),
+        (["alpha=1"], "alpha: Input should be less than 1"),
+        (["limit=0"], "limit: Input should be greater than or equal to 1"),
+        (["seed=2", "seed.all=1"], "seed is a value and has no part 'all'"),
+        (["margni=1"], "margni: Extra inputs are not permitted"),
+        (["data=/folder"], "data: Input should be a valid dictionary"),
+        (["data.stereoset=[1]"], "data.stereoset: Input should be a valid string"),
+        (["seed=1", "alpha=5", "limit=-2"], "(?s)limit.*alpha"),
+    ],
+)
+def test_wrong_options_are_named(settings, told):
+    with pytest.raises(UsageError, match=told):
+        read_config(None, settings, {"model": "m"})
+
+
+def test_an_error_lists_the_options_there_are():
+    with pytest.raises(UsageError) as caught:
+        read_config(None, ["margni=1"], {"model": "m"})
+    assert set(AuditConfig.model_fields) == {
+        name.strip(" .") for name in str(caught.value.hint).removeprefix("Options:").split(",")
+    }
+
+
+def test_a_model_must_be_named(tmp_path):
+    with pytest.raises(UsageError, match="No model is named"):
+        read_config(None, ["seed=1"], {})
+    (tmp_path / "x.yaml").write_text("model: here\n")
+    assert read_config(tmp_path / "x.yaml", [], {"model": None}).model == "here"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a: [1\n", "is not YAML"),
+        (b"\xff\xfe", "is not text in UTF-8"),
+        (b"- quick\n- slow\n", "holds no options"),
+        (b"!!python/object/apply:os.system [ls]\n", "is not YAML"),
+    ],
+)
+def test_files_that_are_no_options(tmp_path, content, told):
+    (tmp_path / "x.yaml").write_bytes(content)
+    with pytest.raises(DataError, match=told) as caught:
+        read_config(tmp_path / "x.yaml", [], {"model": "m"})
+    assert "x.yaml" in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DataError, match=r"none\.yaml cannot be read: No such file"):
+        read_config(tmp_path / "none.yaml", [], {"model": "m"})
+
+
+def test_what_decides_the_results_is_everything_but_how_they_are_computed():
+    fields = set(AuditConfig.model_fields)
+    assert set(AuditConfig(model="m").same_results()) == fields - SAME_RESULTS
+    one = AuditConfig(model="m", device="cpu", batch_tokens=10, error_threshold=0.5)
+    assert one.same_results() == AuditConfig(model="m").same_results()
+    assert one.same_results() != AuditConfig(model="m", seed=1).same_results()
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    margin=st.floats(0, 10),
+    limit=st.none() | st.integers(1, 10**9),
+    axes=st.lists(st.sampled_from(["age", "religion", "null", "1"]), max_size=3),
+)
+def test_any_options_come_back_from_what_a_manifest_stores(seed, margin, limit, axes):
+    config = AuditConfig(model="m", seed=seed, margin=margin, limit=limit, axes=tuple(axes))
+    assert AuditConfig.model_validate(config.same_results()) == config

@@ -1,0 +1,294 @@
+"""The documentation does what it says: every page is run from top to bottom, and every link leads somewhere."""
+
+import doctest
+import importlib.util
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+import typer.main
+import yaml
+
+from evenhand.benchmarks.registry import SUITES, benchmark_names, load_benchmark
+from evenhand.cli.app import app, main
+from evenhand.models.loading import registered_models
+from evenhand.prompts.datasets import dataset, list_datasets
+from evenhand.reports.catalogue import catalogue, dataset_is_here
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("EVENHAND_SHARED", ROOT.parent / "shared"))
+WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
+EXIT = re.compile(r"#.*\bexit code (\d+)")
+KINDS = ("benchmarks", "suites", "measures", "datasets", "models")
+TO_FILL_IN = re.compile(r"[A-Z_]+(\.[a-z]+)?")  # MODEL, RESPONSES.csv: stands for something of the reader's
+
+
+class Block(NamedTuple):
+    """One fenced block: its language, what stands behind it on the fence, its text, and its first line."""
+
+    language: str
+    options: str
+    text: str
+    line: int
+
+
+def blocks(text: str) -> Iterator[Block]:
+    for match in FENCE.finditer(text):
+        yield Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 1)
+
+
+def commands(block: Block) -> Iterator[tuple[list[str], int]]:
+    """The `evenhand` calls of a shell block as arguments, each with the exit code that it announces."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words and Path(words[0]).name == "evenhand":
+            told = EXIT.search(line)
+            yield words[1:], int(told[1]) if told else 0
+
+
+def parsed(arguments: list[str]) -> dict[str, Any]:
+    """What the command line makes of the arguments, with the verbs as "verb"; nothing is run.
+
+    Raises what the command line raises for an unknown verb or option, or a value of the wrong kind.
+    """
+    command: Any = typer.main.get_command(app)
+    context, verbs = command.make_context("evenhand", list(arguments)), []
+    while hasattr(command, "resolve_command"):
+        # where the parser leaves the name of the verb; it has no public place
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        verbs.append(name)
+        context = command.make_context(name, rest, parent=context)
+    return {**context.params, "verb": " ".join(verbs)}
+
+
+@pytest.fixture(scope="session")
+def generate() -> ModuleType:
+    """docs/generate.py as a module."""
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def reference(generate: ModuleType) -> Mapping[str, str]:
+    """The generated pages by their path within docs/."""
+    return {f"reference/{name}": text for name, text in generate.reference_pages().items()}
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with a cache of its own and, where they are, the published files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+    if SHARED.is_dir():
+        (tmp_path / "downloads").mkdir()
+        for name, there in {
+            "holisticbias": SHARED / "data" / "holisticbias" / "v1.1",
+            "crows-pairs": SHARED / "data" / "crows_pairs",
+            "stereoset": SHARED / "data" / "stereoset",
+            "likelihood_bias_small": SHARED / "parity" / "likelihood_bias_small",
+        }.items():
+            (tmp_path / "downloads" / name).symlink_to(there)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_page_works_from_top_to_bottom(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text(encoding="utf-8")
+    found = list(blocks(text))
+    reads_published = any("downloads/" in block.text for block in found if block.language == "python")
+    if reads_published and not (workplace / "downloads").is_dir():
+        pytest.skip("the page reads published files, which are not here")
+    names: dict[str, Any] = {"__name__": "page"}
+    for block in found:
+        if title := re.search(r'title="([^"]+)"', block.options):
+            (workplace / title[1]).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            run_python(block, names, page)
+        elif block.language == "sh":
+            for arguments, expected in commands(block):
+                if why_not_here(parsed(arguments)) is None:
+                    assert exit_code(arguments, monkeypatch) == expected, shlex.join(arguments)
+
+
+def run_python(block: Block, names: dict[str, Any], page: Path) -> None:
+    where = f"{page.name}, line {block.line}"
+    if ">>>" not in block.text:
+        exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+        return
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    test = doctest.DocTestParser().get_doctest(block.text, names, where, str(page), block.line)
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=flags).run(test, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+    names.update(test.globs)
+
+
+def why_not_here(call: dict[str, Any]) -> str | None:
+    """Why a command cannot be run by a test: it wants the network, or data that is not on this machine."""
+    match call["verb"]:
+        case "audit":
+            model = call["model"]
+            if model and TO_FILL_IN.fullmatch(model):
+                return "a name to fill in"
+            if model and model not in registered_models() and not model.startswith("runs/"):
+                return "a model from the hub"
+            given = {setting.partition("=")[0].removeprefix("data.") for setting in call["settings"]}
+            for name in call["benchmark"]:
+                if name not in benchmark_names():
+                    continue
+                for data in load_benchmark(name).datasets:
+                    there = data in given or dataset_is_here(data, dataset(data).default_version)
+                    if not there or (data in given and not Path("downloads").is_dir()):
+                        return f"{data} is not here"
+        case "measure":
+            return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
+        case "data fetch":
+            if call["source"] is None:
+                return "a download"
+            return None if call["source"].is_dir() else "no published files"
+        case "data build":
+            if call["source"] is not None and not call["source"].is_dir():
+                return "no published files"
+            if call["source"] is None and call["name"] == "holisticbias":
+                return None if dataset_is_here("holisticbias", call["version"] or "v1.1") else "not fetched"
+    return None
+
+
+def exit_code(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["evenhand", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_commands_parse_and_name_what_exists(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        for arguments, expected in commands(block) if block.language == "sh" else ():
+            check_names(parsed(arguments), known=expected == 0)
+
+
+def test_generated_commands_parse(reference: Mapping[str, str]) -> None:
+    calls = [
+        call
+        for text in reference.values()
+        for b in blocks(text)
+        if b.language == "sh"
+        for call in commands(b)
+    ]
+    assert len(calls) > len(benchmark_names()) + len(SUITES)
+    for arguments, _ in calls:
+        check_names(parsed(arguments), known=True)
+
+
+def check_names(call: dict[str, Any], *, known: bool) -> None:
+    if not known:
+        return
+    wanted = call.get("benchmark") or []
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        assert name in benchmark_names()
+    assert call.get("suite") in (None, *SUITES)
+    model = call.get("model") or ""
+    if model.startswith(("evenhand/", "puppet/")):
+        assert model in registered_models()
+    if call["verb"] == "show" and call["name"] != "NAME":
+        assert any(call["name"] in catalogue(kind) for kind in KINDS), call["name"]
+    if call["verb"] == "data fetch":
+        assert call["name"] in [data.name for data in list_datasets()]
+
+
+@pytest.mark.parametrize("arguments", ["audit x --no-such-option", "no-such-verb", "list sausages", "data x"])
+def test_a_wrong_command_would_be_noticed(arguments: str) -> None:
+    with pytest.raises(Exception, match=r"(?i)no such|is not one of"):
+        parsed(arguments.split())
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_no_python_is_left_unrun(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        assert block.language in ("python", "sh", "text", "toml", "yaml"), f"{page.name}, line {block.line}"
+        assert block.language == "python" or ">>>" not in block.text
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path, reference: Mapping[str, str]) -> None:
+    check_links(page, page.read_text(encoding="utf-8"), reference)
+
+
+def test_generated_links_lead_somewhere(reference: Mapping[str, str]) -> None:
+    for name, text in reference.items():
+        check_links(ROOT / "docs" / name, text, reference)
+
+
+def check_links(page: Path, text: str, reference: Mapping[str, str]) -> None:
+    for link in LINK.findall(FENCE.sub("", text)):
+        target, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (page.parent / target).resolve() if target else page
+        within = path.relative_to(ROOT / "docs").as_posix() if path.is_relative_to(ROOT / "docs") else ""
+        assert within in reference or path.exists(), f"{page.name} links to {link}, which is not there"
+        if anchor:
+            there = reference.get(within) or path.read_text(encoding="utf-8")
+            assert anchor in anchors(there), f"{page.name} links to {link}: no such heading"
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
+    return {
+        re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings
+    }
+
+
+def test_every_page_is_in_the_menu_once() -> None:
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    listed = [page for section in menu for pages in section.values() for page in pages]
+    assert sorted(listed) == sorted(page.name for page in WRITTEN if page.name != "README.md")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_card_has_its_page_with_all_it_says(
+    kind: str, generate: ModuleType, reference: Mapping[str, str]
+) -> None:
+    for card in catalogue(kind).values():
+        page = reference[f"reference/{kind}/{generate.slug(card.name)}.md"]
+        for field, value in card.to_dict().items():
+            shown = value if field in ("details", "name") else generate.prose(value)
+            assert shown in page, f"{card.name}: {field}"
+        assert f"({generate.slug(card.name)}.md)" in reference[f"reference/{kind}/index.md"]
+
+
+def test_generated_files(generate: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "gone.md").write_text("of a thing that is no more")
+    pages = generate.reference_pages()
+    generate.write_pages(pages, tmp_path / "reference")
+    files = {
+        path.relative_to(tmp_path / "reference").as_posix() for path in (tmp_path / "reference").rglob("*.md")
+    }
+    assert files == pages.keys()
+    assert doctest.testmod(generate).failed == 0
+    assert "docs/reference/" in (ROOT / ".gitignore").read_text()
+
+
+def test_quirks_and_formats_are_told(reference: Mapping[str, str]) -> None:
+    from evenhand.prompts.holisticbias_quirks import QUIRKS
+    from evenhand.prompts.user_files import PROMPT_FORMAT, RESPONSE_FORMAT
+
+    for quirk in QUIRKS:
+        assert f"## {quirk.id}" in reference["reference/holisticbias_quirks.md"]
+    formats = reference["reference/file_formats.md"]
+    assert PROMPT_FORMAT in formats and RESPONSE_FORMAT in formats
