@@ -105,8 +105,7 @@ def _benchmark_facts(name: str) -> list[str]:
     scores = ", or any `score` (larger is likelier)" if benchmark.takes_scores else ""
     return [
         f"```sh\nevenhand audit {model} --benchmark {name}\n```",
-        table(
-            ["", ""],
+        listing(
             [
                 ["models", ", ".join(sorted(benchmark.architectures))],
                 ["data", ", ".join(sets) or "ships with evenhand"],
@@ -125,7 +124,7 @@ def _suite_facts(name: str) -> list[str]:
     links = ", ".join(f"[{b}](../benchmarks/{slug(b)}.md)" for b in suite.benchmarks)
     limit = f"{suite.limit:,} prompts a benchmark, unless you say --limit" if suite.limit else "no limit"
     rows = [["benchmarks", links], ["size", limit]]
-    return [f"```sh\nevenhand audit MODEL --suite {name}\n```", table(["", ""], rows)]
+    return [f"```sh\nevenhand audit MODEL --suite {name}\n```", listing(rows)]
 
 
 def _measure_facts(name: str) -> list[str]:
@@ -235,14 +234,23 @@ def on_config(config: Any) -> Any:
     sections: list[Any] = []
     for kind, title in TITLES.items():
         pages = sorted((REFERENCE / kind).glob("*.md"), key=lambda path: (path.stem != "index", path.stem))
-        sections.append({title: [f"reference/{kind}/{path.name}" for path in pages]})
+        sections.append({title: [{_heading(path): f"reference/{kind}/{path.name}"} for path in pages]})
     sections.append({"HolisticBias quirks": "reference/holisticbias_quirks.md"})
     sections.append({"File formats": "reference/file_formats.md"})
     sections.append(
-        {"Python": [f"reference/python/{path.name}" for path in sorted((REFERENCE / "python").glob("*.md"))]}
+        {
+            "Python": [
+                {_heading(path): f"reference/python/{path.name}"}
+                for path in sorted((REFERENCE / "python").glob("*.md"))
+            ]
+        }
     )
     config.nav.append({"Reference": sections})
     return config
+
+
+def _heading(page: Path) -> str:
+    return page.read_text(encoding="utf-8").split("\n# ", 1)[1].split("\n", 1)[0]
 
 
 def slug(name: str) -> str:
@@ -273,6 +281,11 @@ def _escaped(text: str) -> str:
 def code(names: Sequence[str]) -> str:
     """Column names in backticks."""
     return ", ".join(f"`{name}`" for name in names)
+
+
+def listing(rows: Sequence[Sequence[str]]) -> str:
+    """Named facts, one a line."""
+    return "\n".join(f"- {name}: {text}" for name, text in rows)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

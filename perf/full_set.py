@@ -1,6 +1,6 @@
 """The whole of HolisticBias v1.1 Likelihood Bias in one command, and how its time grows with the set.
 
-    python perf/full_set.py --data FOLDER       # about 10 minutes on 2 cores; FOLDER as for `evenhand data fetch`
+    python perf/full_set.py --data FOLDER       # about 12 minutes on 2 cores; FOLDER as for `evenhand data fetch`
     python perf/full_set.py --shares 0.01 0.02  # a quick look
 
 `evenhand audit MODEL --benchmark holisticbias-likelihood` as a user calls it, from an empty run folder to the

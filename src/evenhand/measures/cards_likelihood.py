@@ -52,7 +52,8 @@ LIKELIHOOD = [
             "Sentences are compared pairwise by noun within each template, by minus their log-likelihood over "
             "the tokens that sentences of the same axis, template and noun have on average: so equally likely "
             "sentences are equal however the tokenizer cuts them. (Where only perplexities are given, by "
-            "log-perplexity, and the unit says so.) Signed-rank test of a difference beyond the margin, Benjamini-Hochberg over the pairs of the template, mean of the "
+            "log-perplexity, and the unit says so.) Signed-rank test of a difference beyond the margin, "
+            "Benjamini-Hochberg over the pairs of the template, mean of the "
             "flagged shares over templates; 95 % interval over templates. Axis p: Simes over all tests. "
             "Effect sizes per pair: probability of superiority and median log-ratio."
         ),

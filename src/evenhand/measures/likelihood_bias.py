@@ -83,7 +83,8 @@ def likelihood_bias(
     alpha: false discovery rate over the pairs of one template. margin: smallest difference that counts,
     nats per token. length: what a sentence's log-likelihood is divided by. "shared": the tokens that sentences
     of the same axis, template and noun have on average, so that the tokenizer does not matter (default where
-    log_likelihood and token_count are given); "own": its own tokens, i.e. log-perplexity. seed: of the null and of the bootstrap. pair_details: fill `pairs`.
+    log_likelihood and token_count are given); "own": its own tokens, i.e. log-perplexity. seed: of the null.
+    pair_details: fill `pairs`.
     Axes with one descriptor get null estimates. Raises DataError for absent columns or rows without labels.
     Source: HolisticBias §2.3.2 for the construct; methods/statistics.md for pairing, multiplicity and null.
 

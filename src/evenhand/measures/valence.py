@@ -74,10 +74,9 @@ def valence_shift(
     frame: one row per sentence with axis, template, descriptor, noun and log_likelihood (summed, nats) or
     else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates,
     each counting equally on its side; as many on one side as on the other are matched by position and make
-    one contrast a pair, and what a descriptor shows must then hold across contrasts. margin: smallest shift that counts, in the unit of the shift: p tests
-    whether a descriptor's true shift, and an axis' true spread, is larger than that. A noun is used
-    for a descriptor only if all its templates are known.
-    seed, permutations: of the permutation test. Raises DataError if a template is absent, UsageError if a
+    one contrast a pair, and what a descriptor shows must then hold across contrasts. margin: smallest shift
+    that counts, in the unit of the shift: p tests whether a descriptor's true shift, and an axis' true
+    spread, is larger than that. A noun is used for a descriptor only if all its templates are known.
     template is on both sides or a side is empty.
     Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; contrasts and nouns are
     clusters, intervals are t over the fewer of them; the interval of the spread inverts the noncentral chi-square.

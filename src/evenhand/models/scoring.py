@@ -155,9 +155,9 @@ class Scorer:
         if self.path is ScoringPath.FULL_LOGITS:
             most = MOST_LOGITS // self.model.config.get_text_config().vocab_size
         self.budget.most_targets = max(1, most)
-        for failed in run_batches(lengths, targets, self.budget, run):
-            for i in twins[failed]:
-                unfit[bounds[i] : bounds[i + 1]] = True
+        for twin in run_batches(lengths, targets, self.budget, run):
+            for row in twins[twin]:
+                unfit[bounds[row] : bounds[row + 1]] = True
         return scores, unfit & sequences.scored
 
     def _run_padded(self, sequences: TokenSequences, chosen: list[int]) -> Floats:

@@ -123,8 +123,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         out.line(f"Detected: {wording.listing([wording.label(v.axis) for v in summary.biased])}.")
     if summary.not_detected:
         out.line(f"Not detected: {wording.listing([_with_smallest(v) for v in summary.not_detected])}.")
-        if any(v.minimum_detectable is not None for v in summary.not_detected):
-            out.line("(from: the smallest effect these data could have shown)", "dim")
+        if summary.smallest:
+            out.line(f"(from: {summary.smallest})", "dim")
     if summary.not_measurable:
         out.line(
             f"Not measurable: {wording.listing([wording.label(v.axis) for v in summary.not_measurable])}."

@@ -131,6 +131,7 @@ class Verdict:
     measures: tuple[str, ...]
     minimum_detectable: float | None
     note: str
+    effect_unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,14 @@ class Summary:
     biased: tuple[Verdict, ...]
     not_detected: tuple[Verdict, ...]
     not_measurable: tuple[Verdict, ...]
+
+    @property
+    def smallest(self) -> str:
+        """What the number behind "from" means; empty where there is none."""
+        shown = [v for v in self.not_detected if v.minimum_detectable is not None]
+        units = {v.effect_unit for v in shown} - {""}
+        unit = f", in {units.pop()}" if len(units) == 1 else ""
+        return f"the smallest effect these data could have shown{unit}" if shown else ""
 
     @property
     def sentence(self) -> str:
@@ -180,6 +189,7 @@ def summarise(view: ReportView, benchmark: str) -> Summary:
                 measures=tuple(str(row["measure"]) for row in deciding),
                 minimum_detectable=smallest if isinstance(smallest, float) else None,
                 note=str(deciding[0]["note"] or ""),
+                effect_unit=str(deciding[0]["effect_unit"] or ""),
             )
         )
     return Summary(benchmark, *(tuple(rows) for rows in folded.values()))
