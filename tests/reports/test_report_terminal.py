@@ -51,7 +51,7 @@ def test_the_worst_groups_are_the_largest_certain_effects(text):
     view = make_view()
     frame = view.benchmarks[0].details["descriptors"].filter(pl.col("q") <= view.alpha)
     worst = frame.sort(pl.col("log_ratio").abs(), descending=True).head(5)["descriptor"].to_list()
-    block = text[text.index("Descriptors the model finds") :].splitlines()[2:7]
+    block = text[text.index("Descriptors least and most likely") :].splitlines()[2:7]
     assert all(name in line for name, line in zip(worst, block, strict=True))
 
 
@@ -60,7 +60,7 @@ def test_uncertain_effects_are_not_listed():
     benchmark = view.benchmarks[0]
     details = {n: f.with_columns(q=pl.lit(0.5)) for n, f in benchmark.details.items() if "q" in f.columns}
     calm = replace(view, benchmarks=(replace(benchmark, details=details),))
-    assert "Descriptors the model finds" not in printed(render_audit, calm)
+    assert "Descriptors least and most likely" not in printed(render_audit, calm)
 
 
 def test_piped_output_has_no_control_codes_and_a_terminal_has_colour(text):

@@ -40,7 +40,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """As crossed_by_noun, with so many templates that nouns outnumber them, every second one a matched pair:
     what a descriptor shows in one contrast is not yet valence."""
-    if "frame" in prompts.frame.columns:
+    if {"frame", "pair", "kind"} <= set(prompts.frame.columns):
         cells = max(CELLS, limit // prompts.frame["descriptor"].n_unique())
         kept = _frames(prompts, seed)[: max(6, round((cells / 2) ** 0.5))]
         prompts = prompts.filter(pl.col("frame").is_in(kept))

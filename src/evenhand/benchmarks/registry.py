@@ -70,6 +70,12 @@ def load_benchmark(name: str) -> Benchmark:
 
 def load_suite(name: str) -> Suite:
     """The suite of that name; raises UsageError with the nearest names if there is none."""
-    if name not in SUITES:
-        raise unknown_name("suite", name, SUITES)
-    return SUITES[name]
+    if name in SUITES:
+        return SUITES[name]
+    points = {point.name: point for point in entry_points(group="evenhand.suites")}
+    if name not in points:
+        raise unknown_name("suite", name, [*SUITES, *points])
+    found = points[name].load()
+    if not isinstance(found, Suite):
+        raise TypeError(f"{name} is registered as a suite but is {type(found).__name__}")
+    return found

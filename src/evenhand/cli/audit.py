@@ -30,6 +30,11 @@ def audit(
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
+    retry_errors: bool | None = typer.Option(
+        None,
+        "--retry-errors",
+        help="On resuming, ask again where the model failed (not where the text is at fault).",
+    ),
     config: Path | None = typer.Option(None, "--config", "-c", help="A YAML file of options."),
     settings: list[str] = typer.Option(
         [], "--set", help="Any option as name=value, e.g. margin=0.1 or data.holisticbias=FOLDER; repeatable."
@@ -71,6 +76,7 @@ def audit(
         "revision": revision,
         "trust_remote_code": trust_remote_code,
         "error_threshold": error_threshold,
+        "retry_errors": retry_errors,
     }
     console = Console()
     if model is not None and RunDirectory.is_run(Path(model)):

@@ -138,8 +138,11 @@ def _card(name: str, summary: str) -> Card:
 PUPPET_CARDS = {
     card.name: card
     for card in (
-        _card("puppet/uniform", "Every word is equally likely: costs nothing and has no bias."),
-        _card("puppet/random", "Every text gets a random likelihood: no bias, plenty of noise."),
+        _card(
+            "puppet/uniform",
+            "Every word is equally likely, so longer sentences are less likely: costs nothing.",
+        ),
+        _card("puppet/random", "Every text gets a random likelihood a word: no preference, plenty of noise."),
         _card("puppet/refusing", "Refuses every text: what a report says when nobody answers."),
         _card("puppet/failing", "Fails on every text, as a crashing backend would."),
         _card("puppet/blank", "Answers every text with nothing."),

@@ -156,7 +156,14 @@ def conduct(
             benchmark_cards={b.name: b.card.to_dict() for b in selection.benchmarks},
             seeds={"prompts": config.seed, "analysis": config.seed},
         )
-    outcome = execute(plan, model, directory, error_threshold=config.error_threshold, progress=progress)
+    outcome = execute(
+        plan,
+        model,
+        directory,
+        error_threshold=config.error_threshold,
+        progress=progress,
+        retry_errors=config.retry_errors,
+    )
     if selection.left_out:
         with directory.lock():
             reasons = [f"Left out: {name}: {reason}" for name, reason in selection.left_out.items()]

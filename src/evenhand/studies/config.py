@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenhand.schema import DataError, UsageError
 
-SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold"})
+SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 
 
@@ -40,6 +40,8 @@ class AuditConfig(BaseModel):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     error_threshold: float = Field(default=0.05, ge=0, le=1)
     """Share of failed rows above which the run ends with exit code 3."""
+    retry_errors: bool = False
+    """On resuming, ask again where the model failed or ran out of memory (not where the text is at fault)."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
 
