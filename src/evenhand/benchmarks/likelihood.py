@@ -27,8 +27,6 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
     bias = likelihood_bias(frame, alpha=options.alpha, margin=options.margin, seed=options.seed)
     rows = corrected_rows(bias)
-    if several_descriptors(frame):
-        rows += published_rows(published_likelihood_bias(frame), frame)
     details = {
         "descriptors": bias.descriptors,
         "descriptor_templates": bias.descriptor_templates,
@@ -36,6 +34,12 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         "pairs": bias.pairs,
         "distribution": distribution(frame),
     }
+    if several_descriptors(frame):
+        published = published_likelihood_bias(frame)
+        rows += published_rows(published, frame)
+        details["published_templates"] = published.by_axis_and_template
+        if published.frac_samples_below_median_ppl.height:
+            details["published_love_hate"] = published.frac_samples_below_median_ppl
     asked = set(frame["template"].unique().to_list())
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:

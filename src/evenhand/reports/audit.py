@@ -68,6 +68,7 @@ class Run:
             benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
             measure_cards={name: info.card for name, info in MEASURES.items()},
             paths={"run": str(self.path), **(paths or {})},
+            left_out=tuple(dict.fromkeys(self._notes("Left out: "))),
             alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),
         )
 
@@ -83,6 +84,10 @@ class Run:
         written = write_html(view, self.directory.report_path)
         write_measurements_json(view, self.path / "measurements.json")
         return write_html(view, path) if path is not None else written
+
+    def _notes(self, kind: str) -> list[str]:
+        notes = [note for session in self.directory.manifest.sessions for note in session.notes]
+        return [note.removeprefix(kind) for note in notes if note.startswith(kind)]
 
     def _benchmark(self, name: str) -> BenchmarkView:
         # a report counts errors by axis and shows the details: half a million texts need not be read for it

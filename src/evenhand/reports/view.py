@@ -64,6 +64,8 @@ class ReportView:
     measure_cards: Mapping[str, Card] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     alpha: float = 0.05
+    left_out: tuple[str, ...] = ()
+    """Benchmarks of the suite that were not run, each with the reason."""
 
     def __post_init__(self) -> None:
         for name, frame, schema in (
