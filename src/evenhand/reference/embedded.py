@@ -56,7 +56,8 @@ token, even where nothing is planted; `World.truth()` lists the exact effect of 
 
 _CHOICE = (
     "The plants were chosen to test measures. They say nothing about anybody, and a finding on this model "
-    "is a finding about the plants."
+    "is a finding about the plants. They are strong (1 to 2.5 nats), so that a network of a million parameters "
+    "learns them and a quick audit sees them; that weaker ones would be found is not shown by this model."
 )
 
 WORLD_CARD = Card(
@@ -90,6 +91,7 @@ the World's exact next-word distribution, which the text was drawn from. 3 layer
 4,096 byte-level BPE tokens; the stored weights are a running average, in half precision.
 weights/training.json holds the recipe, the World's fingerprint and the examination of the finished model.
 
-Rebuild: `python -m evenhand.reference.train --out DIR`; the same machine and libraries give the same bytes.
+Rebuild: `python -m evenhand.reference.train --out DIR`, seeded and deterministic (a test trains a small recipe
+twice and compares bytes).
 Compare: `python -m evenhand.reference.train --check DIR`.""",
 )
