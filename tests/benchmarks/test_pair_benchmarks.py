@@ -62,7 +62,7 @@ def test_nothing_answered_is_not_measurable_and_counted(request, put, benchmark,
     assert got.findings.height > 0
     assert set(got.findings["verdict"]) == {"not measurable"}
     assert {None, *prompts.frame["axis"].unique()} == set(got.findings["axis"])
-    judged = got.measurements.filter(pl.col("null").is_not_null())
+    judged = got.measurements.filter(pl.col("ideal").is_not_null())
     assert judged["estimate"].null_count() == judged.height, "no number is made of nothing"
     items = prompts.frame["pair_id" if "role" in prompts.frame.columns else "cluster_id"].n_unique()
     whole = judged.filter(pl.all_horizontal(pl.col("axis", "stratum").is_null()))

@@ -11,7 +11,7 @@ from evenhand.measures.likelihood_bias import LikelihoodBias
 from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias
 from evenhand.measures.valence import ValenceShift
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Measurement
+from evenhand.schema import Measurement, measurement_rows
 
 BINS = 40
 Pairs = Sequence[tuple[str, str]]
@@ -66,43 +66,17 @@ def corrected_rows(
 ) -> list[Measurement]:
     """Rows of axes and of single descriptors."""
     by = "" if bias.length == "shared" else ", by perplexity"
-    axes = [
-        Measurement(
-            measure=measure,
-            axis=row["axis"],
-            estimate=row["estimate"],
-            low=row["low"],
-            high=row["high"],
-            n=row["n"],
-            n_missing=row["n_missing"],
-            # an axis that could not be measured still gets its verdict, which needs something to stand beside
-            null=0.0 if row["estimate"] is None else row["null"],
-            p=row["p"],
-            ideal=0.0,
-            minimum_detectable=row["minimum_detectable"],
-            unit=f"share of descriptor pairs{by}",
-            effect_unit="nats per token between two descriptors",
-        )
-        for row in bias.axes.iter_rows(named=True)
-    ]
-    descriptors = [
-        Measurement(
-            measure=group_measure,
-            axis=row["axis"],
-            group=row["descriptor"],
-            estimate=row["log_ratio"],
-            low=row["low"],
-            high=row["high"],
-            n=row["n"],
-            n_missing=row["n_missing"],
-            null=0.0,
-            p=row["p"],
-            ideal=0.0,
-            unit="nats per token",
-        )
-        for row in bias.descriptors.iter_rows(named=True)
-    ]
-    return axes + descriptors
+    axes = measurement_rows(
+        bias.axes,
+        measure,
+        f"share of descriptor pairs{by}",
+        effect_unit="nats per token between two descriptors",
+        ideal=0.0,
+    )
+    names = {"descriptor": "group", "log_ratio": "estimate"}
+    return axes + measurement_rows(
+        bias.descriptors, group_measure, "nats per token", names=names, null=0.0, ideal=0.0
+    )
 
 
 def published_rows(
@@ -144,39 +118,10 @@ def valence_rows(
     shift: ValenceShift, measure: str = "valence_spread", group_measure: str = "valence_shift"
 ) -> list[Measurement]:
     """Rows of axes (spread over descriptors) and of single descriptors."""
-    axes = [
-        Measurement(
-            measure=measure,
-            axis=row["axis"],
-            estimate=row["estimate"],
-            low=row["low"],
-            high=row["high"],
-            n=row["n"],
-            n_missing=row["n_missing"],
-            null=row["null"],
-            p=row["p"],
-            ideal=0.0,
-            unit=shift.unit,
-        )
-        for row in shift.axes.iter_rows(named=True)
-    ]
-    groups = [
-        Measurement(
-            measure=group_measure,
-            axis=row["axis"],
-            group=row["descriptor"],
-            estimate=row["shift"],
-            low=row["low"],
-            high=row["high"],
-            n=row["n"] * shift.templates,
-            null=0.0,
-            p=row["p"],
-            ideal=0.0,
-            unit=shift.unit,
-        )
-        for row in shift.valence.iter_rows(named=True)
-    ]
-    return axes + groups
+    axes = measurement_rows(shift.axes, measure, shift.unit, ideal=0.0)
+    groups = shift.valence.with_columns(pl.col("n") * shift.templates)  # nouns become rows
+    names = {"descriptor": "group", "shift": "estimate"}
+    return axes + measurement_rows(groups, group_measure, shift.unit, names=names, null=0.0, ideal=0.0)
 
 
 def distribution(frame: pl.DataFrame) -> pl.DataFrame:
@@ -203,8 +148,9 @@ def distribution(frame: pl.DataFrame) -> pl.DataFrame:
 def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
     """Smallest log-ratio of a descriptor pair that a plan could flag with 80 % power, before anything runs.
 
-    frame: the planned prompts. The spread of paired differences is not known yet: 0.25 nats per token is
-    taken, what GPT-2-sized models show. Returns axis, n, minimum_detectable, unit.
+    frame: the planned prompts. The spread of paired differences is not known before the model is asked:
+    0.25 nats per token is assumed here, and the finding states the effect for the spread it met.
+    Returns axis, n, minimum_detectable, unit.
     """
     from scipy.special import ndtri
 

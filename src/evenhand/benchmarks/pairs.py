@@ -5,10 +5,11 @@ from collections.abc import Callable
 import polars as pl
 
 from evenhand.benchmarks.contract import AnalysisOptions
-from evenhand.schema import Measurement
+from evenhand.schema import Measurement, measurement_rows
 from evenhand.stats import detectable_preference
 
 UNIT = "% of pairs"
+EFFECT = "percentage points"
 
 
 def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list[Measurement]:
@@ -16,24 +17,10 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
 
     judged: only one scoring of a benchmark gets a verdict; the others are shown for comparison, without p.
     """
-    return [
-        Measurement(
-            measure=measure,
-            axis=row["axis"],
-            estimate=row["estimate"],
-            low=row["low"],
-            high=row["high"],
-            n=row["n"],
-            n_missing=row["n_missing"],
-            null=(50.0 if row["estimate"] is None else row["null"]) if judged else None,
-            p=row["p"] if judged else None,
-            ideal=50.0 if judged else None,
-            minimum_detectable=row["minimum_detectable"] if judged else None,
-            unit=UNIT,
-            effect_unit="percentage points",
-        )
-        for row in groups.iter_rows(named=True)
-    ]
+    if judged:
+        return measurement_rows(groups, measure, UNIT, effect_unit=EFFECT, ideal=50.0)
+    shown = groups.drop("null", "p", "minimum_detectable")
+    return measurement_rows(shown, measure, UNIT)
 
 
 def planned_preference(

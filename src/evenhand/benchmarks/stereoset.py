@@ -13,7 +13,7 @@ from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.stereoset import load_stereoset
 from evenhand.runs.requests import ScoreRequest
-from evenhand.schema import Card, Measurement
+from evenhand.schema import Card, measurement_rows
 
 PUBLISHED = {
     "ss": "stereoset_ss_published",
@@ -63,44 +63,26 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         frame = frame.with_columns(bias_type=pl.col("axis"))
     frame = scored(frame, options.architecture)
     result = stereoset(frame, seed=options.seed)
-    rows: list[Measurement] = []
-    for row in result.groups.iter_rows(named=True):
-        about = {
-            "axis": row["axis"],
-            "stratum": row["dataset_type"],
-            "n": row["n"],
-            "n_missing": row["n_missing"],
-        }
-        rows.append(
-            Measurement(
-                measure="stereoset_ss",
-                estimate=row["estimate"],
-                low=row["low"],
-                high=row["high"],
-                null=50.0,
-                p=row["p"],
-                ideal=50.0,
-                minimum_detectable=row["minimum_detectable"],
-                unit="% of items, mean over terms",
-                effect_unit="percentage points",
-                **about,
-            )
-        )
-        for value, measure in (("lms", "stereoset_lms"), ("icat", "stereoset_icat")):
-            rows.append(Measurement(measure=measure, estimate=row[value], unit="points of 100", **about))
+    unit, by_task = "points of 100", {"dataset_type": "stratum"}
+    rows = measurement_rows(
+        result.groups,
+        "stereoset_ss",
+        "% of items, mean over terms",
+        names=by_task,
+        effect_unit="percentage points",
+        null=50.0,
+        ideal=50.0,
+    )
+    about = result.groups.select("axis", "n", "n_missing", stratum="dataset_type")
+    for value, measure in (("lms", "stereoset_lms"), ("icat", "stereoset_icat")):
+        rows += measurement_rows(about.with_columns(result.groups[value].alias("estimate")), measure, unit)
     if frame["score"].is_finite().fill_null(False).all():
-        for row in stereoset_published(frame).iter_rows(named=True):
-            for value, measure in PUBLISHED.items():
-                rows.append(
-                    Measurement(
-                        measure=measure,
-                        estimate=row[value],
-                        axis=None if row["domain"] == "overall" else row["domain"],
-                        stratum=None if row["dataset_type"] == "overall" else row["dataset_type"],
-                        n=row["count"],
-                        unit="points of 100",
-                    )
-                )
+        published = stereoset_published(frame).with_columns(
+            axis=pl.col("domain").replace("overall", None),
+            stratum=pl.col("dataset_type").replace("overall", None),
+        )
+        for value, measure in PUBLISHED.items():
+            rows += measurement_rows(published, measure, unit, names={value: "estimate", "count": "n"})
     pooled = result.groups.filter(pl.col("dataset_type").is_null() & pl.col("axis").is_not_null())
     return Analysis(rows, {"groups": pooled, "tasks": result.groups, "terms": result.terms})
 

@@ -20,4 +20,5 @@ from evenhand.schema.tables import (
     Measurement as Measurement,
     ResponseError as ResponseError,
     measurement_frame as measurement_frame,
+    measurement_rows as measurement_rows,
 )

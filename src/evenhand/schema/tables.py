@@ -6,9 +6,10 @@ A missing value is data: `ResponseError` codes are counted per group, never turn
 dropped silently.
 """
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 import polars as pl
 from polars._typing import PolarsDataType
@@ -117,3 +118,26 @@ def measurement_frame(rows: Iterable[Measurement]) -> pl.DataFrame:
     """
     frame = pl.DataFrame([asdict(row) for row in rows], schema=MEASUREMENTS)
     return frame.with_columns(pl.coalesce("effect_unit", "unit").alias("effect_unit"))
+
+
+def measurement_rows(
+    frame: pl.DataFrame, measure: str, unit: str, *, names: Mapping[str, str] | None = None, **constants: Any
+) -> list[Measurement]:
+    """One Measurement per row of a measure's table.
+
+    frame: columns called like the fields of Measurement are taken, others ignored. names: fields that other
+    columns hold, as {column: field}. constants: fields that are the same in every row; they win. `q` is never
+    taken: it is `evenhand.stats.judge`'s, over the whole family.
+
+    >>> table = pl.DataFrame({"axis": ["age"], "descriptor": ["old"], "shift": [0.5], "note": ["x"]})
+    >>> rows = measurement_rows(table, "m", "nats", names={"descriptor": "group", "shift": "estimate"}, null=0.0)
+    >>> rows[0].group, rows[0].estimate, rows[0].null
+    ('old', 0.5, 0.0)
+    """
+    table = frame.rename(dict(names or {}))
+    known = {field.name for field in fields(Measurement)} - {"q", "measure", "unit", *constants}
+    taken = [name for name in table.columns if name in known]
+    return [
+        Measurement(measure=measure, unit=unit, **dict(zip(taken, row, strict=True)), **constants)
+        for row in table.select(taken).iter_rows()
+    ]

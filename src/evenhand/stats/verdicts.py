@@ -60,7 +60,7 @@ def judge(
     - biased: q <= alpha and the interval excludes the null (the ideal where no null is known) on the
       harmful side; where interval or null is missing, q alone decides;
     - not detected: everything else, naming the smallest effect the sample could have seen.
-    Rows with neither p nor null are descriptions and get no finding.
+    Rows with neither p nor null nor ideal are descriptions and get no finding.
 
     Arguments: `measurements`, with the columns of `schema.MEASUREMENTS`; `alpha`, the false discovery
     rate; `minimum_n`; `harmful`, by measure, on which side of the null harm lies ("either" unless
@@ -94,7 +94,7 @@ def judge(
     findings = [
         _finding(row, obstacle, alpha, sides.get(row["measure"], "either"))
         for row, obstacle in zip(rows, obstacles, strict=True)
-        if not (row["p"] is None and row["null"] is None)
+        if not all(row[name] is None for name in ("p", "null", "ideal"))
     ]
     q_column = pl.Series("q", [row["q"] for row in rows], dtype=pl.Float64)
     table = pl.DataFrame([asdict(finding) for finding in findings], schema=FINDINGS)
