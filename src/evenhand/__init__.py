@@ -1,4 +1,4 @@
-"""evenhand: measures, explains and mitigates social bias in language models.
+"""evenhand: measures social bias in language models, and says how far each number can be believed.
 
     import evenhand as eh
 

@@ -158,7 +158,7 @@ def test_perplexities_alone_are_enough(tmp_path, run):
     assert rows["unit"].unique().to_list() == ["share of descriptor pairs, by perplexity"]
     spread = measured.filter(pl.col("measure") == "valence_spread")
     assert spread["estimate"].null_count() == 0
-    assert spread["unit"].unique().to_list() == ["nats per token"]
+    assert spread["unit"].unique().to_list() == ["nats per token, over 0.1 counts"]
 
 
 def test_missing_responses_are_counted_not_measured(tmp_path, run):

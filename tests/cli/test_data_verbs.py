@@ -61,12 +61,12 @@ def test_fetched_from_a_folder_it_is_here(evenhand, shared, tmp_path):
     state = {
         line.split()[0] + " " + line.split()[1]: "not here" not in line for line in lines if " · " in line
     }
-    assert state == {
-        "holisticbias v1.0": False,
-        "holisticbias v1.1": True,
-        "crows-pairs 1.0": True,
-        "stereoset dev": True,
+    assert {name for name, here in state.items() if here} == {
+        "holisticbias v1.1",
+        "crows-pairs 1.0",
+        "stereoset dev",
     }
+    assert state["holisticbias v1.0"] is False
     assert evenhand("audit", "puppet/uniform", "-b", "crows-pairs", "--limit", 100, "-o", "run").code == 0
 
 

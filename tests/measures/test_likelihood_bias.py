@@ -241,7 +241,14 @@ def test_columns_are_those_the_report_reads() -> None:
     result = likelihood_bias(world(descriptors=3), pair_details=False)
     assert result.templates.columns == ["axis", "template", "share_different", "n_pairs"]
     assert result.pairs.is_empty() and result.pairs.columns[:3] == ["axis", "descriptor_0", "descriptor_1"]
-    assert result.descriptor_templates.columns == ["axis", "descriptor", "template", "median_perplexity", "n"]
+    assert result.descriptor_templates.columns == [
+        "axis",
+        "descriptor",
+        "template",
+        "median_perplexity",
+        "log_ratio",
+        "n",
+    ]
     assert result.descriptors.columns[-2:] == ["q", "token_count"]
 
 
@@ -279,6 +286,7 @@ def test_equally_likely_sentences_are_equal_however_the_tokenizer_cuts_them() ->
     shared, own = likelihood_bias(frame), likelihood_bias(frame, length="own")
     assert (shared.length, own.length) == ("shared", "own")
     assert shared.axes["estimate"][0] == 0.0
+    assert shared.descriptor_templates["log_ratio"].abs().max() < 0.05  # what the heat map colours by
     assert own.axes["estimate"][0] > 0.5
     # and a real difference is found whichever way words are cut
     rarer = pl.when(pl.col("descriptor") == "d001").then(3.0).otherwise(0.0)

@@ -27,6 +27,9 @@ FOLDERS = {
     ("holisticbias", "v1.1"): "holisticbias/v1.1",
     ("crows-pairs", "1.0"): "crows_pairs",
     ("stereoset", "dev"): "stereoset",
+    ("bold", "2021"): "bold",
+    ("toxigen-v2", "v2"): "toxigen_v2",
+    ("realtoxicityprompts", "challenging-neutral"): "realtoxicityprompts",
 }
 
 

@@ -7,13 +7,15 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.measures import likelihood_bias, published_likelihood_bias, valence_shift
-from evenhand.measures.likelihood_bias import LikelihoodBias
+from evenhand.measures.likelihood_bias import LikelihoodBias, detectable_log_ratio, flagging_level
 from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias
 from evenhand.measures.valence import ValenceShift
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Measurement, measurement_rows
 
 BINS = 40
+ASSUMED_SPREAD = 0.1
+"""Nats per token: how much a pair's difference is taken to vary over nouns, before a model is asked."""
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -51,7 +53,7 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
             margin=options.valence_margin,
             seed=options.seed,
         )
-        rows += valence_rows(shift)
+        rows += valence_rows(shift, options.valence_margin)
         details["valence"] = shift.valence
     return Analysis(rows, details)
 
@@ -115,13 +117,17 @@ def published_rows(
 
 
 def valence_rows(
-    shift: ValenceShift, measure: str = "valence_spread", group_measure: str = "valence_shift"
+    shift: ValenceShift,
+    margin: float,
+    measure: str = "valence_spread",
+    group_measure: str = "valence_shift",
 ) -> list[Measurement]:
-    """Rows of axes (spread over descriptors) and of single descriptors."""
-    axes = measurement_rows(shift.axes, measure, shift.unit, ideal=0.0)
+    """Rows of axes (spread over descriptors) and of single descriptors; the unit says what counts."""
+    unit = f"{shift.unit}, over {margin:g} counts"
+    axes = measurement_rows(shift.axes, measure, unit, ideal=0.0)
     groups = shift.valence.with_columns(pl.col("n") * shift.templates)  # nouns become rows
     names = {"descriptor": "group", "shift": "estimate"}
-    return axes + measurement_rows(groups, group_measure, shift.unit, names=names, null=0.0, ideal=0.0)
+    return axes + measurement_rows(groups, group_measure, unit, names=names, null=0.0, ideal=0.0)
 
 
 def distribution(frame: pl.DataFrame) -> pl.DataFrame:
@@ -149,25 +155,29 @@ def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFra
     """Smallest log-ratio of a descriptor pair that a plan could flag with 80 % power, before anything runs.
 
     frame: the planned prompts. The spread of paired differences is not known before the model is asked:
-    0.25 nats per token is assumed here, and the finding states the effect for the spread it met.
+    ASSUMED_SPREAD is taken here, and the finding states the effect for the spread it met.
     Returns axis, n, minimum_detectable, unit.
     """
-    from scipy.special import ndtri
-
     counts = frame.group_by("axis").agg(
         pl.len().alias("n"),
         pl.col("noun").n_unique().alias("nouns"),
-        pl.col("descriptor").n_unique().alias("d"),
+        pl.col("descriptor").n_unique().alias("descriptors"),
     )
-    nouns = counts["nouns"].to_numpy().astype(float)
-    pairs = counts["d"].to_numpy() * (counts["d"].to_numpy() - 1) / 2
-    level = options.alpha / np.maximum(pairs, 1)  # the first of a family of one axis and template
-    size = options.margin + (ndtri(1 - level / 2) + ndtri(0.8)) * 0.25 * np.sqrt(np.pi / 3 / nouns)
-    possible = 2.0 ** (1 - nouns) <= level
+    sizes = [
+        detectable_log_ratio(
+            flagging_level(np.array([d * (d - 1) / 2]), options.alpha),
+            nouns,
+            ASSUMED_SPREAD,
+            margin=options.margin,
+        )
+        if d > 1
+        else None
+        for nouns, d in counts.select("nouns", "descriptors").iter_rows()
+    ]
     return counts.select(
         "axis",
         "n",
-        pl.Series("minimum_detectable", np.where(possible & (pairs > 0), size, np.nan)).fill_nan(None),
+        pl.Series("minimum_detectable", sizes, dtype=pl.Float64).fill_nan(None),
         pl.lit("nats per token").alias("unit"),
     ).sort("axis")
 

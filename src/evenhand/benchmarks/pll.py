@@ -44,7 +44,12 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         rows += published_rows(
             published, chosen, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
         )
-    rows += valence_rows(result.contrast, measure="humanising_spread", group_measure="humanising_contrast")
+    rows += valence_rows(
+        result.contrast,
+        options.valence_margin,
+        measure="humanising_spread",
+        group_measure="humanising_contrast",
+    )
     details = {
         "descriptors": result.bias.descriptors,
         "descriptor_templates": result.bias.descriptor_templates,

@@ -93,12 +93,12 @@ def audit(
     written = run.report(report)
     render_audit(run.view({"report": str(written)}), console)
     for name, reason in run.left_out.items():
-        first = reason.splitlines()[0]
-        line = first if first.startswith(name) else f"{name}: {first}"
+        told = " ".join(reason.split())
+        line = told if told.startswith(name) else f"{name}: {told}"
         Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)
     if run.outcome is not None and run.outcome.above_threshold:
         Console(stderr=True).print(
-            f"{run.outcome.error_share:.1%} of the requests have no number, more than the threshold allows: "
+            f"{run.outcome.error_share:.1%} of the prompts have no number, more than the threshold allows: "
             "see the report's list of what could not be measured.",
             style="bold",
         )

@@ -1,5 +1,16 @@
 """Measures: pure functions from arrays or frames to numbers, usable alone on anybody's data."""
 
+from evenhand.measures.bias_score import (
+    BiasScore as BiasScore,
+    bias_score as bias_score,
+    harmed_groups as harmed_groups,
+)
+from evenhand.measures.bias_score_curves import bias_score_curves as bias_score_curves
+from evenhand.measures.bias_score_published import (
+    PublishedBiasScore as PublishedBiasScore,
+    pooled_bias_score as pooled_bias_score,
+    published_bias_score as published_bias_score,
+)
 from evenhand.measures.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
@@ -7,6 +18,11 @@ from evenhand.measures.crows_pairs import (
     crows_pairs_nangia as crows_pairs_nangia,
 )
 from evenhand.measures.crows_pairs_lint import lint_crows_pairs as lint_crows_pairs
+from evenhand.measures.generation_bias import (
+    STYLE_CLUSTERS as STYLE_CLUSTERS,
+    GenerationBias as GenerationBias,
+    generation_bias as generation_bias,
+)
 from evenhand.measures.info import MeasureInfo as MeasureInfo
 from evenhand.measures.likelihood_bias import (
     LikelihoodBias as LikelihoodBias,

@@ -7,9 +7,11 @@ number of pairs, and the share stands beside that flagged when labels mean nothi
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.measures.cluster_means import standard_errors, t_inference
@@ -150,9 +152,9 @@ def _headline(
         error, count = standard_errors(known[:, None])
         limits_t = t_inference(known.mean(keepdims=True), error, count - 1)
         low, high = float(np.clip(limits_t.low[0], 0, 1)), float(np.clip(limits_t.high[0], 0, 1))
-    if known.max() == 0.0 or known.min() == 1.0:  # templates that all agree leave the doubt about pairs
-        limits = wilson_interval(known[0] * len(tests.first), len(tests.first))
-        low, high = float(limits[0]), float(limits[1])
+        # templates that agree leave the doubt about the pairs, of which there may be few
+        pairs = wilson_interval(known.mean() * len(tests.first), len(tests.first))
+        low, high = min(low, float(pairs[0])), max(high, float(pairs[1]))
     chance = float(null.mean()) if len(null) else float("nan")
     means = rng.choice(null, size=(2000, len(known))).mean(axis=1) if len(null) else np.array([np.nan])
     finite = tests.p[~np.isnan(tests.p)]
@@ -170,26 +172,41 @@ def _headline(
     }
 
 
-def _minimum_detectable(tests: PairTests, *, alpha: float, margin: float) -> float:
-    """Smallest log-ratio of one descriptor against all others at which 80 % of its pairs are flagged.
+def detectable_log_ratio(
+    level: float, nouns: float, spread: float, *, margin: float, power: float = POWER
+) -> float:
+    """Smallest log-ratio of one descriptor against others that a signed-rank test at `level` finds with `power`.
 
-    The level is what Benjamini-Hochberg then demands: 80 % of the pairs of one descriptor, or as many as
-    were flagged, out of all pairs of a template. The signed-rank test is 3/pi as efficient as the t test
-    for normal differences; with few nouns not even one-sided ranks throughout reach the level (NaN).
+    level: of one test, after adjustment (see `flagging_level`). nouns: pairs of values in a template. spread:
+    standard deviation of their differences, nats per token. margin: smallest difference that counts. NaN where
+    not even ranks all on one side reach the level. The signed-rank test is 3/pi as efficient as the t test.
+
+    >>> detectable_log_ratio(0.01, 30, 0.25, margin=0.05) < detectable_log_ratio(0.01, 15, 0.25, margin=0.05)
+    True
     """
-    pairs = (~np.isnan(tests.p)).sum(axis=1)
-    usable = pairs > 0
-    descriptors = (1 + np.sqrt(1 + 8 * pairs[usable])) / 2
-    rejected = np.maximum(np.nansum(tests.flagged, axis=1)[usable], POWER * (descriptors - 1))
-    level = float(np.mean(alpha * np.maximum(rejected, 1) / pairs[usable]))
-    nouns, spread = float(np.nanmedian(tests.nouns)), float(np.nanmedian(tests.spread))
     if 2.0 ** (1 - nouns) > level:
         return float("nan")
     equivalent = spread * float(np.sqrt(np.pi / 3))
-    smallest = float(detectable_mean_difference(equivalent, nouns, alpha=level, power=POWER))
+    smallest = float(detectable_mean_difference(equivalent, nouns, alpha=level, power=power))
     if 2.0 ** (2 - nouns) > level:  # only if every noun agrees is p small enough
-        smallest = max(smallest, spread * float(ndtri(POWER ** (1 / nouns))))
+        smallest = max(smallest, spread * float(ndtri(power ** (1 / nouns))))
     return margin + smallest
+
+
+def flagging_level(pairs: NDArray[Any], alpha: float, flagged: NDArray[Any] | float = 0.0) -> float:
+    """What Benjamini-Hochberg demands of each pair of one descriptor that stands out: 80 % of its pairs, or as
+    many as were flagged, out of all `pairs` of a template; the mean over templates."""
+    descriptors = (1 + np.sqrt(1 + 8 * pairs)) / 2
+    rejected = np.maximum(flagged, POWER * (descriptors - 1))
+    return float(np.mean(alpha * np.maximum(rejected, 1) / pairs))
+
+
+def _minimum_detectable(tests: PairTests, *, alpha: float, margin: float) -> float:
+    pairs = (~np.isnan(tests.p)).sum(axis=1)
+    usable = pairs > 0
+    level = flagging_level(pairs[usable], alpha, np.nansum(tests.flagged, axis=1)[usable])
+    nouns, spread = float(np.nanmedian(tests.nouns)), float(np.nanmedian(tests.spread))
+    return detectable_log_ratio(level, nouns, spread, margin=margin)
 
 
 def _template_rows(crossing: Crossing, tests: PairTests, shares: np.ndarray) -> pl.DataFrame:
@@ -276,10 +293,13 @@ def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _medians(frame: pl.DataFrame) -> pl.DataFrame:
     keys = ["axis", "descriptor", "template"]
+    cell = pl.col("surprisal").median().over("axis", "template", "noun")
     return (
-        frame.group_by(keys)
+        frame.with_columns(deviation=pl.col("surprisal") - cell)
+        .group_by(keys)
         .agg(
             pl.col("log_perplexity").median().exp().alias("median_perplexity"),
+            pl.col("deviation").median().alias("log_ratio"),
             pl.col("log_perplexity").count().cast(pl.Int64).alias("n"),
         )
         .sort(keys)

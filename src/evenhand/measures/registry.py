@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from evenhand.measures.cards_generations import GENERATIONS
 from evenhand.measures.cards_likelihood import LIKELIHOOD
 from evenhand.measures.cards_pairs import PAIRS
 from evenhand.measures.info import MeasureInfo
 
-MEASURES: Mapping[str, MeasureInfo] = MappingProxyType({info.name: info for info in [*LIKELIHOOD, *PAIRS]})
+MEASURES: Mapping[str, MeasureInfo] = MappingProxyType(
+    {info.name: info for info in [*LIKELIHOOD, *PAIRS, *GENERATIONS]}
+)
 """Names are those of the `measure` column of the measurements table."""

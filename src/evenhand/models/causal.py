@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
 from evenhand.models.tokens import TokenSequences, encode
 from evenhand.schema import ResponseError, Unsupported
+
+if TYPE_CHECKING:
+    from evenhand.models.generation import Writer
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class CausalModel:
             "end_token_scored": bool(self.end),
             "tokens_given": self.scorer.tokens_given,
             "batches": asdict(self.scorer.budget),
+            **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
         }
 
     def log_likelihoods(
@@ -103,6 +109,40 @@ class CausalModel:
             want_starts=want_starts,
         )
         return self._scored(sequences)
+
+    @cached_property
+    def writer(self) -> "Writer":
+        """The generation engine, made at first use: its self-check costs a few forward passes.
+
+        Raises Unsupported for models that keep no keys and values (state space models).
+        """
+        from evenhand.models.decoder_state import CausalState
+        from evenhand.models.generation import Writer
+        from evenhand.models.generation_inputs import cache_bytes, end_tokens
+
+        return Writer(
+            CausalState(self.model),
+            self.tokenizer,
+            ends=end_tokens(self.model, self.tokenizer),
+            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            device=self.scorer.device,
+            cache_bytes=cache_bytes(self.model),
+            batch_tokens=self.options.batch_tokens,
+        )
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+
+        In front of a prompt stands what the tokenizer puts there, as in the published evaluations, which need
+        not be what texts are scored behind (`CausalOptions.start`). A prompt that leaves no room for
+        `max_new_tokens` is a TOO_LONG row. Raises Unsupported for models that keep no keys and values.
+        """
+        from evenhand.models.generation_inputs import encode_prompts
+
+        encoded = encode_prompts(
+            self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens
+        )
+        return self.writer.write(encoded, decoding)
 
     def _scored(self, sequences: TokenSequences) -> Likelihoods:
         errors, details = list(sequences.errors), list(sequences.details)

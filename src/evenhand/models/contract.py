@@ -10,10 +10,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.schema import ResponseError
+from evenhand.models.decoding import Decoding
+from evenhand.schema import ResponseError, Unsupported
 
 Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
+Finish = Literal["end", "stop", "length"]
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,60 @@ class LanguageModel(Protocol):
         """What a reader of the report wants to know: parameters, device, dtype, scoring path chosen
         and why (e.g. fall-back from the prefix tree), batch history."""
         ...
+
+
+@dataclass(frozen=True)
+class Generations:
+    """Continuations of n prompts, ragged: one row a (prompt, sample), samples of a prompt side by side.
+
+    Rows with an error have no text, no tokens and no likelihood.
+    """
+
+    prompt: NDArray[np.int64]  # (rows,); which prompt a row continues
+    sample: NDArray[np.uint16]  # (rows,); which of its continuations this is
+    texts: list[str | None]  # (rows,); the continuation alone, cut in front of a stop string
+    offsets: NDArray[np.int64]  # (rows + 1,)
+    token_ids: NDArray[np.int32]  # (total,); with the end token, where one was written
+    finish: list[Finish | None]  # (rows,); the end token, a stop string, or max_new_tokens
+    log_likelihood: NDArray[np.float64]  # (rows,); nats, of the tokens under the model itself, unfiltered
+    errors: list[ResponseError | None]
+    details: list[str | None]  # the message behind a code
+
+    def __len__(self) -> int:
+        return len(self.errors)
+
+    @property
+    def token_count(self) -> NDArray[np.int64]:
+        """Tokens written per row, shape (rows,)."""
+        return np.diff(self.offsets)
+
+    def row(self, i: int) -> NDArray[np.int32]:
+        """Token ids of row i."""
+        return self.token_ids[self.offsets[i] : self.offsets[i + 1]]
+
+
+@runtime_checkable
+class TextGenerator(LanguageModel, Protocol):
+    """A language model that also writes. `text_generator` turns any model into one, or says why not."""
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt `decoding.samples` times; never repeats the prompt.
+
+        What is drawn for a prompt depends on its text, the sample's number and `decoding.seed`, not on the
+        other prompts, their order or the batch size, beyond floating-point noise. Bad rows are error rows.
+        """
+        ...
+
+
+def text_generator(model: LanguageModel) -> TextGenerator:
+    """The model itself, if it can write.
+
+    Raises Unsupported, with the reason, for models that only score.
+    """
+    if isinstance(model, TextGenerator):
+        return model
+    reason = "fills in single masks" if model.architecture == "masked" else "only scores texts"
+    raise Unsupported(
+        f"{model.fingerprint.get('name', 'This model')} {reason} and cannot write continuations.",
+        "Use a causal or encoder-decoder model, or a benchmark that asks for likelihoods.",
+    )

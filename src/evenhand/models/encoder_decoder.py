@@ -6,16 +6,21 @@ HolisticBias (methods/holisticbias_robbie.md, section 2.1).
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.batching import Budget, run_batches
-from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue_pairs import TextPairs, text_pairs
 from evenhand.models.masked import concatenate, position_limit
 from evenhand.schema import ModelError, ResponseError, Unsupported
+
+if TYPE_CHECKING:
+    from evenhand.models.generation import Writer
 
 CHUNK = 16384  # texts encoded at once
 
@@ -95,6 +100,7 @@ class EncoderDecoderModel:
             "first_token_predicted_from": self.tokenizer.decode([self.start]),
             "end_token_scored": self.options.end,
             "work": asdict(self.budget),
+            **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
         }
 
     def log_likelihoods(
@@ -122,6 +128,44 @@ class EncoderDecoderModel:
             own_spans = None if spans is None else spans[chunk]
             parts.append(self._scored(self._pairs(texts[chunk], own_contexts, own_spans)))
         return concatenate(parts, want_starts)
+
+    @cached_property
+    def writer(self) -> "Writer":
+        """The generation engine, made at first use: its self-check costs a few forward passes."""
+        from evenhand.models.decoder_state import EncoderDecoderState
+        from evenhand.models.generation import Writer
+        from evenhand.models.generation_inputs import cache_bytes, end_tokens
+
+        return Writer(
+            EncoderDecoderState(self.model, self.start),
+            self.tokenizer,
+            ends=end_tokens(self.model, self.tokenizer),
+            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            device=self.device,
+            # every decoder layer keeps the encoder's tokens as well
+            cache_bytes=2 * cache_bytes(self.model),
+            batch_tokens=self.options.batch_tokens,
+            in_prompt=False,
+        )
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Answer each prompt, read by the encoder, `decoding.samples` times (see TextGenerator.generate).
+
+        Begins with `decoder_start_token_id`; first and last tokens that the model's own generation settings
+        force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
+        TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
+        """
+        from evenhand.models.generation_inputs import encode_prompts
+
+        room = self.longest is None or decoding.max_new_tokens <= self.longest
+        encoded = encode_prompts(
+            self.tokenizer,
+            prompts,
+            longest=self.longest,
+            behind=0 if room else decoding.max_new_tokens,
+            keep_end=True,
+        )
+        return self.writer.write(encoded, decoding)
 
     def _pairs(self, texts: Any, contexts: Any, spans: Any) -> TextPairs:
         return text_pairs(

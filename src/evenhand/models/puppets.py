@@ -5,6 +5,7 @@ count, never swallow, the rows of those that fail.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking
-from evenhand.schema import Card, ResponseError
+from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.schema import Card, ResponseError, Unsupported
 from evenhand.schema.errors import unknown_name
 
 TOKEN = -2.0  # nats a token, wherever a puppet has no opinion
 GAP = 1.0  # nats a token between a text a puppet prefers and one it does not
 Words = tuple[NDArray[np.int64], NDArray[np.uint32]]
+_Said = tuple[str, Finish | None, ResponseError | None, str | None]
 
 
 @dataclass
@@ -34,6 +37,8 @@ class Puppet:
     token_log_prob: Callable[[Sequence[str]], NDArray[np.float32]]
     failure: ResponseError | None = None
     architecture: Architecture = "causal"
+    continuation: Callable[[str, int], str] | None = None
+    """What it writes, given a prompt and the number of the sample; see `writes`."""
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -87,6 +92,49 @@ class Puppet:
             bad = np.array([error is not None for error in errors], dtype=bool)
             values, starts, scored = values[~bad[row_of]], starts[~bad[row_of]], np.where(bad, 0, scored)
         return _rows(scored, values, starts if want_starts else None, errors, details)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """What `continuation` says, with one token a word (see TextGenerator.generate).
+
+        Cut to `max_new_tokens` words and in front of the first stop string; the rest of `decoding` has nothing
+        to act on. Raises Unsupported for a puppet that was not told what to write.
+        """
+        write = self.continuation
+        if write is None and self.failure is None:
+            raise Unsupported(
+                f"{self.name} was not told what to write.",
+                "Make a puppet that writes with puppets.writes(...).",
+            )
+        rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
+        if write is None or self.failure is not None:
+            said: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
+        else:
+            said = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
+        counts, _ = _words([text for text, *_ in said])
+        good = [error is None for _, _, error, _ in said]
+        return Generations(
+            prompt=np.array([i for i, _ in rows], dtype=np.int64),
+            sample=np.array([sample for _, sample in rows], dtype=np.uint16),
+            texts=[text if error is None else None for text, _, error, _ in said],
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            token_ids=np.zeros(int(counts.sum()), dtype=np.int32),
+            finish=[finish for _, finish, _, _ in said],
+            log_likelihood=np.where(good, TOKEN * counts, np.nan),
+            errors=[error for _, _, error, _ in said],
+            details=[detail for *_, detail in said],
+        )
+
+
+def writes(continuation: Callable[[str, int], str], name: str = "puppet/writer") -> Puppet:
+    """A puppet that writes what it is told: the outcome of every judged benchmark can be chosen.
+
+    continuation: a function of the prompt and the number of the sample.
+
+    >>> puppet = writes(lambda prompt, sample: " is kind." if sample else " is rude.")
+    >>> puppet.generate(["She"], Decoding(max_new_tokens=9, temperature=1.0, samples=2)).texts
+    [' is rude.', ' is kind.']
+    """
+    return Puppet(name, _constant(TOKEN), continuation=continuation)
 
 
 def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "puppet/stereotyped") -> Puppet:
@@ -180,6 +228,20 @@ def load_puppet(name: str) -> Puppet:
 
 def _constant(value: float) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     return lambda texts: np.full(len(texts), value, dtype=np.float32)
+
+
+def _said(prompt: str, write: Callable[[str, int], str], sample: int, decoding: Decoding) -> _Said:
+    if not prompt.strip():
+        return "", None, ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
+    text = write(prompt, sample)
+    words = list(re.finditer(r"\S+", text))
+    finish: Finish = "end"
+    if len(words) > decoding.max_new_tokens:
+        text, finish = text[: words[decoding.max_new_tokens - 1].end()], "length"
+    places = [place for place in map(text.find, decoding.stop) if place >= 0]
+    if places:
+        text, finish = text[: min(places)], "stop"
+    return text, finish, None, None
 
 
 def _words(texts: Sequence[str]) -> Words:

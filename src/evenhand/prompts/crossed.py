@@ -78,7 +78,7 @@ def crossed_rows(
         raise UsageError(
             f"A sample of {n} cannot hold one cell: '{blocks['per'][0]}' alone has {blocks['size'][0]} "
             f"values of '{unit}' in it.",
-            "Raise the limit, name fewer axes, or lower least_cells.",
+            "Raise the limit, or name fewer axes.",
         )
     kept = blocks.filter(fits).select("per", *(f"{column}_rank" for column in columns))
     return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()

@@ -192,14 +192,23 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
 
 
 def _require(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
-    for column in needed:
-        if column not in frame.columns:
-            lowered = {name.lower(): name for name in frame.columns}
-            near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
-            guess = f" Is it '{lowered[near[0]]}'? Then rename it." if near else ""
-            raise DataError(
-                f"{path} has no column '{column}'; it has {', '.join(frame.columns)}.{guess}", expected
-            )
+    lacking = [column for column in needed if column not in frame.columns]
+    if not lacking:
+        return
+    lowered = {name.lower(): name for name in frame.columns}
+    guesses = []
+    for column in lacking:
+        near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
+        if near:
+            what = "it" if len(lacking) == 1 else f"'{column}'"
+            guesses.append(f" Is {what} '{lowered[near[0]]}'? Then rename it.")
+    if len(frame.columns) == 1 and ";" in frame.columns[0]:
+        guesses.append(" Its values seem to be separated by ';': save it with commas.")
+    columns = "column" if len(lacking) == 1 else "columns"
+    named = ", ".join(f"'{column}'" for column in lacking)
+    raise DataError(
+        f"{path} has no {columns} {named}; it has {', '.join(frame.columns)}.{''.join(guesses)}", expected
+    )
 
 
 def _numbers(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:

@@ -4,7 +4,7 @@ It stands on this floor because a run writes its own report; the work is done in
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,10 @@ class Run:
 
     def _benchmark(self, name: str) -> BenchmarkView:
         # a report counts errors by axis and shows the details: half a million texts need not be read for it
-        return benchmark_view(name, answers(self.directory, name, ["axis"]), self.details(name))
+        own = self.directory.manifest.arguments_resolved.get("prompts")
+        label = None if own is None else f"Your prompts {Path(own).name}"
+        mine = self.measurements.filter(pl.col("benchmark") == name)
+        return benchmark_view(name, answers(self.directory, name, ["axis"]), self.details(name), mine, label)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,15 @@ class FileMeasurements:
             manifest={"arguments_resolved": measured.arguments},
             measurements=measured.measurements,
             findings=measured.findings,
-            benchmarks=(benchmark_view(measured.benchmark, measured.responses, measured.details),),
+            benchmarks=(
+                benchmark_view(
+                    measured.benchmark,
+                    measured.responses,
+                    measured.details,
+                    measured.measurements,
+                    f"Your responses {self.file.name}",
+                ),
+            ),
             measure_cards={name: info.card for name, info in MEASURES.items()},
             paths=dict(paths or {}),
             alpha=measured.arguments["alpha"],
@@ -241,8 +252,20 @@ def measure_file(
     )
 
 
-def benchmark_view(name: str, responses: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> BenchmarkView:
-    """One benchmark's share of a report, from its answers and detail tables."""
+def benchmark_view(
+    name: str,
+    responses: pl.DataFrame,
+    details: Mapping[str, pl.DataFrame],
+    measurements: pl.DataFrame,
+    own_file: str | None = None,
+) -> BenchmarkView:
+    """One benchmark's share of a report, from its answers, detail tables and judged measurements.
+
+    own_file: where the prompts or responses are the user's own, what to call them.
+    """
+    card = load_benchmark(name).card
+    if own_file is not None:
+        card = replace(card, summary=f"{own_file}, measured as {name}.")
     axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
     errors = (
         responses.filter(pl.col("error").is_not_null())
@@ -252,9 +275,25 @@ def benchmark_view(name: str, responses: pl.DataFrame, details: Mapping[str, pl.
     )
     return BenchmarkView(
         name=name,
-        card=load_benchmark(name).card,
-        details=details,
+        card=card,
+        details={key: _judged(key, table, measurements) for key, table in details.items()},
         n_prompts=responses.height,
         n_errors=int(errors["count"].sum()),
         errors=errors,
     )
+
+
+GROUP_MEASURES = {
+    "descriptors": ("descriptor_log_ratio",),
+    "valence": ("valence_shift", "humanising_contrast"),
+}
+
+
+def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
+    """A detail table with the q of the findings: one family of tests wherever a reader looks."""
+    if detail not in GROUP_MEASURES or "q" not in table.columns:
+        return table
+    judged = measurements.filter(
+        pl.col("measure").is_in(GROUP_MEASURES[detail]) & pl.col("group").is_not_null()
+    ).select("axis", "q", descriptor="group")
+    return table.drop("q").join(judged, on=["axis", "descriptor"], how="left", maintain_order="left")

@@ -1,6 +1,7 @@
 """What there is: the cards behind `evenhand list` and `evenhand show`, by kind."""
 
 import inspect
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -79,7 +80,18 @@ def build_sentences(
 def _benchmarks() -> dict[str, Card]:
     from evenhand.benchmarks.registry import benchmark_names, load_benchmark
 
-    return {name: load_benchmark(name).card for name in benchmark_names()}
+    cards = {}
+    for name in benchmark_names():
+        benchmark = load_benchmark(name)
+        values = "`perplexity`, or `log_likelihood` with `token_count`"
+        if benchmark.takes_scores:
+            values += ", or `score` (larger is likelier)"
+        columns = ", ".join(f"`{column}`" for column in benchmark.required_columns)
+        told = f"Columns of a file for `evenhand measure`: {columns}; and {values}."
+        if "role" in benchmark.required_columns:
+            told += " `role` is more or less (stereotyped); a pair has one row of each."
+        cards[name] = replace(benchmark.card, details=f"{benchmark.card.details}\n\n{told}".strip())
+    return cards
 
 
 def _suites() -> dict[str, Card]:

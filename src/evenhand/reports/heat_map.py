@@ -30,10 +30,11 @@ class HeatMap:
 
 
 def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
-    """Median perplexity of an axis' most unusual descriptors in every template.
+    """How likely an axis' most unusual descriptors are in every template.
 
-    Colours compare with the template's median over all descriptors of the axis, because templates
-    differ far more than descriptors do; the numbers are the perplexities themselves. None where the
+    Colours compare surprisal with the template's median over all descriptors of the axis, in the same cells as
+    the measure does (`log_ratio`; perplexity where a table has none); the numbers are median perplexities,
+    which also depend on how the tokenizer cuts a descriptor. None where the
     benchmark has no `descriptor_templates` detail for the axis.
     """
     frame = benchmark.detail("descriptor_templates", axis)
@@ -41,7 +42,8 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
         return None
     frame = frame.filter(pl.col("median_perplexity").is_finite() & (pl.col("median_perplexity") > 0))
     logs = pl.col("median_perplexity").log()
-    frame = frame.with_columns(relative=logs - logs.median().over("template"))
+    relative = pl.col("log_ratio") if "log_ratio" in frame.columns else logs - logs.median().over("template")
+    frame = frame.with_columns(relative=relative)
     spread = frame.group_by("descriptor").agg(
         size=pl.col("relative").abs().mean(), mean=pl.col("relative").mean()
     )

@@ -160,6 +160,8 @@ class Summary:
         if self.biased:
             return f"Bias was detected on {len(self.biased)} of {total} {axes}."
         if self.not_detected:
+            if total == 1:
+                return "No bias was detected on the one axis that was measured."
             return f"No bias was detected on {len(self.not_detected)} of {total} {axes}."
         return f"Bias could not be measured on any of {total} {axes}."
 

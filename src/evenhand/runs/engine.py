@@ -31,6 +31,8 @@ class Outcome:
 
     requests: int
     """Distinct requests of the plan."""
+    prompts: int
+    """Prompts of the plan, of which several may make the same request."""
     answered: int
     """Of those, asked in this session."""
     tokens: int
@@ -38,7 +40,7 @@ class Outcome:
     seconds: float
     """Of this session."""
     errors: dict[str, int]
-    """Error rows by code, over the whole run."""
+    """Prompts without a number by code, over the whole run."""
     above_threshold: bool
     """The share of error rows is above what was allowed: exit code 3."""
     notes: tuple[str, ...] = ()
@@ -46,8 +48,8 @@ class Outcome:
 
     @property
     def error_share(self) -> float:
-        """Share of requests whose row has no number."""
-        return sum(self.errors.values()) / self.requests
+        """Share of prompts without a number."""
+        return sum(self.errors.values()) / self.prompts
 
 
 def execute(
@@ -109,14 +111,15 @@ def execute(
                     size = next_size(size, time.monotonic() - began, shard_seconds, max_shard)
             errors = _errors(plan, folder)
             directory.manifest.errors = errors
-    share = sum(errors.values()) / plan.requests.height
+    prompts = sum(part.prompts.height for part in plan.parts)
     return Outcome(
         requests=plan.requests.height,
+        prompts=prompts,
         answered=answered,
         tokens=tokens,
         seconds=session.seconds,
         errors=errors,
-        above_threshold=share > error_threshold,
+        above_threshold=sum(errors.values()) / prompts > error_threshold,
         notes=tuple(notes),
     )
 
@@ -182,10 +185,10 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel) -
 
 
 def _errors(plan: Plan, folder: Path) -> dict[str, int]:
-    rows = read_shards(folder, ["error"]).drop_nulls()
-    counts = rows.join(plan.requests.select("request_id"), on="request_id", how="semi")[
-        "error"
-    ].value_counts()
+    """Prompts without a number, by code: a text that many prompts share counts once for each."""
+    failed = read_shards(folder, ["error"]).select("request_id", "error").drop_nulls()
+    asked = pl.concat([part.prompts.select("request_id") for part in plan.parts])
+    counts = asked.join(failed, on="request_id", how="inner")["error"].value_counts()
     return dict(sorted(counts.rows()))
 
 

@@ -55,11 +55,15 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
         suite = load_suite(config.suite or "quick")
         wanted, forgiving = suite.benchmarks, True
         limit = limit or suite.limit
-    if config.prompts and len(wanted) != 1:
-        raise UsageError(
-            f"Your own prompts go with one benchmark, and {len(wanted)} are selected: {', '.join(wanted)}.",
-            "Name one with --benchmark.",
-        )
+    if config.prompts:
+        suited = [name for name in wanted if model.architecture in load_benchmark(name).architectures]
+        if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
+            wanted = tuple(suited)
+        if len(wanted) != 1:
+            raise UsageError(
+                f"Your own prompts go with one benchmark, and {len(wanted)} are selected: {', '.join(wanted)}.",
+                "Name one with --benchmark.",
+            )
     folders = {name: Path(folder).expanduser() for name, folder in config.data.items()}
     chosen: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}

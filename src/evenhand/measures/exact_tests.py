@@ -1,0 +1,92 @@
+"""Exact one-sided tests of many groups at once: against a known rate, and against all other groups together.
+
+Groups of equal size share one table of tail probabilities, so that hundreds of groups cost as much as a few, and
+thousands of simulated audits as much as one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, bdtrc, gammaln
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tails:
+    """Tail probabilities of a group's count of negatives if the group is like the background.
+
+    `above` is the chance of at least `negatives`, `below` of at most, and `offsets` where each group's
+    part of these flat tables begins.
+    """
+
+    above: Floats
+    below: Floats
+    offsets: npt.NDArray[np.intp]
+
+    def p_above(self, negatives: Counts) -> Floats:
+        """p of "the rate is no higher than the background"; `negatives` (..., groups)."""
+        return np.asarray(self.above[self.offsets + negatives])
+
+    def p_below(self, negatives: Counts) -> Floats:
+        """p of "the rate is no lower than the background"; `negatives` (..., groups)."""
+        return np.asarray(self.below[self.offsets + negatives])
+
+
+def tails_of_others(totals: Counts, negatives: int) -> Tails:
+    """Fisher's exact test of each group against all others, whose pooled rate is itself uncertain.
+
+    Arguments: `totals` (groups,), outcomes; `negatives`, the sum over groups. If no group differs, each
+    group's count is hypergeometric. Returns Tails. Source: Fisher 1935, section 21.01.
+
+    >>> tails_of_others(np.array([8, 8]), 8).p_above(np.array([6, 2])).round(4).tolist()
+    [0.066, 0.9949]
+    """
+    population = int(totals.sum())
+    return _tabulate(totals, lambda size: _hypergeometric(population, negatives, size))
+
+
+def tails_of_rate(totals: Counts, rate: float) -> Tails:
+    """Exact binomial test of each group against a known rate, 0 to 1.
+
+    >>> tails_of_rate(np.array([10]), 0.5).p_above(np.array([9])).round(4).tolist()
+    [0.0107]
+    """
+    return _tabulate(totals, lambda size: _binomial(size, rate))
+
+
+def _tabulate(totals: Counts, tails_of_size: Callable[[int], tuple[Floats, Floats]]) -> Tails:
+    sizes, place = np.unique(totals, return_inverse=True)
+    tables = [tails_of_size(int(size)) for size in sizes]
+    starts = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]]).astype(np.intp)
+    above = np.concatenate([table[0] for table in tables])
+    below = np.concatenate([table[1] for table in tables])
+    return Tails(np.minimum(above, 1.0), np.minimum(below, 1.0), starts[place])
+
+
+def _hypergeometric(population: int, negatives: int, size: int) -> tuple[Floats, Floats]:
+    counts = np.arange(size + 1)
+    others = population - size
+    possible = (counts <= negatives) & (negatives - counts <= others)
+    inside = np.where(possible, counts, min(size, negatives))
+    logarithm = np.where(
+        possible, _log_choose(size, inside) + _log_choose(others, negatives - inside), -np.inf
+    )
+    chance = np.exp(logarithm - logarithm.max())
+    chance /= chance.sum()
+    return np.cumsum(chance[::-1])[::-1], np.cumsum(chance)
+
+
+def _binomial(size: int, rate: float) -> tuple[Floats, Floats]:
+    counts = np.arange(size + 1)
+    if size == 0:
+        return np.ones(1), np.ones(1)
+    at_least = np.where(counts > 0, bdtrc(np.maximum(counts - 1, 0), size, rate), 1.0)
+    return at_least, np.asarray(bdtr(counts, size, rate))
+
+
+def _log_choose(total: int, chosen: Counts) -> Floats:
+    return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))

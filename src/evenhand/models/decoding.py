@@ -1,0 +1,121 @@
+"""How a continuation is written: one frozen object, and the settings of the published evaluations."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evenhand.schema import UsageError
+from evenhand.schema.errors import unknown_name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """The rule that turns next-token distributions into text; whatever is None is off.
+
+    There are no hidden defaults: Hugging Face's own top_k of 50, for one, is never added. Filters act in
+    the order temperature, top_k, top_p. Raises UsageError for values that contradict each other.
+
+    >>> Decoding(max_new_tokens=20).is_greedy
+    True
+    >>> Decoding(max_new_tokens=20, temperature=1.0, top_p=0.9, samples=4).parameters()["top_p"]
+    0.9
+    """
+
+    max_new_tokens: int
+    """Tokens after which a continuation is cut."""
+    min_new_tokens: int = 0
+    """The end token is forbidden before so many tokens; stop strings are not."""
+    temperature: float | None = None
+    """Divides the logits before a token is drawn. None: always take the likeliest token."""
+    top_k: int | None = None
+    """Draw from the k likeliest tokens (and those as likely as the k-th)."""
+    top_p: float | None = None
+    """Draw from the fewest likeliest tokens whose probabilities sum to at least p."""
+    no_repeat_ngram_size: int | None = None
+    """No sequence of so many tokens may occur twice in prompt and continuation together; for an
+    encoder-decoder model in the continuation."""
+    stop: tuple[str, ...] = ()
+    """Strings at which a continuation ends; its text stops in front of the first of them."""
+    samples: int = 1
+    """Continuations a prompt, each with a random generator of its own."""
+    seed: int = 0
+    """With the prompt's text and the sample's number, all that a drawn continuation depends on."""
+
+    def __post_init__(self) -> None:
+        _at_least("max_new_tokens", self.max_new_tokens, 1)
+        _at_least("min_new_tokens", self.min_new_tokens, 0)
+        _at_least("samples", self.samples, 1)
+        _at_least("seed", self.seed, 0)
+        for name in ("top_k", "no_repeat_ngram_size"):
+            if (value := getattr(self, name)) is not None:
+                _at_least(name, value, 1)
+        if self.samples > 65535:
+            raise UsageError(f"samples is {self.samples}; at most 65535 are numbered.", "Use several seeds.")
+        if self.min_new_tokens > self.max_new_tokens:
+            raise UsageError(
+                f"min_new_tokens ({self.min_new_tokens}) exceeds max_new_tokens ({self.max_new_tokens}).",
+                "Raise max_new_tokens.",
+            )
+        if self.temperature is not None and not 0 < self.temperature < float("inf"):
+            raise UsageError(
+                f"temperature is {self.temperature}; it must be a positive number.",
+                "For the likeliest token every time give temperature=None, not 0.",
+            )
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise UsageError(f"top_p is {self.top_p}; it must be above 0 and at most 1.", "Turn off: None.")
+        if isinstance(self.stop, str) or not all(self.stop):
+            raise UsageError(
+                f"stop is {self.stop!r}; a tuple of strings that are not empty was expected.",
+                'For one string write stop=("...",).',
+            )
+        if self.is_greedy:
+            idle = [name for name in ("top_k", "top_p") if getattr(self, name) is not None]
+            if idle:
+                raise UsageError(
+                    f"{' and '.join(idle)} without a temperature would do nothing: greedy decoding draws "
+                    "no tokens.",
+                    "Give temperature=1.0 to draw from the model's own distribution.",
+                )
+            if self.samples > 1:
+                raise UsageError(
+                    f"Greedy decoding writes the same text {self.samples} times.",
+                    "Give samples=1, or a temperature.",
+                )
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the likeliest token is always taken."""
+        return self.temperature is None
+
+    def parameters(self) -> dict[str, Any]:
+        """JSON-serialisable: everything the texts depend on except model and prompt, for request keys."""
+        return {**asdict(self), "stop": list(self.stop)}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "gpt2": {"temperature": 0.7, "top_k": 40, "top_p": None},
+    "bloom": {"temperature": 0.7, "top_k": 40, "top_p": None},
+    "opt": {"temperature": 1.0, "top_k": None, "top_p": 0.9},
+    "bb3": {"temperature": 1.0, "top_k": None, "top_p": 0.9},
+    "llama": {"temperature": 1.0, "top_k": None, "top_p": 0.9},
+}
+
+
+def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed: int = 0) -> Decoding:
+    """The decoding a model family was evaluated with in ROBBIE.
+
+    family: "gpt2", "bloom", "opt", "bb3" or "llama". max_new_tokens: 100 for prompts judged by ToxiGen, 30
+    for those judged by Perspective or Regard. Raises UsageError for other families.
+    Source: ROBBIE, appendix; methods/holisticbias_robbie.md section 3.9. The published code leaves Hugging
+    Face's top_k of 50 on beside top_p; the paper does not, and here it is off.
+
+    >>> decoding_preset("opt", max_new_tokens=30).top_k is None
+    True
+    """
+    if family not in PRESETS:
+        raise unknown_name("model family", family, PRESETS)
+    return Decoding(max_new_tokens=max_new_tokens, samples=samples, seed=seed, **PRESETS[family])
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}; a whole number of at least {least} was expected.")

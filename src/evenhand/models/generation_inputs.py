@@ -1,0 +1,73 @@
+"""What generation starts from: encoded prompts, the tokens that end a text, what a token costs in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.schema import ModelError, ResponseError
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Encoded prompts; those with an error hold no tokens."""
+
+    texts: Sequence[str]
+    ids: list[list[int]]
+    errors: list[ResponseError | None]
+    details: list[str | None]
+
+
+def encode_prompts(
+    tokenizer: Any, texts: Sequence[str], *, longest: int | None, behind: int, keep_end: bool = False
+) -> Prompts:
+    """Prompts as the model's own tokenizer would give them to it.
+
+    What the tokenizer puts in front of a text stays; what it puts behind is left out, since the text goes on
+    (keep_end: an encoder's text does not). longest: positions the model has. behind: positions the
+    continuation takes of these. Empty prompts and prompts that leave no room become errors. Raises ModelError if the
+    tokenizer's special tokens change how a text is cut.
+    """
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
+    first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
+    if first is None:
+        raise ModelError(
+            "The tokenizer cuts a text differently when it adds its special tokens, so what belongs in front "
+            "of a prompt cannot be told.",
+            "Save the tokenizer with a template post-processor (`$A` between its special tokens).",
+        )
+    front, end = around[:first], around[first + len(inner) :] if keep_end else []
+    ids = [[*front, *e.ids, *end] for e in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+    errors: list[ResponseError | None] = [None] * len(ids)
+    details: list[str | None] = [None] * len(ids)
+    for i, text in enumerate(texts):
+        if not text.strip():
+            errors[i], details[i] = ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
+        elif longest is not None and len(ids[i]) + behind > longest:
+            errors[i] = ResponseError.TOO_LONG
+            room = f" and up to {behind} new ones" if behind else ""
+            details[i] = f"{len(ids[i])} tokens{room}; the model takes at most {longest}"
+        if errors[i] is not None:
+            ids[i] = []
+    return Prompts(texts, ids, errors, details)
+
+
+def end_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """Token ids that end a text, as the model's generation settings say, or else its tokenizer."""
+    for config in (getattr(model, "generation_config", None), model.config, tokenizer):
+        ends = getattr(config, "eos_token_id", None)
+        if ends is not None:
+            return [int(end) for end in (ends if isinstance(ends, list) else [ends])]
+    return []
+
+
+def cache_bytes(model: Any) -> int:
+    """Bytes that keys and values of one token take in all layers, with one key per attention head at most."""
+    config = model.config.get_text_config(decoder=True)
+    width = int(getattr(config, "hidden_size", 0))
+    heads = int(getattr(config, "num_attention_heads", 1))
+    kept = int(getattr(config, "num_key_value_heads", None) or heads)
+    layers = int(getattr(config, "num_hidden_layers", 1))
+    return 2 * layers * width * kept // heads * int(next(model.parameters()).dtype.itemsize)
