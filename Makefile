@@ -35,6 +35,9 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(PIP) --editable ".[lm-eval]"
 	$(BIN)/python perf/scoring.py
 	$(BIN)/python perf/overhead.py
+	$(BIN)/python perf/full_set.py
+	$(BIN)/python perf/bias_score.py
+	$(BIN)/python perf/generation.py
 
 docs: $(VENV)/dev    ## build the documentation into site/
 	$(PIP) --editable ".[docs]"

@@ -151,14 +151,14 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
     """The descriptors lowest and highest in `column`, on one scale.
 
     frame: columns descriptor, `column`, low, high, q, n. A filled marker has q <= alpha. `log_ratio`
-    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value; a short
-    frame is cut in the middle, so that nobody stands in both.
+    is shown as a factor of perplexity. Returns (lowest, highest) or None without any value; only what lies
+    below 0 is among the lowest and what lies above it among the highest, so either may be empty.
     """
     ranked = frame.filter(pl.col(column).is_finite()).sort(column).to_dicts()
     if not ranked:
         return None
-    many = min(EXTREMES, (len(ranked) + 1) // 2)
-    lowest, highest = ranked[:many], ranked[max(many, len(ranked) - EXTREMES) :][::-1]
+    lowest = [row for row in ranked if row[column] <= 0][:EXTREMES]
+    highest = [row for row in ranked if row[column] > 0][-EXTREMES:][::-1]
     values = [r[c] for r in (*lowest, *highest) for c in (column, "low", "high")]
     factor = column == "log_ratio"
     scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=4), None)
