@@ -89,3 +89,5 @@ class Suite:
     benchmarks: tuple[str, ...]
     limit: int | None = None
     """Prompts per benchmark unless the user says otherwise."""
+    one_for_each_kind: bool = False
+    """Each benchmark is for another kind of model: those for other kinds are not missed."""

@@ -28,6 +28,7 @@ SUITES = {
         ),
         ("evenhand-likelihood", "evenhand-pll"),
         limit=20_000,
+        one_for_each_kind=True,
     ),
     "likelihood": Suite(
         "likelihood",

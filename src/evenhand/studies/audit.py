@@ -50,10 +50,10 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
         raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
     limit = config.limit
     if config.benchmarks:
-        wanted, forgiving = config.benchmarks, False
+        wanted, forgiving, alternatives = config.benchmarks, False, False
     else:
         suite = load_suite(config.suite or "quick")
-        wanted, forgiving = suite.benchmarks, True
+        wanted, forgiving, alternatives = suite.benchmarks, True, suite.one_for_each_kind
         limit = limit or suite.limit
     if config.prompts:
         suited = [name for name in wanted if model.architecture in load_benchmark(name).architectures]
@@ -78,7 +78,8 @@ def select(config: AuditConfig, model: LanguageModel) -> Selection:
         except (Unsupported, DataError) as error:
             if not forgiving:
                 raise
-            left_out[name] = str(error)
+            if not (alternatives and isinstance(error, Unsupported)):
+                left_out[name] = str(error)
             continue
         if config.axes:
             axes = config.axes
