@@ -36,6 +36,7 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/scoring.py
 	$(BIN)/python perf/overhead.py
 	$(BIN)/python perf/full_set.py
+	$(BIN)/python perf/composition.py
 	$(BIN)/python perf/bias_score.py
 	$(BIN)/python perf/generation.py
 

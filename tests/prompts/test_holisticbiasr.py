@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -105,10 +104,8 @@ def test_corrected_draws(corrected: pl.DataFrame, folder: Path) -> None:
 
 
 @pytest.mark.parity
-def test_fast_and_small(folder: Path) -> None:
-    started = time.perf_counter()
+def test_the_table_is_small(folder: Path) -> None:
     frame = load_holisticbiasr(folder).frame
-    assert time.perf_counter() - started < 2
     assert frame.estimated_size("mb") < 100
 
 
