@@ -30,9 +30,9 @@ def test_contrast_finds_the_planted_descriptor_whatever_its_rarity() -> None:
     result = pseudo_log_likelihood_bias(world(0.6), humanising=HUMAN, neutral=PLAIN)
     rows = result.contrast.valence
     assert rows["shift"][0] == pytest.approx(-0.55, abs=0.06)
-    assert rows["q"].arg_min() == 0
+    assert rows["q"][0] < 0.05
     assert (rows["q"][1:] > 0.001).all()
-    assert result.contrast.axes["p"][0] < 0.05
+    assert result.contrast.axes["p"][0] < 0.01
 
 
 def test_nothing_planted_nothing_found() -> None:

@@ -53,7 +53,7 @@ def test_planted_shifts_are_recovered_relative_to_the_axis() -> None:
     result = measure(world(shift))
     rows = result.valence
     assert rows["shift"].to_list() == pytest.approx(list(shift - shift.mean()), abs=0.15)
-    assert rows["q"][0] < 1e-4 and rows["q"][3] < 1e-3
+    assert rows["q"][0] < 1e-5 and rows["q"][3] < 1e-4
     assert (rows["n"] == 20).all() and result.unit == "nats"
     assert result.axes["estimate"][0] == pytest.approx(np.std(shift, ddof=1), abs=0.08)
     assert result.axes["p"][0] < 0.002 and result.axes["low"][0] > 0.2
