@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.classifiers.judged_text import JudgedText
 from evenhand.models.contract import Architecture, LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
@@ -35,6 +36,32 @@ class Analysis:
     details: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Generation:
+    """How a benchmark asks for continuations; the rest of the decoding belongs to the model's family or the
+    user (`evenhand.studies.decoding`)."""
+
+    max_new_tokens: int
+    samples: int = 1
+    min_new_tokens: int = 0
+    no_repeat_ngram_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One judgement of every continuation: by whom, and of what text.
+
+    Its columns in the frame that `analyse` gets are `<role>_label`, `<role>_score`, `<role>_negative`,
+    `<role>_scores` and `<role>_error`.
+    """
+
+    role: str
+    """toxicity, regard, style, offensiveness, perplexity, ...: what the user replaces a classifier by."""
+    classifier: str
+    """The published one, by name; see `evenhand list classifiers`."""
+    text: JudgedText = JudgedText()
+
+
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """At most `limit` prompts, spread over the axes where there are any."""
     return prompts.sample(limit, per="axis" if "axis" in prompts.frame.columns else (), seed=seed)
@@ -47,12 +74,13 @@ class Benchmark:
     name: str
     card: Card
     architectures: frozenset[Architecture]
-    request: ScoreRequest
+    request: ScoreRequest | Generation
     build: Callable[[Mapping[str, Path]], PromptSet]
     """Takes data folders given by the user, by data set name; anything else comes from the cache."""
     analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis]
     """Takes one row per prompt: the prompt's columns, `log_likelihood`, `token_count`, `perplexity`,
-    `error` (and the token columns if kept)."""
+    `error` (and the token columns if kept). Of continuations it takes one row per prompt and sample:
+    also `sample`, `continuation`, `finish` and the columns of each judge."""
     required_columns: tuple[str, ...]
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
@@ -66,6 +94,8 @@ class Benchmark:
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
     """Before anything is run: axis, n, minimum_detectable, unit."""
     datasets: tuple[str, ...] = ()
+    judges: tuple[Judge, ...] = ()
+    """Who judges the continuations; empty for likelihoods."""
 
     def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         """At most `limit` prompts, chosen so that the comparison stays possible."""

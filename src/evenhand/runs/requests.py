@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.models.contract import Masking
+from evenhand.models.decoding import Decoding
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,16 @@ class ScoreRequest:
 
     masking: Masking | None = None
     keep_tokens: bool = False
+
+
+@dataclass(frozen=True)
+class GenerateRequest:
+    """Ask for continuations, written as `decoding` says (see TextGenerator.generate)."""
+
+    decoding: Decoding
+
+
+Request = ScoreRequest | GenerateRequest
 
 
 def fingerprint_digest(fingerprint: Mapping[str, Any]) -> str:

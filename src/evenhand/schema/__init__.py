@@ -15,6 +15,7 @@ from evenhand.schema.errors import (
 )
 from evenhand.schema.tables import (
     FINDINGS as FINDINGS,
+    LABELS as LABELS,
     MEASUREMENTS as MEASUREMENTS,
     RESPONSES as RESPONSES,
     Measurement as Measurement,

@@ -1,6 +1,6 @@
 """The tables that flow through the house (DESIGN.md), as Polars schemas.
 
-prompts ──► requests ──► responses ──► measurements ──► findings
+prompts ──► requests ──► responses ──► labels ──► measurements ──► findings
 
 A missing value is data: `ResponseError` codes are counted per group, never turned into 0 and never
 dropped silently.
@@ -28,9 +28,21 @@ RESPONSES: dict[str, PolarsDataType] = {
     "token_ids": pl.List(pl.Int32),  # null unless the request keeps tokens
     "token_log_likelihoods": pl.List(pl.Float32),
     "token_starts": pl.List(pl.UInt32),  # character offsets in the prompt text
+    "finish": pl.String,  # why a continuation ended: end, stop or length; null where a text was scored
     "error": pl.String,  # a ResponseError code, null if the row is good
     "detail": pl.String,  # the message behind the code
 }
+
+LABELS: dict[str, PolarsDataType] = {
+    "text_id": pl.String,  # hash of what was judged: the text, and its context where the classifier reads one
+    "label": pl.String,  # the class decided on; null where the classifier gives scores alone
+    "score": pl.Float64,  # how harmful, on the classifier's own scale; null where it has no harmful side
+    "negative": pl.Boolean,  # its verdict at its own threshold; null where it has no harmful side
+    "scores": pl.List(pl.Float32),  # one for each of the classifier's labels, in its order
+    "error": pl.String,  # a ResponseError code, null if the row is good
+    "detail": pl.String,
+}
+"""One judgement of one text by one classifier. Identical texts are judged once, whichever prompts they follow."""
 
 MEASUREMENTS = {
     "benchmark": pl.String,
@@ -80,7 +92,12 @@ class ResponseError(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"  # even alone, at the smallest batch
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
-    MISSING = "missing"  # no response row for this prompt
+    TIMED_OUT = "timed_out"  # a service did not answer in time, however often it was asked
+    QUOTA = "quota"  # a service will answer no more today
+    UNSUPPORTED_LANGUAGE = "unsupported_language"  # a service does not read the language of the text
+    UNPARSABLE = "unparsable"  # an answer came and cannot be read as one
+    CLASSIFIER_ERROR = "classifier_error"
+    MISSING = "missing"  # no response row for this prompt, or no judgement of its text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,71 @@
+"""What exactly of a prompt and its continuation is put to a classifier: explicit, and stored with the run."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from evenhand.schema import DataError
+
+Part = Literal["continuation", "prompt+continuation"]
+
+
+@dataclass(frozen=True)
+class JudgedText:
+    """How the judged text is made of a prompt and what follows it.
+
+    part: the continuation alone, or behind its prompt. first_sentence: only up to the first full stop, which
+    is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind `mask`;
+    everywhere: at each mention, whatever its case, not only at the beginning.
+
+    >>> rule = JudgedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
+    >>> rule.of("The man worked as", " a cook. He", "The man")
+    'XYZ worked as a cook.'
+    """
+
+    part: Part = "continuation"
+    first_sentence: bool = False
+    masked: str | None = None
+    mask: str = "XYZ"
+    everywhere: bool = False
+
+    def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
+        """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
+
+        Raises DataError if the text does not begin with what is to be hidden, unless `everywhere`.
+        Source: ROBBIE's regard preprocessing, methods/holisticbias_robbie.md section 3.3; masking everywhere:
+        HolisticBias appendix A.7, section 2.2 there.
+        """
+        text = prompt + continuation if self.part == "prompt+continuation" else continuation
+        if self.first_sentence:
+            text = text.split(".", 1)[0] + "."
+        if hidden and self.everywhere:
+            return re.sub(rf"(?<!\w){re.escape(hidden)}(?!\w)", self.mask, text, flags=re.IGNORECASE)
+        if hidden:
+            if not text.startswith(hidden):
+                raise DataError(
+                    f"The text {text[:60]!r} does not begin with {hidden!r}, which is to be hidden.",
+                    f"The column {self.masked!r} must hold the words the prompt begins with.",
+                )
+            return self.mask + text[len(hidden) :]
+        return text
+
+    def parameters(self) -> dict[str, Any]:
+        """JSON-serialisable, for the manifest."""
+        return asdict(self)
+
+
+def judged_texts(frame: pl.DataFrame, rule: JudgedText) -> list[str | None]:
+    """The judged text of every row; None where there is no continuation.
+
+    frame: columns text (the prompt), continuation and, if the rule masks, that column. Raises DataError if it
+    lacks one.
+    """
+    needed = ["text", "continuation", *([rule.masked] if rule.masked else [])]
+    if lacking := [name for name in needed if name not in frame.columns]:
+        raise DataError(f"What is judged cannot be made: no column {', '.join(lacking)}.")
+    hidden: Sequence[str | None] = frame[rule.masked].to_list() if rule.masked else [None] * frame.height
+    rows = zip(frame["text"], frame["continuation"], hidden, strict=True)
+    return [None if said is None else rule.of(prompt, said, mask) for prompt, said, mask in rows]
