@@ -1,0 +1,100 @@
+"""The contract of a mitigation: it takes a language model and returns one, and says what it did to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from evenhand.models.contract import (
+    Architecture,
+    Generations,
+    LanguageModel,
+    Likelihoods,
+    Masking,
+    text_generator,
+)
+from evenhand.models.decoding import Decoding
+from evenhand.schema import Card
+
+
+@dataclass(frozen=True)
+class Specification:
+    """The wording a mitigation works by: what it is told to do, or what it is told to avoid.
+
+    texts: one instruction, or several prefixes. levels: other wordings of it by name, as far as somebody has
+    published or written them (`opposite`); the consistency protocol makes those that are not there.
+    """
+
+    texts: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Mitigation(Protocol):
+    """A function from a model to a model, with a card. Frozen; chains in the order of application."""
+
+    @property
+    def name(self) -> str:
+        """As reports call it."""
+        ...
+
+    @property
+    def card(self) -> Card:
+        """What it is expected to do, what is known to go wrong, and where it comes from."""
+        ...
+
+    @property
+    def specification(self) -> Specification | None:
+        """Its wording; None where it has none (a trigger, a fine-tuned model)."""
+        ...
+
+    def specified(self, texts: Sequence[str]) -> "Mitigation":
+        """The same method with another wording. Raises Unsupported where it has none."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """JSON-serialisable: everything its effect depends on; enters the fingerprint."""
+        ...
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The mitigated model. Raises Unsupported, saying what works there, if this backend cannot do it."""
+        ...
+
+
+class Mitigated:
+    """A model behind a mitigation: says so in fingerprint and description, and passes everything else on.
+
+    Mitigations subclass it and change what they change.
+    """
+
+    def __init__(self, model: LanguageModel, mitigation: Mitigation):
+        self.model, self.mitigation = model, mitigation
+        self.architecture: Architecture = model.architecture
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The model's own, and the chain of mitigations in the order of application."""
+        below = self.model.fingerprint
+        step = {"name": self.mitigation.name, **self.mitigation.parameters()}
+        return {**below, "mitigations": [*below.get("mitigations", ()), step]}
+
+    def describe(self) -> dict[str, Any]:
+        """The model's own facts, and the names of the chain."""
+        below = self.model.describe()
+        return {**below, "mitigations": [*below.get("mitigations", ()), self.mitigation.name]}
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """As the model itself answers (see LanguageModel.log_likelihoods)."""
+        starts = {"want_starts": True} if want_starts else {}
+        return self.model.log_likelihoods(texts, contexts, spans=spans, masking=masking, **starts)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """As the model itself writes (see TextGenerator.generate)."""
+        return text_generator(self.model).generate(prompts, decoding)

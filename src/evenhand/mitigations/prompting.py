@@ -1,0 +1,102 @@
+"""Instructions in front of every prompt: the one mitigation that works on any backend, a web service included."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.mitigations.contract import Mitigated, Specification
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.schema import Card, Unsupported, UsageError
+
+CARD = Card(
+    "prefix",
+    "A text of yours in front of every prompt, on any backend.",
+    construct="Whether telling a model how to speak changes how it speaks of people.",
+    null="A model that does not follow instructions continues the prompt as before, or drifts towards the "
+    "instruction's topic.",
+    critique="In ROBBIE it lowered the harm of a 175-billion-parameter model by 28 % on average and did next to "
+    "nothing for GPT-2 XL. The instruction takes room from the context, and words in it (rude, toxic) can call "
+    "forth what they name.",
+    source="ROBBIE (2023), section B.3.1; any wording.",
+)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Put a text in front of every prompt; the continuation alone comes back.
+
+    text: the instruction. delimiter: what stands between it and the prompt; ROBBIE puts a line break. name: as
+    it appears in reports. Raises UsageError for an instruction that is empty or white space: it would change
+    only how the first word is cut into tokens.
+    Source: ROBBIE, section B.3.1.
+
+    >>> from evenhand.models.puppets import writes
+    >>> from evenhand.models.decoding import Decoding
+    >>> echo = writes(lambda prompt, sample: prompt.upper())
+    >>> Prefix("Be kind.")(echo).generate(["The man"], Decoding(max_new_tokens=5)).texts
+    ['BE KIND.\\nTHE MAN']
+    """
+
+    text: str
+    delimiter: str = "\n"
+    name: str = "prefix"
+    card: Card = CARD
+    levels: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Other wordings by level, for the consistency protocol."""
+
+    def __post_init__(self) -> None:
+        if not self.text.strip() and self.name == "prefix":
+            raise UsageError(
+                "The instruction to put in front of prompts is empty.",
+                'Write one: --mitigate prefix="Be respectful."',
+            )
+
+    @property
+    def specification(self) -> Specification:
+        """The instruction."""
+        return Specification((self.text,), dict(self.levels))
+
+    def specified(self, texts: Sequence[str]) -> "Prefix":
+        """The same place in front of the prompt with another instruction. Raises UsageError unless it is one."""
+        if len(texts) != 1:
+            raise UsageError(f"{self.name} takes one instruction, and {len(texts)} were given.")
+        return Prefix(texts[0], self.delimiter, f"{self.name} (reworded)", self.card)
+
+    def parameters(self) -> dict[str, Any]:
+        """The exact characters put in front."""
+        return {"text": self.text, "delimiter": self.delimiter}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The model with the instruction in front; raises Unsupported for masked models."""
+        if model.architecture == "masked":
+            raise Unsupported(
+                f"{model.fingerprint.get('name', 'This model')} fills in masks and takes no instruction.",
+                "Use a causal or encoder-decoder model.",
+            )
+        return Prefixed(model, self)
+
+
+class Prefixed(Mitigated):
+    """A model whose prompts all begin with an instruction."""
+
+    def __init__(self, model: LanguageModel, mitigation: Prefix):
+        super().__init__(model, mitigation)
+        self.front = mitigation.text + mitigation.delimiter
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Each text behind the instruction and its own context; the instruction is never scored."""
+        fronts = [self.front + (context or "") for context in contexts or [None] * len(texts)]
+        return super().log_likelihoods(texts, fronts, spans=spans, masking=masking, want_starts=want_starts)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continuations of instruction and prompt together."""
+        return text_generator(self.model).generate([self.front + prompt for prompt in prompts], decoding)
