@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, make_plan
+from evenhand.models.decoding import Decoding
+from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, execute, make_plan
 
 FAKES = Path(__file__).with_name("fakes.py")
 spec = importlib.util.spec_from_file_location("evenhand_runs_fakes", FAKES)
@@ -31,3 +32,16 @@ def start(tmp_path, fakes):
         return plan, model, RunDirectory.create(tmp_path / name, model=model, given={}, resolved={})
 
     return begin
+
+
+@pytest.fixture
+def written(start, fakes):
+    """A function that opens a run with the continuations of some prompts: (plan, model, directory)."""
+
+    def write(texts, model=None, samples=2, name="run"):
+        request = GenerateRequest(Decoding(max_new_tokens=9, temperature=1.0, samples=samples))
+        plan, model, directory = start(texts, model or fakes.HashWriter(), request, name)
+        execute(plan, model, directory)
+        return plan, model, directory
+
+    return write

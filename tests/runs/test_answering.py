@@ -6,7 +6,8 @@ import pytest
 
 from evenhand.models.contract import Likelihoods
 from evenhand.runs import Part, ScoreRequest, make_plan
-from evenhand.runs.answering import HOPELESS, answer, response_rows
+from evenhand.runs.answering import answer, response_rows
+from evenhand.runs.halving import HOPELESS
 from evenhand.schema import RESPONSES, ModelError, ResponseError, Unsupported
 
 

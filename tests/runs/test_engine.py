@@ -1,6 +1,7 @@
 """The engine: everything asked once, errors counted, changes refused, failures resumable."""
 
 import errno
+import json
 import os
 import time
 
@@ -9,8 +10,8 @@ import polars as pl
 import pytest
 
 from evenhand.models.contract import Likelihoods
-from evenhand.runs import Part, RunDirectory, ScoreRequest, execute, make_plan
-from evenhand.runs.engine import next_size
+from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
+from evenhand.runs.pacing import next_size
 from evenhand.schema import ModelError, ResumeRefused, UsageError, WriteError
 
 
@@ -164,7 +165,7 @@ def test_a_corrupted_shard_is_named_and_its_requests_asked_again(start):
         def __init__(self):
             self.told = []
 
-        def start(self, total, done):
+        def start(self, total, done, unit="requests"):
             self.told.append((total, done))
 
         def advance(self, requests, tokens, errors):
@@ -204,6 +205,32 @@ def test_another_model_or_other_prompts_are_refused(start, fakes):
     with pytest.raises(ResumeRefused, match=r"model\.name"):
         execute(foreign, model, directory)
     assert directory.responses().height == 2
+
+
+def test_a_run_of_the_first_version_goes_on(start):
+    """Its manifest knows no decodings, and its shards have no column `finish`."""
+    texts = [f"text {i}" for i in range(30)]
+    plan, model, reference = start(texts, name="reference")
+    execute(plan, model, reference)
+    plan, model, directory = start(texts)
+    execute(plan, model, directory, first_shard=10, max_shard=10)
+    for part in sorted(directory.responses_folder.glob("part-*"))[:2]:
+        pl.read_parquet(part).drop("finish").write_parquet(part)
+    (directory.responses_folder / "part-000003.parquet").unlink()
+    path = directory.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    first = {
+        key: value for key, value in manifest.items() if key not in ("labels", "judged", "judged_before")
+    }
+    for asked in first["asked"].values():
+        del asked["decoding"]
+    path.write_text(json.dumps(first | {"version": 1, "status": "interrupted"}))
+
+    directory = RunDirectory.open(directory.path)
+    outcome = execute(plan, model, directory)
+    assert (outcome.answered, outcome.notes) == (10, ())
+    assert table(directory).equals(table(reference))
+    assert answers(directory, "texts").equals(answers(reference, "texts"))
 
 
 def test_a_directory_in_use_is_refused(start):

@@ -79,3 +79,13 @@ def test_a_value_equals_itself_after_a_trip_through_json():
     now = {"axis": ("age",), "folder": Path("/data"), "n": np.int64(3), "kinds": {"b", "a"}}
     assert as_json(now) == {"axis": ["age"], "folder": "/data", "n": 3, "kinds": ["a", "b"]}
     refuse_differences("The run", as_json(now), now, "hint")
+
+
+def test_a_manifest_of_the_first_version_is_read_and_becomes_one_of_this(tmp_path):
+    first = {"version": 1, "created": "2026-11-20", "asked": {"b": {"prompts": 3, "keep_tokens": True}}}
+    (tmp_path / "manifest.json").write_text(json.dumps(first))
+    manifest = Manifest.read(tmp_path / "manifest.json")
+    assert manifest.asked["b"].decoding is None
+    assert (manifest.labels, manifest.judged, manifest.judged_before) == ({}, {}, [])
+    manifest.write(tmp_path / "manifest.json")
+    assert json.loads((tmp_path / "manifest.json").read_text())["version"] == VERSION == 2

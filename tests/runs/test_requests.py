@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.runs.requests import ScoreRequest, fingerprint_digest, request_ids
+from evenhand.runs.requests import ScoreRequest, fingerprint_digest, request_ids, text_ids
 
 MODEL = {"name": "m", "dtype": "float32"}
 PLAIN = ScoreRequest()
@@ -74,3 +74,16 @@ def test_lengths_must_agree():
 def test_fingerprint_digest_ignores_key_order_at_every_depth():
     assert fingerprint_digest({"a": {"b": 1, "c": 2}}) == fingerprint_digest({"a": {"c": 2, "b": 1}})
     assert fingerprint_digest({"a": [1, 2]}) != fingerprint_digest({"a": [2, 1]})
+
+
+@given(st.lists(st.tuples(st.text(max_size=5), st.one_of(st.none(), st.text(max_size=5))), max_size=8))
+def test_judged_texts_share_an_identity_only_with_text_and_context(judged):
+    texts, contexts = [list(column) for column in zip(*judged, strict=True)] or ([], [])
+    ids = text_ids(texts, contexts)
+    assert len(set(ids)) == len(set(judged))
+    assert ids == [text_ids([text], [context])[0] for text, context in judged]
+    assert text_ids(texts) == text_ids(texts, [None] * len(texts))
+
+
+def test_the_identity_of_a_judged_text_is_documented_content():
+    assert text_ids(["text"], ["ctx"]) == [hashlib.blake2b(b"- 3\nctxtext", digest_size=16).hexdigest()]

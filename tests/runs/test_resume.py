@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, execute, make_plan
+from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
 from evenhand.schema import Interrupted
 
 HERE = Path(__file__).parent
@@ -20,23 +20,23 @@ CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import fakes
-fakes.slow_run(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+getattr(fakes, sys.argv[5])(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
 """
 REQUESTS = 2000
 
 
-def launch(path, requests=REQUESTS, seconds_per_text=0.001):
-    command = [sys.executable, "-c", CHILD, str(HERE), str(path), str(requests), str(seconds_per_text)]
+def launch(path, requests=REQUESTS, seconds_per_text=0.001, what="slow_run"):
+    command = [sys.executable, "-c", CHILD, str(HERE), str(path), str(requests), str(seconds_per_text), what]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
-def shards(path):
-    return len(list(path.glob("responses/part-*.parquet")))
+def shards(path, of="responses"):
+    return len(list(path.glob(f"{of}/part-*.parquet")))
 
 
-def wait_for_shards(process, path, n):
+def wait_for_shards(process, path, n, of="responses"):
     deadline = time.monotonic() + 60
-    while shards(path) < n:
+    while shards(path, of) < n:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "the process does not get on"
         time.sleep(0.002)
@@ -76,6 +76,28 @@ def test_killed_ten_times_it_equals_an_uninterrupted_run(tmp_path, fakes, seed):
     sessions = RunDirectory.open(path).manifest.sessions
     assert sessions[-1].status == "complete"
     assert all(session.ended is None for session in sessions[:-1])
+
+
+def test_killed_while_writing_and_while_judging_it_equals_an_uninterrupted_run(tmp_path, fakes):
+    path, whole, prompts = tmp_path / "killed", tmp_path / "whole", 120
+    for stage, ahead in [("responses", 3), ("labels/behind@*", 2), ("labels/in*", 1)]:
+        with launch(path, prompts, 0.002, "slow_judged_run") as process:
+            wait_for_shards(process, path, ahead, stage)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL, "it finished before it was killed"
+        if stage == "labels/in*":
+            assert "insult" not in RunDirectory.open(path).manifest.judged["numbered"]
+    fakes.slow_judged_run(str(path), prompts, 0.0)
+    fakes.slow_judged_run(str(whole), prompts, 0.0)
+    killed = answers(RunDirectory.open(path), "numbered")
+    assert killed.height == 2 * prompts
+    assert killed.equals(answers(RunDirectory.open(whole), "numbered"))
+    assert set(killed["insult_error"].to_list()) == {None, "empty_text"}
+    for table, keys in [("responses", ["request_id", "sample"]), ("labels/*", ["text_id"])]:
+        for folder in path.glob(table):
+            parts = pl.concat(pl.read_parquet(part) for part in folder.glob("part-*.parquet"))
+            assert parts.height == len(parts.unique(keys)), "something was asked twice"
+            assert not list(folder.glob(".*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -7,8 +7,8 @@ import resource
 import polars as pl
 import pytest
 
-from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
-from evenhand.schema import RESPONSES, DataError, WriteError
+from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
+from evenhand.schema import LABELS, RESPONSES, DataError, WriteError
 
 
 def rows(*ids, value=-1.0):
@@ -88,3 +88,29 @@ def test_a_write_the_system_refuses_half_way_is_a_write_error(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_of_an_earlier_version_is_read_with_nulls_for_what_came_later(tmp_path):
+    old = rows("a").drop("finish")
+    old.write_parquet(tmp_path / "part-000001.parquet")
+    write_shard(tmp_path, 2, rows("b").with_columns(finish=pl.lit("end")))
+    assert set_aside_unreadable(tmp_path) == []
+    assert read_shards(tmp_path).select("request_id", "finish").rows() == [("a", None), ("b", "end")]
+    assert dict(read_shards(tmp_path).schema) == dict(pl.DataFrame(schema=RESPONSES).schema)
+    assert read_shards(tmp_path, ["finish"])["finish"].to_list() == [None, "end"]
+    # Any other column must be there: a part without it is damaged.
+    rows("c").drop("error").write_parquet(tmp_path / "part-000003.parquet")
+    assert "part-000003" in set_aside_unreadable(tmp_path)[0]
+
+
+def test_labels_are_parts_as_well(tmp_path):
+    def said(score):
+        values = {"text_id": "a", "label": "x", "score": score, "negative": True, "scores": [score]}
+        return pl.DataFrame([values | {"error": None, "detail": None}], schema=LABELS)
+
+    write_shard(tmp_path, 1, said(0.25), LABEL_PARTS)
+    write_shard(tmp_path, 2, said(0.5), LABEL_PARTS)
+    assert read_shards(tmp_path, None, LABEL_PARTS).equals(said(0.5))
+    assert read_shards(tmp_path, ["score"], LABEL_PARTS).rows() == [("a", 0.5)]
+    write_shard(tmp_path, 3, rows("a"))
+    assert len(set_aside_unreadable(tmp_path, LABEL_PARTS)) == 1

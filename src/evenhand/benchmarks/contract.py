@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.classifiers.judged_text import JudgedText
-from evenhand.models.contract import Architecture, LanguageModel
+from evenhand.models.contract import Architecture, LanguageModel, text_generator
+from evenhand.models.decoding import Decoding
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.requests import ScoreRequest
-from evenhand.schema import Card, Measurement
+from evenhand.runs.requests import GenerateRequest, Request, ScoreRequest
+from evenhand.schema import Card, Measurement, UsageError
 from evenhand.stats.verdicts import Harmful
 
 
@@ -59,7 +60,7 @@ class Judge:
     """toxicity, regard, style, offensiveness, perplexity, ...: what the user replaces a classifier by."""
     classifier: str
     """The published one, by name; see `evenhand list classifiers`."""
-    text: JudgedText = JudgedText()
+    text: JudgedText = field(default_factory=JudgedText)
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -105,8 +106,21 @@ class Benchmark:
         """The prompts as they are put to this kind of model."""
         return prompts if self.adapted is None else self.adapted(prompts, architecture)
 
-    def request_for(self, model: LanguageModel) -> ScoreRequest:
-        """The request as this model's architecture takes it: masking is for masked models only."""
+    def request_for(self, model: LanguageModel, decoding: Decoding | None = None) -> Request:
+        """The request as this model takes it: masking is for masked models only, continuations for those that
+        write.
+
+        decoding: how they are written, for a benchmark of continuations (`evenhand.studies.decoding`). Raises
+        Unsupported if the model cannot write them, UsageError if no decoding is given.
+        """
+        if isinstance(self.request, Generation):
+            text_generator(model)
+            if decoding is None:
+                raise UsageError(
+                    f"{self.name} asks for continuations, and how they are written was not said.",
+                    "Give request_for a decoding, for example one of evenhand.models.decoding_preset.",
+                )
+            return GenerateRequest(decoding)
         return self.request if model.architecture == "masked" else replace(self.request, masking=None)
 
 

@@ -4,54 +4,36 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models.contract import LanguageModel, Likelihoods
+from evenhand.models.contract import LanguageModel, Likelihoods, text_generator
+from evenhand.runs.generating import as_responses, continuation_rows
+from evenhand.runs.halving import ask_in_halves
 from evenhand.runs.plan import span_list
-from evenhand.runs.shards import COLUMNS
-from evenhand.schema import EvenhandError, ModelError, ResponseError
-
-HOPELESS = 20
-"""So many texts failing one by one, with nothing answered in their batch, means the model is broken."""
+from evenhand.runs.requests import decoding_of
+from evenhand.schema import ModelError, ResponseError
 
 TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 
 
 def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
-    """One response row for each request; a text on which the model fails becomes an error row.
+    """The response rows of each request, one for each sample; a text on which the model fails gets error rows.
 
     When a batch fails it is halved, level by level, until the texts that cause it stand alone.
 
-    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same masking.
+    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same masking and decoding.
     Returns: a RESPONSES frame (in another order if a batch failed).
     Raises EvenhandError as the model raises it, and ModelError if it answers nothing at all.
     Source: DESIGN.md, "The engine" (row errors are rows).
     """
-    level = [requests]
-    answered: list[pl.DataFrame] = []
-    alone: list[pl.DataFrame] = []
-    while level:
-        halves: list[pl.DataFrame] = []
-        for batch in level:
-            try:
-                likelihoods = _ask(model, batch)
-            except EvenhandError:
-                raise
-            # A backend is anybody's code: which exceptions it raises for a text cannot be known.
-            except Exception as error:
-                if batch.height > 1:
-                    middle = batch.height // 2
-                    halves += [batch[:middle], batch[middle:]]
-                    continue
-                alone.append(_failed_row(batch, error))
-                if not answered and len(alone) == HOPELESS:
-                    raise ModelError(
-                        f"{type(model).__name__} failed on each of {HOPELESS} texts asked one by one; "
-                        f"the last said {_told(error)}.",
-                        "Nothing was recorded for these texts: mend the model and resume the run.",
-                    ) from error
-            else:
-                answered.append(response_rows(batch, likelihoods))
-        level = halves
-    return pl.concat(answered + alone)
+    stored = requests["decoding"][0]
+    if stored is not None:
+        decoding, writer = decoding_of(stored), text_generator(model)
+
+    def ask(batch: pl.DataFrame) -> pl.DataFrame:
+        if stored is None:
+            return response_rows(batch, _score(model, batch))
+        return continuation_rows(batch, writer.generate(batch["text"].to_list(), decoding), decoding)
+
+    return ask_in_halves(requests, ask, _failed_rows, asked=model, code=ResponseError.MODEL_ERROR)
 
 
 def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFrame:
@@ -104,10 +86,10 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
     kept = requests["keep_tokens"].to_numpy() & found["error"].is_null().to_numpy()
     if kept.any():
         found = _with_tokens(found, likelihoods, row_of, kept)
-    return _as_responses(found)
+    return as_responses(found)
 
 
-def _ask(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
+def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
     texts = requests["text"].to_list()
     n = len(texts)
     contexts = requests["context"].to_list() if requests["context"].null_count() < n else None
@@ -142,22 +124,6 @@ def _with_tokens(
     return numbered.join(lists, on="row", how="left", maintain_order="left")
 
 
-def _failed_row(request: pl.DataFrame, error: Exception) -> pl.DataFrame:
-    # torch's error is known by its name: importing torch for a puppet would cost seconds.
-    memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    code = ResponseError.OUT_OF_MEMORY if memory else ResponseError.MODEL_ERROR
-    return _as_responses(request.select("request_id", error=pl.lit(str(code)), detail=pl.lit(_told(error))))
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
-
-
-def _as_responses(found: pl.DataFrame) -> pl.DataFrame:
-    return found.select(
-        [
-            pl.col(name).cast(kind) if name in found.columns else pl.lit(None, dtype=kind).alias(name)
-            for name, kind in COLUMNS.items()
-            if name != "sample"
-        ]
-    ).select(pl.lit(0, dtype=pl.UInt16).alias("sample") if name == "sample" else name for name in COLUMNS)
+def _failed_rows(request: pl.DataFrame, code: str, told: str) -> pl.DataFrame:
+    rows = request.select("request_id", sample=pl.int_ranges(0, "samples", dtype=pl.UInt16)).explode("sample")
+    return as_responses(rows.with_columns(error=pl.lit(code), detail=pl.lit(told)))

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from evenhand.runs.answering import TOKEN_COLUMNS
+from evenhand.runs.continuations import continuations
 from evenhand.runs.directory import RunDirectory
+from evenhand.runs.judgements import needed_columns, with_judgements
 from evenhand.runs.shards import read_shards
 from evenhand.schema import ResponseError
 
@@ -13,13 +15,18 @@ VALUES = ["log_likelihood", "token_count", "error", "detail"]
 
 
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """A benchmark's prompts joined with their responses, one row for each prompt, in prompt order.
+    """A benchmark's prompts joined with their responses, in prompt order.
+
+    One row for each prompt; of continuations one for each prompt and sample, beside the judgements that count.
 
     Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
     prompts, those wanted (names that are not there are left out); all by default.
-    Returns: see `join_answers`. Raises DataError if the prompts or a part of the responses cannot be read.
+    Returns: see `join_answers`, and for continuations `join_continuations` and `with_judgements`.
+    Raises DataError if the prompts, a part of the responses or one of the labels cannot be read.
     """
     asked = directory.manifest.asked.get(benchmark)
+    if asked is not None and asked.decoding is not None:
+        return _judged_continuations(directory, benchmark, columns)
     keep_tokens = asked is not None and asked.keep_tokens
     wanted = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
     responses = read_shards(directory.responses_folder, wanted)
@@ -59,3 +66,12 @@ def join_answers(
     return joined.with_columns(
         error=error, perplexity=pl.when(pl.col("error").is_null() & ~missing).then(perplexity)
     ).select(*own, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])
+
+
+def _judged_continuations(
+    directory: RunDirectory, benchmark: str, columns: Sequence[str] | None
+) -> pl.DataFrame:
+    needed = needed_columns(directory, benchmark)
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *needed]))
+    frame = with_judgements(directory, benchmark, continuations(directory, benchmark, wanted))
+    return frame if columns is None else frame.drop(name for name in needed if name not in columns)

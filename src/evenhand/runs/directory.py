@@ -129,6 +129,10 @@ class RunDirectory:
     def responses_folder(self) -> Path:
         return self.path / "responses"
 
+    def labels_folder(self, key: str) -> Path:
+        """Where a classifier's labels lie; key: of `manifest.labels`."""
+        return self.path / "labels" / key
+
     @property
     def report_path(self) -> Path:
         return self.path / "report.html"
@@ -151,11 +155,7 @@ class RunDirectory:
                 ELSEWHERE,
             )
         for part in plan.parts:
-            self.manifest.asked[part.benchmark] = AskedRecord(
-                prompts=part.prompts.height,
-                masking=part.request.masking,
-                keep_tokens=part.request.keep_tokens,
-            )
+            self.manifest.asked[part.benchmark] = AskedRecord.of(part.prompts.height, part.request)
             path = self._prompts_path(part.benchmark)
             if not path.exists():
                 _write_table(path, part.prompts)

@@ -1,5 +1,6 @@
 """The engine: asks what is pending, shard by shard, so that a stop at any instant loses at most one."""
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -15,32 +16,43 @@ from evenhand.runs.answering import answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status
-from evenhand.runs.plan import Plan
+from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, ResponseError, WriteError
 
-RETRIED = (ResponseError.MODEL_ERROR, ResponseError.OUT_OF_MEMORY)
+RETRIED = (
+    ResponseError.MODEL_ERROR,
+    ResponseError.OUT_OF_MEMORY,
+    ResponseError.TIMED_OUT,
+    ResponseError.QUOTA,
+    ResponseError.UNPARSABLE,
+)
 """Codes that a second try may mend: the rest belong to the text."""
+WRITTEN_FOR_ONE_SCORED = 8
+"""Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a session of a run ended; the run has a row for every request."""
+    """How a session of a run ended; the run has all rows of every request."""
 
     requests: int
     """Distinct requests of the plan."""
     prompts: int
     """Prompts of the plan, of which several may make the same request."""
+    answers: int
+    """What the prompts should have: one answer each, or one for each sample."""
     answered: int
-    """Of those, asked in this session."""
+    """Requests asked in this session."""
     tokens: int
-    """Scored in this session."""
+    """Scored or written in this session."""
     seconds: float
     """Of this session."""
     errors: dict[str, int]
-    """Prompts without a number by code, over the whole run."""
+    """Answers that failed by code, over the whole run; an answer that prompts share counts for each."""
     above_threshold: bool
     """The share of error rows is above what was allowed: exit code 3."""
     notes: tuple[str, ...] = ()
@@ -48,8 +60,8 @@ class Outcome:
 
     @property
     def error_share(self) -> float:
-        """Share of prompts without a number."""
-        return sum(self.errors.values()) / self.prompts
+        """Share of the answers that failed; a failed sample is a share of its prompt."""
+        return sum(self.errors.values()) / self.answers
 
 
 def execute(
@@ -69,7 +81,8 @@ def execute(
     Shards grow or shrink until one takes about `shard_seconds`; the answers do not depend on that.
 
     Arguments: error_threshold: largest share of error rows that still counts as a good run.
-    progress: told after each shard; nothing by default. first_shard, max_shard: requests.
+    progress: told after each shard; nothing by default. first_shard, max_shard: requests; of generations the
+    first shard has an eighth, less where there are several samples.
     retry_errors: ask again where the model failed (not where the text is at fault).
     Returns: the outcome, once every request has a row.
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
@@ -87,52 +100,48 @@ def execute(
         there = read_shards(folder, ["error"])
         if retry_errors:
             there = there.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
-        pending = plan.pending(there["request_id"])
+        pending = plan.pending(plan.answered(there))
         done = plan.requests.height - pending.height
         session = _begin(directory, plan, done, notes)
-        number = next_number(folder)
-        size, answered, tokens = first_shard, 0, 0
+        numbers = itertools.count(next_number(folder))
+
+        def ask(requests: pl.DataFrame) -> pl.DataFrame:
+            return answer(model, requests)
+
+        def store(rows: pl.DataFrame) -> None:
+            write_shard(folder, next(numbers), rows)
+
         with _recorded(directory, session, model), shown(progress, plan.requests.height, done) as telling:
             for note in notes:
                 telling.note(note)
-            for group in pending.partition_by("masking", maintain_order=True) if pending.height else []:
-                start = 0
-                while start < group.height:
-                    began = time.monotonic()
-                    with stopping.in_flight():
-                        rows = answer(model, group.slice(start, size))
-                    write_shard(folder, number, rows)
-                    start, number = start + rows.height, number + 1
-                    new_tokens = int(rows["token_count"].sum())
-                    answered, tokens = answered + rows.height, tokens + new_tokens
-                    session.requests_after, session.tokens = done + answered, tokens
+            for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
+                pace = Pace(_first(group, first_shard), max_shard, shard_seconds)
+                for requests, rows in in_shards(group, ask, store, stopping, pace):
+                    tokens = int(rows["token_count"].sum())
+                    session.requests_after += requests.height
+                    session.tokens += tokens
                     session.shards += 1
-                    telling.advance(rows.height, new_tokens, rows.height - rows["error"].null_count())
-                    size = next_size(size, time.monotonic() - began, shard_seconds, max_shard)
+                    failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
+                    telling.advance(requests.height, tokens, failed)
             errors = _errors(plan, folder)
             directory.manifest.errors = errors
-    prompts = sum(part.prompts.height for part in plan.parts)
     return Outcome(
         requests=plan.requests.height,
-        prompts=prompts,
-        answered=answered,
-        tokens=tokens,
+        prompts=plan.prompts,
+        answers=plan.answers,
+        answered=session.requests_after - done,
+        tokens=session.tokens,
         seconds=session.seconds,
         errors=errors,
-        above_threshold=sum(errors.values()) / prompts > error_threshold,
+        above_threshold=sum(errors.values()) / plan.answers > error_threshold,
         notes=tuple(notes),
     )
 
 
-def next_size(size: int, seconds: float, target: float, largest: int) -> int:
-    """The next shard's size: doubled while shards take under half the target, halved past its double.
-
-    >>> next_size(256, 1.0, 30.0, 32768), next_size(256, 90.0, 30.0, 32768), next_size(256, 20.0, 30.0, 32768)
-    (512, 128, 256)
-    """
-    if seconds * 2 < target:
-        return min(size * 2, max(largest, 1))
-    return max(size // 2, 1) if seconds > target * 2 else size
+def _first(group: pl.DataFrame, first_shard: int) -> int:
+    if group["decoding"][0] is None:
+        return first_shard
+    return max(first_shard // (WRITTEN_FOR_ONE_SCORED * int(group["samples"][0])), 1)
 
 
 def _begin(directory: RunDirectory, plan: Plan, done: int, notes: list[str]) -> Session:
@@ -185,7 +194,7 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel) -
 
 
 def _errors(plan: Plan, folder: Path) -> dict[str, int]:
-    """Prompts without a number, by code: a text that many prompts share counts once for each."""
+    """Failed answers by code: one that many prompts share counts once for each."""
     failed = read_shards(folder, ["error"]).select("request_id", "error").drop_nulls()
     asked = pl.concat([part.prompts.select("request_id") for part in plan.parts])
     counts = asked.join(failed, on="request_id", how="inner")["error"].value_counts()

@@ -2,13 +2,14 @@
 
 import io
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.answering import answer
-from evenhand.runs.plan import Plan
+from evenhand.runs.plan import KINDS, Plan
 
 FIRST_ROUND = 8
 PIECES = 4
@@ -17,41 +18,62 @@ PIECES = 4
 def estimate(plan: Plan, model: LanguageModel, probe: int = 4096, seconds: float = 10.0) -> dict[str, Any]:
     """Requests, tokens, time and disk of a plan, extrapolated from rounds of growing size.
 
-    Rounds double while time remains, because models answer large batches faster than small ones; the
-    last and largest gives the rate. A shard shares still more prefixes, so the time is rather too long
-    than too short.
+    Each kind of request (a masking, a decoding) is probed by itself. Rounds double while time remains, because models
+    answer large batches faster than small ones; the last and largest gives the rate. A shard shares still more
+    prefixes, so the time is rather too long than too short.
 
     Arguments: probe: requests in a round at most. seconds: about how long the probe may take.
-    Returns: `requests` (prompts), `distinct_requests`, `tokens`, `seconds`, `disk_bytes`, and what they
-    rest on: `probe_requests`, `probe_seconds`, `probe_errors`.
+    Returns: `requests` (prompts), `distinct_requests`, `tokens` (scored and written), `seconds`, `disk_bytes`, and
+    what they rest on: `probe_requests`, `probe_seconds`, `probe_errors` (rows).
     Raises EvenhandError as the model raises it.
     """
-    distinct, largest = plan.requests.height, max(min(probe, plan.requests.height), 1)
-    _ask(model, plan.requests[:1])  # a model's first call allocates and compiles: not a sample of the rest
-    rows: list[pl.DataFrame] = []
-    size, took, began = min(FIRST_ROUND, largest), 0.0, time.perf_counter()
-    while True:
-        round_began = time.perf_counter()
-        rows.append(_ask(model, _spread(plan.requests, size)))
-        took = time.perf_counter() - round_began
-        if size == largest or time.perf_counter() - began > seconds / 2:
-            break
-        size = min(size * 2, largest)
-    probed = pl.concat(rows)
+    began = time.perf_counter()
+    kinds = plan.requests.partition_by(KINDS, maintain_order=True)
+    probed = [_probed(model, kind, probe, seconds / len(kinds)) for kind in kinds]
     return {
-        "requests": sum(part.prompts.height for part in plan.parts),
-        "distinct_requests": distinct,
-        "tokens": round(int(probed["token_count"].sum()) * distinct / probed.height),
-        "seconds": took * distinct / rows[-1].height,
-        "disk_bytes": _bytes_of(rows[-1], distinct) + sum(_prompt_bytes(part.prompts) for part in plan.parts),
-        "probe_requests": probed.height,
+        "requests": plan.prompts,
+        "distinct_requests": plan.requests.height,
+        "tokens": round(sum(kind.tokens for kind in probed)),
+        "seconds": sum(kind.seconds for kind in probed),
+        "disk_bytes": sum(kind.disk for kind in probed)
+        + sum(_prompt_bytes(part.prompts) for part in plan.parts),
+        "probe_requests": sum(kind.requests for kind in probed),
         "probe_seconds": time.perf_counter() - began,
-        "probe_errors": probed.height - probed["error"].null_count(),
+        "probe_errors": sum(kind.errors for kind in probed),
     }
 
 
-def _ask(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat(answer(model, group) for group in requests.partition_by("masking", maintain_order=True))
+@dataclass(frozen=True)
+class _Probe:
+    tokens: float
+    seconds: float
+    disk: int
+    requests: int
+    errors: int
+
+
+def _probed(model: LanguageModel, requests: pl.DataFrame, probe: int, seconds: float) -> _Probe:
+    distinct, largest = requests.height, max(min(probe, requests.height), 1)
+    answer(model, requests[:1])  # a model's first call allocates and compiles: not a sample of the rest
+    rows: list[pl.DataFrame] = []
+    size, asked, began = min(FIRST_ROUND, largest), 0, time.perf_counter()
+    while True:
+        round_began = time.perf_counter()
+        part = _spread(requests, size)
+        rows.append(answer(model, part))
+        took = time.perf_counter() - round_began
+        asked += part.height
+        if size == largest or time.perf_counter() - began > seconds / 2:
+            break
+        size = min(size * 2, largest)
+    answered = pl.concat(rows)
+    return _Probe(
+        tokens=int(answered["token_count"].sum()) * distinct / asked,
+        seconds=took * distinct / part.height,
+        disk=_bytes_of(rows[-1], distinct * rows[-1].height // part.height),
+        requests=asked,
+        errors=answered.height - answered["error"].null_count(),
+    )
 
 
 def _spread(requests: pl.DataFrame, size: int) -> pl.DataFrame:

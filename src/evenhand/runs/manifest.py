@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.environment import Environment
-from evenhand.runs.requests import fingerprint_digest
+from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
 from evenhand.schema import DataError, ResumeRefused
 from evenhand.schema.files import atomic_write
 
-VERSION = 1
+VERSION = 2
+"""1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
 
 
@@ -62,6 +63,50 @@ class AskedRecord(Record):
     prompts: int
     masking: str | None = None
     keep_tokens: bool = False
+    decoding: dict[str, Any] | None = None
+    """`Decoding.parameters()` of continuations; None where the prompts are scored."""
+
+    @classmethod
+    def of(cls, prompts: int, request: Request) -> Self:
+        if isinstance(request, GenerateRequest):
+            return cls(prompts=prompts, decoding=as_json(request.decoding.parameters()))
+        return cls(prompts=prompts, masking=request.masking, keep_tokens=request.keep_tokens)
+
+
+class ClassifierRecord(Record):
+    """Who judged, under the name of the folder that holds its labels."""
+
+    fingerprint: dict[str, Any]
+    description: dict[str, Any]
+    """`Classifier.describe()` after the last session."""
+    labels: tuple[str, ...]
+    """What the places of `scores` mean."""
+    reads_context: bool = False
+    """Whether a label belongs to a text and what stands in front of it."""
+    texts: int = 0
+    """Distinct ones judged."""
+    errors: dict[str, int] = Field(default_factory=dict)
+    """Of these, those without a label, by code."""
+    seconds: float = 0.0
+    """Summed over sessions."""
+    environment: Environment | None = None
+    """Of the last session."""
+
+
+class JudgedRecord(Record):
+    """Which labels count for a role, and what of prompt and continuation they are of."""
+
+    classifier: str
+    """A key of `Manifest.labels`."""
+    rule: dict[str, Any]
+    """`JudgedText.parameters()`."""
+
+
+class EarlierJudgement(JudgedRecord):
+    """A judgement that another took the place of; its labels are still there."""
+
+    benchmark: str
+    role: str
 
 
 class Session(Record):
@@ -100,6 +145,12 @@ class Manifest(Record):
     """By benchmark."""
     asked: dict[str, AskedRecord] = Field(default_factory=dict)
     """By benchmark; written by the engine."""
+    labels: dict[str, ClassifierRecord] = Field(default_factory=dict)
+    """By folder: `<name>@<first 12 hex characters of the fingerprint's digest>`."""
+    judged: dict[str, dict[str, JudgedRecord]] = Field(default_factory=dict)
+    """By benchmark and role."""
+    judged_before: list[EarlierJudgement] = Field(default_factory=list)
+    """Oldest first."""
     benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
     seeds: dict[str, int] = Field(default_factory=dict)
     requests: int = 0
@@ -136,7 +187,7 @@ class Manifest(Record):
                 "The run was made by a newer evenhand: `pip install --upgrade evenhand`.",
             )
         try:
-            return cls.model_validate(content)
+            return cls.model_validate({**content, "version": VERSION})
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(step) for step in first["loc"])

@@ -6,7 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.runs.requests import ScoreRequest, fingerprint_digest, request_ids
+from evenhand.runs.requests import (
+    GenerateRequest,
+    Request,
+    ScoreRequest,
+    decoding_json,
+    fingerprint_digest,
+    request_ids,
+    samples_of,
+)
 from evenhand.schema import DataError, UsageError
 from evenhand.schema.tables import PROMPT_KEYS, RESPONSES
 
@@ -18,9 +26,14 @@ REQUESTS = {
     "span_end": pl.UInt32,
     "masking": pl.String,
     "keep_tokens": pl.Boolean,
+    "decoding": pl.String,  # JSON of its parameters; null where a text is scored
+    "samples": pl.UInt16,  # response rows
 }
+KINDS = ["masking", "decoding"]
+"""What requests must share to be put to the model together."""
 ENGINE_COLUMNS = {"context": pl.String, "span_start": pl.UInt32, "span_end": pl.UInt32}
 RESERVED = frozenset(RESPONSES) - {"text"} | {"perplexity"}
+CONTINUATION = frozenset({"continuation"})
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,7 @@ class Part:
     benchmark: str
     prompts: pl.DataFrame
     """PROMPT_KEYS, the engine's optional columns and any group columns; in a plan also `request_id`."""
-    request: ScoreRequest = field(default_factory=ScoreRequest)
+    request: Request = field(default_factory=ScoreRequest)
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,8 @@ class Plan:
 
     parts: tuple[Part, ...]
     requests: pl.DataFrame
-    """Columns REQUESTS; sorted so that neighbours share prefixes."""
+    """Columns REQUESTS; likelihoods sorted so that neighbours share prefixes, then generations so that they are
+    of like length."""
     fingerprint: Mapping[str, Any]
     """Of the model the requests are for."""
 
@@ -47,6 +61,25 @@ class Plan:
     def digest(self) -> str:
         """The fingerprint in 64 hex characters."""
         return fingerprint_digest(self.fingerprint)
+
+    @property
+    def prompts(self) -> int:
+        """Prompts of all parts."""
+        return sum(part.prompts.height for part in self.parts)
+
+    @property
+    def answers(self) -> int:
+        """Answers of all parts: one a prompt, or one for each of its samples."""
+        return sum(part.prompts.height * samples_of(part.request) for part in self.parts)
+
+    def answered(self, responses: pl.DataFrame) -> pl.Series:
+        """The requests that have all their samples, by identifier.
+
+        Arguments: responses: columns request_id and sample, each pair once.
+        """
+        counts = responses.group_by("request_id").len("there")
+        known = counts.join(self.requests.select("request_id", "samples"), on="request_id")
+        return known.filter(pl.col("there") >= pl.col("samples"))["request_id"]
 
     def pending(self, done_ids: pl.Series | Iterable[str]) -> pl.DataFrame:
         """The requests that have no answer yet, in plan order.
@@ -87,16 +120,18 @@ def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
         )
     planned = tuple(_with_ids(part, fingerprint) for part in parts)
     requests = pl.concat([_requests(part) for part in planned])
+    # Longest first: what memory cannot hold shows at once. Likelihoods share prefixes instead.
+    length = pl.when(pl.col("decoding").is_not_null()).then(-pl.col("text").str.len_bytes().cast(pl.Int64))
     # keep_tokens comes last and descending: of two equal requests the one that keeps tokens stays.
-    order = ["masking", "context", "text", "span_start", "span_end", "keep_tokens"]
-    requests = requests.sort(order, descending=[False] * 5 + [True])
+    order = [*KINDS, length, "context", "text", "span_start", "span_end", "keep_tokens"]
+    requests = requests.sort(order, descending=[False] * 7 + [True])
     requests = requests.unique(subset="request_id", keep="first", maintain_order=True)
     return Plan(planned, requests, fingerprint)
 
 
 def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
     prompts = part.prompts
-    _check(part.benchmark, prompts)
+    _check(part.benchmark, prompts, generates=isinstance(part.request, GenerateRequest))
     contexts = prompts["context"].to_list() if _has_values(prompts, "context") else None
     spans = span_list(prompts) if _has_values(prompts, "span_start") else None
     ids = request_ids(prompts["text"].to_list(), contexts, spans, part.request, fingerprint)
@@ -104,7 +139,7 @@ def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
     return Part(part.benchmark, with_ids, part.request)
 
 
-def _check(benchmark: str, prompts: pl.DataFrame) -> None:
+def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
     where = f"The prompts of {benchmark!r}"
     if prompts.is_empty():
         raise UsageError(
@@ -114,7 +149,8 @@ def _check(benchmark: str, prompts: pl.DataFrame) -> None:
         raise DataError(
             f"{where} have no column {', '.join(lacking)}.", f"Found: {', '.join(prompts.columns)}."
         )
-    if taken := sorted(RESERVED & set(prompts.columns)):
+    reserved = RESERVED | CONTINUATION if generates else RESERVED
+    if taken := sorted(reserved & set(prompts.columns)):
         raise DataError(
             f"{where} have a column that the engine writes itself: {', '.join(taken)}.", "Rename it."
         )
@@ -125,10 +161,16 @@ def _check(benchmark: str, prompts: pl.DataFrame) -> None:
         raise DataError(f"{where} have {repeated} rows whose prompt_id stands before.", "Make them unique.")
     if ("span_start" in prompts.columns) != ("span_end" in prompts.columns):
         raise DataError(f"{where} have only one of span_start and span_end.", "Give both or neither.")
+    if generates and (scored := [name for name in ENGINE_COLUMNS if _has_values(prompts, name)]):
+        raise DataError(
+            f"{where} are to be continued and have values of {', '.join(scored)}, which only scoring knows.",
+            "Put the context in front of the text, or name the column otherwise.",
+        )
 
 
 def _requests(part: Part) -> pl.DataFrame:
     prompts = part.prompts
+    scoring = part.request if isinstance(part.request, ScoreRequest) else ScoreRequest()
     return prompts.select(
         "request_id",
         "text",
@@ -136,8 +178,10 @@ def _requests(part: Part) -> pl.DataFrame:
             pl.col(name).cast(kind) if name in prompts.columns else pl.lit(None, dtype=kind).alias(name)
             for name, kind in ENGINE_COLUMNS.items()
         ],
-        pl.lit(part.request.masking, dtype=pl.String).alias("masking"),
-        pl.lit(part.request.keep_tokens).alias("keep_tokens"),
+        pl.lit(scoring.masking, dtype=pl.String).alias("masking"),
+        pl.lit(scoring.keep_tokens).alias("keep_tokens"),
+        pl.lit(decoding_json(part.request), dtype=pl.String).alias("decoding"),
+        pl.lit(samples_of(part.request), dtype=pl.UInt16).alias("samples"),
     )
 
 

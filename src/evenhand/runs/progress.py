@@ -4,20 +4,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
+Unit = Literal["requests", "texts"]
+DONE_TO: dict[Unit, tuple[str, str]] = {"requests": ("answer", "answering"), "texts": ("judge", "judging")}
+
+
 class Progress(Protocol):
     """What the engine tells while it runs."""
 
-    def start(self, total: int, done: int) -> None:
-        """Requests in the plan, and those already answered."""
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
+        """Requests in the plan and those already answered, or texts to judge and those judged."""
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
-        """A shard is on disk."""
+        """A shard is on disk: so many requests or texts more, errors among them."""
 
     def note(self, message: str) -> None:
         """Something a reader should know now."""
@@ -29,7 +33,7 @@ class Progress(Protocol):
 class Silence:
     """Tells nothing: what library callers get."""
 
-    def start(self, total: int, done: int) -> None: ...
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None: ...
 
     def advance(self, requests: int, tokens: int, errors: int) -> None: ...
 
@@ -48,14 +52,16 @@ class Lines:
         self._total = self._done = self._before = self._tokens = self._errors = 0
         self._began = self._told = 0.0
         self._running = False
+        self._unit: Unit = "requests"
 
-    def start(self, total: int, done: int) -> None:
-        self._total, self._done, self._before = total, done, done
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
+        self._total, self._done, self._before, self._unit = total, done, done, unit
         self._tokens = self._errors = 0
         self._began = self._told = self._clock()
         self._running = True
         self._say(
-            f"{total - done:,} of {total:,} requests to answer" + (f" ({done:,} are there)" if done else "")
+            f"{total - done:,} of {total:,} {unit} to {DONE_TO[unit][0]}"
+            + (f" ({done:,} are there)" if done else "")
         )
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
@@ -78,9 +84,9 @@ class Lines:
         seconds = max(self._clock() - self._began, 1e-9)
         rate = (self._done - self._before) / seconds
         parts = [
-            f"{self._done:,}/{self._total:,} requests",
-            f"{rate:,.0f} requests/s",
-            f"{self._tokens / seconds:,.0f} tokens/s",
+            f"{self._done:,}/{self._total:,} {self._unit}",
+            f"{rate:,.0f} {self._unit}/s",
+            *([f"{self._tokens / seconds:,.0f} tokens/s"] if self._unit == "requests" else []),
             f"{self._errors:,} errors",
         ]
         if self._running and rate:
@@ -99,13 +105,14 @@ class Bar:
         self._stream = stream or sys.stderr
         self._bar: RichProgress | None = None
         self._began = 0.0
+        self._unit: Unit = "requests"
         self._requests = self._tokens = self._errors = 0
 
-    def start(self, total: int, done: int) -> None:
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._began = time.monotonic()
+        self._began, self._unit = time.monotonic(), unit
         self._requests = self._tokens = self._errors = 0
         self._bar = Progress(
             BarColumn(bar_width=10),  # so short that rates and errors fit in 80 columns
@@ -115,7 +122,7 @@ class Bar:
             console=Console(file=self._stream),
             refresh_per_second=4,
         )
-        self._bar.add_task("answering", total=total, completed=done, rates="")
+        self._bar.add_task(DONE_TO[unit][1], total=total, completed=done, rates="")
         self._bar.start()
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
@@ -125,7 +132,9 @@ class Bar:
         self._tokens += tokens
         self._errors += errors
         seconds = max(time.monotonic() - self._began, 1e-9)
-        rates = f"{self._requests / seconds:,.0f} requests/s {self._tokens / seconds:,.0f} tokens/s"
+        rates = f"{self._requests / seconds:,.0f} {self._unit}/s"
+        if self._unit == "requests":
+            rates += f" {self._tokens / seconds:,.0f} tokens/s"
         if self._errors:
             rates += f" [red]{self._errors:,} errors[/red]"
         self._bar.update(self._bar.task_ids[0], advance=requests, rates=rates)
@@ -143,13 +152,13 @@ class Bar:
 
 
 @contextmanager
-def shown(progress: Progress, total: int, done: int) -> Iterator[Progress]:
+def shown(progress: Progress, total: int, done: int, unit: Unit = "requests") -> Iterator[Progress]:
     """Start a progress, and stop it whichever way the block ends.
 
     >>> with shown(Silence(), total=3, done=0) as progress:
     ...     progress.advance(3, 30, 0)
     """
-    progress.start(total, done)
+    progress.start(total, done, unit)
     try:
         yield progress
     finally:

@@ -29,6 +29,33 @@ class GenerateRequest:
 Request = ScoreRequest | GenerateRequest
 
 
+def samples_of(request: Request) -> int:
+    """Response rows of one request: its samples, or the one likelihood.
+
+    >>> samples_of(ScoreRequest())
+    1
+    """
+    return request.decoding.samples if isinstance(request, GenerateRequest) else 1
+
+
+def decoding_json(request: Request) -> str | None:
+    """A generation's decoding as JSON with sorted keys; None for a request of likelihoods."""
+    if isinstance(request, ScoreRequest):
+        return None
+    return json.dumps(request.decoding.parameters(), sort_keys=True)
+
+
+def decoding_of(stored: str) -> Decoding:
+    """The decoding that `decoding_json` wrote.
+
+    >>> decoding = Decoding(max_new_tokens=9, stop=("\\n",))
+    >>> decoding_of(decoding_json(GenerateRequest(decoding))) == decoding
+    True
+    """
+    parameters = json.loads(stored)
+    return Decoding(**{**parameters, "stop": tuple(parameters["stop"])})
+
+
 def fingerprint_digest(fingerprint: Mapping[str, Any]) -> str:
     """A model's fingerprint as 64 hex characters, the same whatever the order of its keys.
 
@@ -46,13 +73,13 @@ def request_ids(
     texts: Sequence[str],
     contexts: Sequence[str | None] | None,
     spans: Sequence[tuple[int, int] | None] | None,
-    request: ScoreRequest,
+    request: Request,
     fingerprint: Mapping[str, Any],
 ) -> list[str]:
     """The identity of each request: 32 hex characters of its content, never of its position or path.
 
     `keep_tokens` is left out: it says what is stored of an answer, not what is asked, so two
-    benchmarks that share a text share its answer.
+    benchmarks that share a text share its answer. Everything of a decoding counts.
 
     Arguments: texts: n strings. contexts, spans: n values (or None) as for
     LanguageModel.log_likelihoods; a list of Nones is the same as None. request: kind and parameters.
@@ -65,10 +92,9 @@ def request_ids(
     >>> one == two, one == request_ids(["Hi."], [None], [None], ScoreRequest(), model)[0]
     (False, True)
     """
-    parameters = {"kind": "log_likelihood", "masking": request.masking}
     question = hashlib.blake2b(digest_size=16)
     question.update(fingerprint_digest(fingerprint).encode())
-    question.update(json.dumps(parameters, sort_keys=True).encode() + b"\n")
+    question.update(json.dumps(_parameters(request), sort_keys=True).encode() + b"\n")
     if contexts is None and spans is None:
         bare = question.copy()
         bare.update(_surroundings(None, None))
@@ -78,6 +104,29 @@ def request_ids(
         _extended(question, _surroundings(context, span) + text.encode())
         for text, context, span in everything
     ]
+
+
+def text_ids(texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[str]:
+    """The identity of judged texts: 32 hex characters of each and of its context, by which a label is found.
+
+    Arguments: texts: n strings. contexts: what stands in front of each, for classifiers that read it.
+    Returns: n identifiers. Raises ValueError if the lengths differ.
+
+    >>> bare, behind = text_ids(["is kind", "is kind"], [None, "She"])
+    >>> bare == text_ids(["is kind"])[0], bare == behind
+    (True, False)
+    """
+    empty = hashlib.blake2b(digest_size=16)
+    return [
+        _extended(empty, _surroundings(context, None) + text.encode())
+        for text, context in zip(texts, contexts or [None] * len(texts), strict=True)
+    ]
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    if isinstance(request, GenerateRequest):
+        return {"kind": "generate", "decoding": request.decoding.parameters()}
+    return {"kind": "log_likelihood", "masking": request.masking}
 
 
 def _surroundings(context: str | None, span: tuple[int, int] | None) -> bytes:

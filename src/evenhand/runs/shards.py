@@ -1,60 +1,76 @@
-"""Responses on disk: numbered Parquet parts that are whole or absent."""
+"""Tables that grow on disk, responses and labels: numbered Parquet parts that are whole or absent."""
 
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.schema import RESPONSES, DataError
+from evenhand.schema import LABELS, RESPONSES, DataError
 from evenhand.schema.files import atomic_write
 
-COLUMNS: Mapping[str, Any] = RESPONSES
-KEYS = ("request_id", "sample")
+
+@dataclass(frozen=True)
+class GrowingTable:
+    """What the parts of a folder hold."""
+
+    columns: Mapping[str, Any]
+    keys: tuple[str, ...]
+    """Of two rows with the same keys the later one counts."""
+    added: frozenset[str] = frozenset()
+    """Columns that parts written by earlier versions lack; they are read as null."""
+
+
+RESPONSE_PARTS = GrowingTable(RESPONSES, ("request_id", "sample"), frozenset({"finish"}))
+LABEL_PARTS = GrowingTable(LABELS, ("text_id",))
 NUMBERED = re.compile(r"part-(\d+)\.parquet(\.corrupt)*")
 UNREADABLE = (OSError, pl.exceptions.PolarsError)
 
 
-def write_shard(folder: Path, number: int, responses: pl.DataFrame) -> Path:
+def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTable = RESPONSE_PARTS) -> Path:
     """Write one part under its final name only when it is complete.
 
-    Arguments: folder: the run's `responses`. number: see `next_number`. responses: a RESPONSES frame.
+    Arguments: folder: the run's `responses`, or that of one classifier's labels. number: see `next_number`.
+    rows: a frame of the table's columns.
     Returns: the path. Raises WriteError (full disk, no permission), with earlier parts intact.
     Source: DESIGN.md, "The engine" (shards).
     """
     path = folder / f"part-{number:06d}.parquet"
     content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-    responses.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items()).write_parquet(content)
+    rows.select(pl.col(name).cast(kind) for name, kind in table.columns.items()).write_parquet(content)
     with atomic_write(path) as handle:
         handle.write(content.getbuffer())
     return path
 
 
-def read_shards(folder: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """All responses, one row for each request and sample; a later part replaces an earlier one.
+def read_shards(
+    folder: Path, columns: Sequence[str] | None = None, table: GrowingTable = RESPONSE_PARTS
+) -> pl.DataFrame:
+    """All rows, one for each key; a later part replaces an earlier one.
 
-    Arguments: folder: the run's `responses`. columns: what is wanted beside the keys; all by default.
-    Returns: a RESPONSES frame, or these columns of it.
+    Arguments: folder: see `write_shard`. columns: what is wanted beside the keys; all by default.
+    Returns: a frame of the table's columns, or these of them.
     Raises DataError naming the first part that cannot be read. Leftover temporary files are ignored.
     """
-    wanted = [name for name in COLUMNS if columns is None or name in columns or name in KEYS]
+    wanted = [name for name in table.columns if columns is None or name in columns or name in table.keys]
     frames = []
     for path in _parts(folder):
         try:
-            frames.append(_read(path, wanted))
+            frames.append(_read(path, wanted, table))
         except UNREADABLE as error:
             raise DataError(
                 f"{path} cannot be read: {_first_line(error)}.",
-                f"Resume the run ({_resume(folder)}): it sets the part aside and asks those requests again.",
+                f"Resume the run ({_resume(folder)}): it sets the part aside and asks anew what it held.",
             ) from error
     if not frames:
-        return pl.DataFrame(schema={name: COLUMNS[name] for name in wanted})
-    return pl.concat(frames).unique(subset=KEYS, keep="last", maintain_order=True)
+        return pl.DataFrame(schema={name: table.columns[name] for name in wanted})
+    return pl.concat(frames).unique(subset=table.keys, keep="last", maintain_order=True)
 
 
-def set_aside_unreadable(folder: Path) -> list[str]:
+def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
     """Make the folder fit to resume: rename parts that cannot be read, remove leftover temporaries.
 
     Call it only under the run's lock. Returns: one sentence for each part that was set aside.
@@ -66,13 +82,13 @@ def set_aside_unreadable(folder: Path) -> list[str]:
     told = []
     for path in _parts(folder):
         try:
-            _read(path, list(COLUMNS))
+            _read(path, list(table.columns), table)
         except UNREADABLE as error:
             aside = path.with_name(path.name + ".corrupt")
             path.rename(aside)
             told.append(
                 f"{path} cannot be read ({_first_line(error)}); it is now {aside.name} "
-                "and its requests are asked again."
+                "and what it held is asked again."
             )
     return told
 
@@ -87,10 +103,18 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
 
 
-def _read(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+def _read(path: Path, columns: Sequence[str], table: GrowingTable) -> pl.DataFrame:
     # Through memory: reading must not keep a map of the file open while another process replaces it.
-    content = pl.read_parquet(io.BytesIO(path.read_bytes()), columns=list(columns))
-    return content.select(pl.col(name).cast(COLUMNS[name]) for name in columns)
+    content = io.BytesIO(path.read_bytes())
+    lacking = [name for name in columns if name in table.added]
+    if lacking:
+        there = pl.read_parquet_schema(content)
+        lacking = [name for name in lacking if name not in there]
+        content.seek(0)
+    rows = pl.read_parquet(content, columns=[name for name in columns if name not in lacking])
+    return rows.with_columns(pl.lit(None).alias(name) for name in lacking).select(
+        pl.col(name).cast(table.columns[name]) for name in columns
+    )
 
 
 def _first_line(error: Exception) -> str:
@@ -98,4 +122,6 @@ def _first_line(error: Exception) -> str:
 
 
 def _resume(folder: Path) -> str:
-    return f"evenhand audit {folder.parent}"
+    # Responses lie in a folder of the run, a classifier's labels in one below.
+    run = next((above for above in folder.parents if (above / "manifest.json").is_file()), folder.parent)
+    return f"evenhand audit {run}"

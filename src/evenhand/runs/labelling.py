@@ -1,0 +1,248 @@
+"""Judging the continuations of a run: each distinct text once for each classifier, in shards, resumable."""
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.classifiers.judged_text import JudgedText
+from evenhand.runs.continuations import STORED, continuations
+from evenhand.runs.directory import RunDirectory
+from evenhand.runs.environment import Environment, this_environment
+from evenhand.runs.judgements import VALUES, classifier_key, identified
+from evenhand.runs.judging import JUDGED_AGAIN, judge
+from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord, as_json
+from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.progress import Progress, Silence, shown
+from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
+from evenhand.runs.stopping import Stopping
+from evenhand.schema import Interrupted, UsageError, WriteError
+from evenhand.schema.errors import unknown_name
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """One judgement that is wanted: of a benchmark's continuations, in a role, by a classifier."""
+
+    benchmark: str
+    role: str
+    classifier: str
+    """A name among those given to `label`."""
+    rule: JudgedText = field(default_factory=JudgedText)
+
+
+@dataclass(frozen=True)
+class LabelOutcome:
+    """How judging ended; every continuation that is there has a label or an error from each classifier."""
+
+    texts: int
+    """Distinct ones, summed over classifiers."""
+    judged: int
+    """Of these, put to a classifier in this session."""
+    seconds: float
+    """Of this session."""
+    errors: dict[str, int]
+    """Texts without a judgement by code, of this session and earlier ones."""
+    folders: dict[str, str]
+    """By the classifier's name as given: the key of its labels."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know, such as parts that were set aside."""
+
+    @property
+    def error_share(self) -> float:
+        """Share of the texts that could not be judged; 0 where there is none."""
+        return sum(self.errors.values()) / self.texts if self.texts else 0.0
+
+
+@dataclass
+class _Work:
+    """What one classifier has to do, whichever names it was given."""
+
+    classifier: Classifier
+    labellings: list[Labelling] = field(default_factory=list)
+    texts: pl.DataFrame = field(default_factory=pl.DataFrame)
+    judged: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def label(
+    directory: RunDirectory,
+    wanted: Sequence[Labelling],
+    classifiers: Mapping[str, Classifier],
+    *,
+    progress: Progress | None = None,
+    shard_seconds: float = 30.0,
+    first_shard: int = 256,
+    max_shard: int = 32768,
+    retry_errors: bool = False,
+) -> LabelOutcome:
+    """Judge what has no label yet and let these judgements count; earlier ones stay beside them.
+
+    Responses are never touched; continuations that failed or are missing are not judged. A judgement counts once all
+    its texts have rows, so that a stop leaves what counted before.
+
+    Arguments: directory: of a run with continuations. wanted: each benchmark and role once. classifiers: by the
+    names `wanted` uses. progress: told after each shard. shard_seconds, first_shard, max_shard: as for `execute`, in
+    texts. retry_errors: ask again where the classifier failed (not where the text is at fault).
+    Returns: the outcome, once every text has a row.
+    Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
+    process works on the run, DataError if there are no such continuations or their judged texts cannot be made,
+    WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
+    EvenhandError it raises (resumable).
+    Source: DESIGN.md, "The engine".
+    """
+    began = time.monotonic()
+    progress, pace = progress or Silence(), Pace(first_shard, max_shard, shard_seconds)
+    with directory.lock(), Stopping() as stopping:
+        work = _work(directory, wanted, classifiers)
+        environment = this_environment()
+        for key, its in work.items():
+            with _recorded(directory, key, its, environment):
+                _judge_all(directory.labels_folder(key), its, stopping, progress, pace, retry_errors)
+            for labelling in its.labellings:
+                _let_count(directory, labelling, key)
+            directory.save()
+    errors = sum((Counter(its.errors) for its in work.values()), Counter[str]())
+    return LabelOutcome(
+        texts=sum(its.texts.height for its in work.values()),
+        judged=sum(its.judged for its in work.values()),
+        seconds=time.monotonic() - began,
+        errors=dict(sorted(errors.items())),
+        folders={labelling.classifier: key for key, its in work.items() for labelling in its.labellings},
+        notes=tuple(note for its in work.values() for note in its.notes),
+    )
+
+
+def _work(
+    directory: RunDirectory, wanted: Sequence[Labelling], classifiers: Mapping[str, Classifier]
+) -> dict[str, _Work]:
+    _check(directory, wanted, classifiers)
+    work: dict[str, _Work] = {}
+    for labelling in wanted:
+        classifier = classifiers[labelling.classifier]
+        work.setdefault(classifier_key(classifier), _Work(classifier)).labellings.append(labelling)
+    responses = read_shards(directory.responses_folder, STORED)
+    for its in work.values():
+        texts = []
+        for labelling in its.labellings:
+            rule = labelling.rule
+            columns = ["text", *([rule.masked] if rule.masked else [])]
+            frame = continuations(directory, labelling.benchmark, columns, responses=responses)
+            found = identified(frame, rule, reads_context=its.classifier.reads_context)
+            texts.append(found.drop_nulls("text_id"))
+        length = pl.col("text").str.len_bytes() + pl.col("context").str.len_bytes().fill_null(0)
+        # Longest first: what memory cannot hold shows at once. The identity makes the order one.
+        its.texts = pl.concat(texts).unique("text_id").sort([length, "text_id"], descending=[True, False])
+    return work
+
+
+def _check(
+    directory: RunDirectory, wanted: Sequence[Labelling], classifiers: Mapping[str, Classifier]
+) -> None:
+    seen = set()
+    for labelling in wanted:
+        if labelling.classifier not in classifiers:
+            raise unknown_name("classifier", labelling.classifier, classifiers)
+        place = (labelling.benchmark, labelling.role)
+        if place in seen:
+            raise UsageError(
+                f"The {labelling.role} of {labelling.benchmark!r} is to be judged twice.",
+                "One classifier counts for a role: judge once, then again with the other.",
+            )
+        seen.add(place)
+        columns = [f"{labelling.role}_{name}" for name in VALUES]
+        if labelling.benchmark not in directory.benchmarks:
+            continue  # the error that names the benchmarks there comes when its texts are made
+        if taken := directory.prompts(labelling.benchmark, columns).columns[1:]:
+            raise UsageError(
+                f"The prompts of {labelling.benchmark!r} have a column {taken[0]!r}, which judging the "
+                f"{labelling.role} writes.",
+                "Give the role or the column another name.",
+            )
+
+
+def _judge_all(
+    folder: Path, its: _Work, stopping: Stopping, progress: Progress, pace: Pace, retry_errors: bool
+) -> None:
+    its.notes = set_aside_unreadable(folder, LABEL_PARTS)
+    there = read_shards(folder, ["error"], LABEL_PARTS)
+    if retry_errors:
+        there = there.filter(~pl.col("error").is_in(JUDGED_AGAIN).fill_null(False))
+    pending = its.texts.join(there, on="text_id", how="anti", maintain_order="left")
+    numbers = itertools.count(next_number(folder))
+
+    def ask(texts: pl.DataFrame) -> pl.DataFrame:
+        return judge(its.classifier, texts)
+
+    def store(rows: pl.DataFrame) -> None:
+        write_shard(folder, next(numbers), rows, LABEL_PARTS)
+
+    total = its.texts.height
+    with shown(progress, total, total - pending.height, "texts") as telling:
+        for note in [*its.notes, *([f"judged by {folder.name}"] if pending.height else [])]:
+            telling.note(note)
+        for texts, rows in in_shards(pending, ask, store, stopping, pace):
+            its.judged += texts.height
+            telling.advance(texts.height, 0, rows.height - rows["error"].null_count())
+
+
+@contextmanager
+def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Environment) -> Iterator[None]:
+    began, manifest = time.monotonic(), directory.manifest
+    record = manifest.labels.setdefault(
+        key,
+        ClassifierRecord(
+            fingerprint=as_json(its.classifier.fingerprint),
+            description=as_json(its.classifier.describe()),
+            labels=its.classifier.labels,
+            reads_context=its.classifier.reads_context,
+        ),
+    )
+    record.environment = environment
+    directory.save()
+    whole = False
+    try:
+        yield
+        whole = True
+    except KeyboardInterrupt as stop:
+        raise Interrupted(
+            f"Stopped with {its.judged:,} texts judged by {key} in this session; nothing is lost.",
+            f"Judge the rest with: evenhand audit {directory.path} (or the `evenhand rescore` that was stopped)",
+        ) from stop
+    finally:
+        seconds = time.monotonic() - began
+        stored = read_shards(directory.labels_folder(key), ["error"], LABEL_PARTS)
+        record.texts, record.errors = stored.height, _by_code(stored)
+        record.seconds += seconds
+        record.description = as_json(its.classifier.describe())
+        manifest.timings["labels"] = manifest.timings.get("labels", 0.0) + seconds
+        its.errors = _by_code(stored.join(its.texts, on="text_id", how="semi"))
+        try:
+            directory.save()
+        except WriteError:
+            # On a full disk the manifest cannot be written either; the error that says so is on its way.
+            if whole:
+                raise
+
+
+def _by_code(rows: pl.DataFrame) -> dict[str, int]:
+    return dict(sorted(rows["error"].drop_nulls().value_counts().rows()))
+
+
+def _let_count(directory: RunDirectory, labelling: Labelling, key: str) -> None:
+    manifest = directory.manifest
+    roles = manifest.judged.setdefault(labelling.benchmark, {})
+    now = JudgedRecord(classifier=key, rule=as_json(labelling.rule.parameters()))
+    before = roles.get(labelling.role)
+    if before is not None and before != now:
+        manifest.judged_before.append(
+            EarlierJudgement(benchmark=labelling.benchmark, role=labelling.role, **before.model_dump())
+        )
+    roles[labelling.role] = now

@@ -1,0 +1,53 @@
+"""Work done in shards that grow until one takes about as long as may be lost."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from evenhand.runs.stopping import Stopping
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How large pieces are: `first` and at most `largest` rows, and about `shard_seconds` of work."""
+
+    first: int = 256
+    largest: int = 32768
+    shard_seconds: float = 30.0
+
+
+def in_shards(
+    pending: pl.DataFrame,
+    ask: Callable[[pl.DataFrame], pl.DataFrame],
+    store: Callable[[pl.DataFrame], None],
+    stopping: Stopping,
+    pace: Pace,
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Ask and store piece by piece; a stop drops the piece in flight, never one that is being stored.
+
+    Arguments: pending: in the order to be asked. ask: makes the rows of a piece. store: writes them.
+    Yields: each piece and its rows, once they are stored. Raises StopRequested, and what ask and store raise.
+    """
+    start, size = 0, max(min(pace.first, pace.largest), 1)
+    while start < pending.height:
+        began = time.monotonic()
+        piece = pending.slice(start, size)
+        with stopping.in_flight():
+            rows = ask(piece)
+        store(rows)
+        yield piece, rows
+        start += piece.height
+        size = next_size(size, time.monotonic() - began, pace.shard_seconds, pace.largest)
+
+
+def next_size(size: int, seconds: float, target: float, largest: int) -> int:
+    """The next shard's size: doubled while shards take under half the target, halved past its double.
+
+    >>> next_size(256, 1.0, 30.0, 32768), next_size(256, 90.0, 30.0, 32768), next_size(256, 20.0, 30.0, 32768)
+    (512, 128, 256)
+    """
+    if seconds * 2 < target:
+        return min(size * 2, max(largest, 1))
+    return max(size // 2, 1) if seconds > target * 2 else size
