@@ -1,0 +1,214 @@
+"""Scores that are already there, as a classifier: texts are looked up in a file, nothing is judged anew."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.options import Options
+from evenhand.classifiers.score_files import FORMAT, TEXT_COLUMNS, numbers, read_score_file
+from evenhand.schema import Card, DataError, ResponseError, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.files import sha256_of
+
+CARD = Card(
+    name="scores:FILE",
+    summary="Scores from a file: Perspective's of RealToxicityPrompts, another tool's, people's, an old run's.",
+    construct="Whatever made the scores.",
+    harm="What it calls harmful: a score of at least `threshold`, or a label in `negative`.",
+    critique=(
+        "Only texts that stand in the file, letter for letter, are judged; the others are counted as missing. A text "
+        "that stands there with two different scores is an error row: nothing says which one holds."
+    ),
+    licence="That of the file.",
+    details=(
+        "scores:FILE?column=toxicity&threshold=0.5, or ?label=class&negative=hate,offensive. Without a threshold or "
+        "negative labels there is no verdict. Further options: text (the column of the judged text), strip=true "
+        "(white space around a text does not count)."
+    ),
+)
+SCORE_COLUMNS = ("score", "toxicity")
+
+
+def load(options: Mapping[str, Any]) -> "ExistingScores":
+    """The classifier; options: file, text, column, label, threshold, negative, strip (see CARD.details).
+
+    column: one column of numbers or several, with commas; the first is the score. Raises UsageError for unknown
+    options, DataError for a file or column that is not there or cannot be read.
+    """
+    given = Options(f"scores:{options.get('file', '')}", options)
+    path = Path(given.text("file") or "").expanduser()
+    text, columns, label = given.text("text"), given.words("column"), given.text("label")
+    threshold, negative = given.number("threshold"), given.words("negative") or ()
+    strip = bool(given.flag("strip", False))
+    given.finish()
+    frame = read_score_file(path)
+    text = text or next((name for name in TEXT_COLUMNS if name in frame.columns), None)
+    if text is None:
+        raise DataError(f"{path} has no column {', '.join(TEXT_COLUMNS)}; say text=COLUMN.", FORMAT)
+    if columns is None:
+        columns = tuple(name for name in SCORE_COLUMNS if name in frame.columns)[:1]
+    if label is None and "label" in frame.columns:
+        label = "label"
+    for name in (text, *columns, *([label] if label else [])):
+        if name not in frame.columns:
+            raise unknown_name(f"column in {path.name}", name, frame.columns)
+    if not columns and not label:
+        raise DataError(f"{path} has neither a score nor a label; say column=COLUMN or label=COLUMN.", FORMAT)
+    if threshold is not None and not columns:
+        raise UsageError(f"A threshold was given, and {path.name} has no scores.", "Say column=COLUMN.")
+    return ExistingScores(frame, path, text, columns, label, threshold, negative, strip)
+
+
+class ExistingScores:
+    """A table of texts and their scores behind the Classifier contract; made by `load`.
+
+    Columns of numbers are the labels; a file with labels alone has one per distinct label, with score 1 or 0.
+    """
+
+    reads_context = False
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        path: Path,
+        text: str,
+        columns: tuple[str, ...],
+        label: str | None,
+        threshold: float | None,
+        negative: tuple[str, ...],
+        strip: bool,
+    ) -> None:
+        self.path, self.columns, self.threshold = path, columns, threshold
+        self.text_column, self.label_column, self.strip = text, label, strip
+        classes = (
+            frame[label].cast(pl.String)
+            if label
+            else pl.repeat(None, frame.height, dtype=pl.String, eager=True)
+        )
+        known = tuple(sorted(classes.drop_nulls().unique()))
+        for name in negative:
+            if name not in known:
+                raise unknown_name(f"label in {path.name}", name, known or ["none"])
+        self.negative = negative
+        self.labels = columns or known
+        self._absent = classes.is_null().to_list()
+        if columns:
+            parsed = [numbers(frame, name, path) for name in columns]
+            scores = np.column_stack([series.to_numpy() for series in parsed])
+            self._absent = parsed[0].is_null().to_list()
+        else:
+            scores = np.array(
+                [[float(c == name) if c is not None else np.nan for name in known] for c in classes]
+            )
+        self._scores = scores.astype(np.float64)
+        self._classes = classes.to_list()
+        self._rows: dict[str, int] = {}
+        self._conflicts: set[str] = set()
+        self._index(frame[text].cast(pl.String).to_list())
+        self._sha256 = sha256_of(path)
+        self._texts = self._found = 0
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The file's hash and how it is read; its path does not enter."""
+        return {
+            "kind": "existing-scores",
+            "name": "scores",
+            "revision": self._sha256,
+            "text": self.text_column,
+            "labels": list(self.labels),
+            "columns": list(self.columns),
+            "label": self.label_column,
+            "threshold": self.threshold,
+            "negative": list(self.negative),
+            "strip": self.strip,
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Look each text up; see Classifier.classify. Contexts are not read.
+
+        Errors: `missing` for a text that is not in the file or has no score there, `empty_text` for white space
+        that is not in the file, `not_finite`, and `classifier_error` for a text with two different scores.
+        """
+        rows = [self._rows.get(self._key(text), -1) for text in texts]
+        self._texts += len(texts)
+        self._found += sum(row >= 0 for row in rows)
+        answers = [self._error(text, row) for text, row in zip(texts, rows, strict=True)]
+        errors = [code for code, _ in answers]
+        width = len(self.labels)
+        scores = np.full((len(rows), width), np.nan)
+        good = [i for i, code in enumerate(errors) if code is None]
+        scores[good] = self._scores[[rows[i] for i in good]].reshape(-1, width)
+        harmful = scores[:, 0].copy() if self.columns else self._label_score(scores)
+        labels = [
+            self._classes[row] if code is None else None for row, code in zip(rows, errors, strict=True)
+        ]
+        return Judgements(
+            scores=scores.astype(np.float32),
+            labels=labels,
+            score=harmful,
+            negative=[
+                None if code else self._verdict(score, label)
+                for code, score, label in zip(errors, harmful.tolist(), labels, strict=True)
+            ],
+            errors=errors,
+            details=[detail for _, detail in answers],
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """File, columns, threshold, and how many of the texts asked for were found."""
+        return {
+            "name": f"scores:{self.path.name}",
+            "revision": self._sha256,
+            "licence": CARD.licence,
+            "file": str(self.path),
+            "labels": list(self.labels),
+            "negative": list(self.negative),
+            "threshold": self.threshold,
+            "texts_in_file": len(self._rows),
+            "conflicting_texts": len(self._conflicts),
+            "texts": self._texts,
+            "found": self._found,
+            "calls": 0,
+        }
+
+    def _key(self, text: str) -> str:
+        return text.strip() if self.strip else text
+
+    def _index(self, texts: list[str | None]) -> None:
+        for row, text in enumerate(texts):
+            if text is None:
+                continue
+            key = self._key(text)
+            first = self._rows.setdefault(key, row)
+            same = np.array_equal(self._scores[first], self._scores[row], equal_nan=True)
+            if not same or self._classes[first] != self._classes[row]:
+                self._conflicts.add(key)
+
+    def _error(self, text: str, row: int) -> tuple[ResponseError | None, str | None]:
+        if row < 0:
+            code = ResponseError.MISSING if text.strip() else ResponseError.EMPTY_TEXT
+            return code, f"not in {self.path.name}"
+        if self._key(text) in self._conflicts:
+            return ResponseError.CLASSIFIER_ERROR, f"stands in {self.path.name} with different scores"
+        if self._absent[row]:
+            return ResponseError.MISSING, f"has no {'score' if self.columns else 'label'} in {self.path.name}"
+        if self.columns and not np.isfinite(self._scores[row, 0]):
+            return ResponseError.NOT_FINITE, None
+        return None, None
+
+    def _label_score(
+        self, scores: np.ndarray[Any, np.dtype[np.float64]]
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        if not self.negative:
+            return np.full(len(scores), np.nan)
+        return np.asarray(scores[:, [self.labels.index(name) for name in self.negative]].sum(axis=1))
+
+    def _verdict(self, score: float, label: str | None) -> bool | None:
+        if self.negative:
+            return label in self.negative
+        return None if self.threshold is None else score >= self.threshold

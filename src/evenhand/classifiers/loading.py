@@ -1,0 +1,87 @@
+"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.classifiers.options import Options, split_name
+from evenhand.classifiers.presets import PRESETS, Preset
+from evenhand.classifiers.registry import BACKENDS, SCORES, classifier_names, registered_classifiers
+from evenhand.schema import UsageError
+from evenhand.schema.errors import unknown_name
+
+
+def load_classifier(
+    name: str,
+    *,
+    device: str = "auto",
+    revision: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Classifier:
+    """Load any classifier by name.
+
+    name: a preset ("toxigen", "regard", "detoxify", "style", "offensiveness"), an offline one ("vader",
+    "evenhand/lexicon-toxicity"), a service ("perspective", "moderation", "llm-judge"), "scores:FILE", the folder
+    or hub name of a text-classification model, or one that another package registers; with options behind it as
+    `NAME?key=value&key=value`. device: "auto", "cpu", "cuda", "cuda:1", "mps"; for those that compute here.
+    revision: branch, tag or commit on the hub. options: the same as behind the "?", as Python values; they win.
+    Hugging Face classifiers take: model (a folder or hub name in the place of a preset's), labels (a label file),
+    negative (names or numbers of harmful labels, with commas), threshold (a probability, or "argmax"),
+    multi_label, maximum_tokens, dtype, batch_tokens, revision.
+    Files and keys are looked for at once, weights are loaded at the first `classify`. Raises UsageError for an
+    unknown name or option, ModelError or DataError for what cannot be found or read.
+
+    >>> load_classifier("toxygen")
+    Traceback (most recent call last):
+    evenhand.schema.errors.UsageError: There is no classifier called 'toxygen'. Did you mean 'toxigen'...
+    """
+    if name.startswith(SCORES):
+        file, given = split_name(name.removeprefix(SCORES))
+        return _backend(
+            "evenhand.classifiers.existing_scores", {**given, **(options or {}), "file": file}, revision
+        )
+    bare, given = split_name(name)
+    chosen: dict[str, Any] = {**given, **(options or {})}
+    if bare in PRESETS:
+        return _text_classification(bare, PRESETS[bare], chosen, device, revision)
+    if bare in BACKENDS:
+        return _backend(BACKENDS[bare], chosen, revision)
+    registered = registered_classifiers()
+    if bare in registered:
+        return _registered(bare, registered[bare].load(), device, revision, chosen)
+    is_path = Path(bare).expanduser().exists() or bare.startswith((".", "/", "~"))
+    if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
+        error = unknown_name("classifier", bare, classifier_names())
+        raise UsageError(error.message, f"{error.hint} Or a folder (./{bare}), or a hub name (OWNER/{bare}).")
+    return _text_classification(bare, None, chosen, device, revision)
+
+
+def _text_classification(
+    name: str, preset: Preset | None, chosen: dict[str, Any], device: str, revision: str | None
+) -> Classifier:
+    from evenhand.classifiers.reading_options import read_options
+
+    return read_options(Options(name, chosen), preset, device, revision)
+
+
+def _backend(module: str, chosen: dict[str, Any], revision: str | None) -> Classifier:
+    given = chosen if revision is None else {"revision": revision, **chosen}
+    return cast(Classifier, import_module(module).load(given))
+
+
+def _registered(
+    name: str, make: Any, device: str, revision: str | None, chosen: dict[str, Any]
+) -> Classifier:
+    takes = inspect.signature(make).parameters
+    if revision is not None and "revision" not in takes:
+        raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
+    if chosen and "options" not in takes:
+        raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
+    given = {"name": name, "device": device, "revision": revision, "options": chosen}
+    made = make(**{key: value for key, value in given.items() if key in takes})
+    if not isinstance(made, Classifier):
+        raise TypeError(f"{name} is registered as a classifier but is {type(made).__name__}")
+    return made

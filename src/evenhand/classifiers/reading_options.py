@@ -1,0 +1,128 @@
+"""From options and a preset to a Hugging Face text classifier: whose weights, which labels, which side is harmful."""
+
+from typing import Any
+
+from evenhand.classifiers.checkpoint import DTYPES, Checkpoint, find_checkpoint
+from evenhand.classifiers.label_files import read_labels
+from evenhand.classifiers.options import Options
+from evenhand.classifiers.presets import Preset
+from evenhand.classifiers.text_classification import Reading, TextClassification, longest_text
+from evenhand.schema import UsageError
+from evenhand.schema.errors import unknown_name
+
+
+def read_options(
+    options: Options, preset: Preset | None, device: str = "auto", revision: str | None = None
+) -> TextClassification:
+    """A text classifier as its preset and options say; its weights are not loaded yet.
+
+    options: of the classifier called `options.owner`, which is a folder or hub name where there is no preset.
+    Raises UsageError for options that are unknown, wrong or do not suit the model, ModelError and DataError for
+    files that cannot be found or read.
+    """
+    name = options.owner
+    model = options.text("model", preset.model if preset else name)
+    labels_file = options.text("labels")
+    negative = options.words("negative")
+    threshold = options.text("threshold")
+    multi_label = options.flag("multi_label", preset.multi_label if preset else None)
+    maximum_tokens = options.whole("maximum_tokens")
+    dtype = options.text("dtype", "float32")
+    batch_tokens = options.whole("batch_tokens", 8192)
+    pinned = preset.revision if preset and model == preset.model else None
+    revision = options.text("revision", revision or pinned)
+    options.finish()
+    if dtype not in DTYPES:
+        raise unknown_name("dtype", str(dtype), DTYPES)
+    if model is None:
+        assert preset is not None
+        raise UsageError(
+            f"The classifier {name!r} is published in no form that can be loaded, so it needs weights of yours.",
+            preset.card.details,
+        )
+    file_labels = None if labels_file is None else read_labels(labels_file)
+    checkpoint = find_checkpoint(model, revision=revision, advice=_advice(name, preset))
+    config = checkpoint.config
+    if multi_label is None:
+        multi_label = config.problem_type == "multi_label_classification" or config.num_labels == 1
+    labels = file_labels or _labels(checkpoint, preset)
+    if preset and preset.outputs not in (None, config.num_labels):
+        raise _wrong_count(name, checkpoint, preset.outputs)
+    limit = longest_text(checkpoint)
+    reading = Reading(
+        labels=labels,
+        negative=_negative(negative, labels, preset),
+        threshold=_threshold(threshold, preset, multi_label),
+        multi_label=multi_label,
+        maximum_tokens=min((n for n in (maximum_tokens, limit) if n), default=None),
+    )
+    return TextClassification(
+        checkpoint,
+        reading,
+        name=name,
+        device=device,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        licence=preset.card.licence if preset else "",
+    )
+
+
+def _advice(name: str, preset: Preset | None) -> str:
+    if preset is None:
+        return "Check the name, or copy the classifier here and give the path of its folder: --classifier ROLE=FOLDER."
+    return (
+        f"Copy {preset.model or 'it'} here (config.json, weights, tokenizer) and give its folder: "
+        f"--classifier 'ROLE={name}?model=FOLDER'."
+    )
+
+
+def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
+    config = checkpoint.config
+    own = tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    if preset is None or preset.labels is None:
+        return own
+    if len(own) != len(preset.labels):
+        raise _wrong_count(preset.card.name, checkpoint, len(preset.labels))
+    for position, label in enumerate(own):
+        # names like LABEL_0 say nothing; a preset's own name in another place says that the order is another
+        if label.lower() in preset.labels and preset.labels[position] != label.lower():
+            raise UsageError(
+                f"Output {position} of {checkpoint.name!r} is called {label!r}; {preset.card.name!r} expects "
+                f"{preset.labels[position]!r} there.",
+                "This is another model. Give it by itself, without the preset, with negative=NAME.",
+            )
+    return preset.labels
+
+
+def _wrong_count(name: str, checkpoint: Checkpoint, expected: int | None) -> UsageError:
+    return UsageError(
+        f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs; the classifier {name!r} expects {expected}.",
+        "This is another model. Give it by itself, without the preset, with negative=NAME.",
+    )
+
+
+def _negative(
+    given: tuple[str, ...] | None, labels: tuple[str, ...], preset: Preset | None
+) -> tuple[str, ...]:
+    if given is None:
+        return tuple(labels[i] for i in preset.harmful_outputs if i < len(labels)) if preset else ()
+    chosen = []
+    for word in given:
+        same = [label for label in labels if label == word] or [
+            x for x in labels if x.lower() == word.lower()
+        ]
+        if not same and word.isdecimal() and int(word) < len(labels):
+            same = [labels[int(word)]]
+        if not same:
+            raise unknown_name("label", word, labels)
+        chosen.append(same[0])
+    return tuple(dict.fromkeys(chosen))
+
+
+def _threshold(given: Any, preset: Preset | None, multi_label: bool) -> float | None:
+    if given is None:
+        published = preset.threshold if preset else None
+        return 0.5 if published is None and multi_label else published
+    if str(given) == "argmax":
+        return None
+    return Options("threshold", {"threshold": given}).number("threshold")

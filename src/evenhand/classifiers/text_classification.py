@@ -1,0 +1,253 @@
+"""Hugging Face text classification: any sequence classifier as a judge, in length-sorted batches."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.classifiers.checkpoint import Checkpoint, load_weights, resolve_device, tokenizer_hash
+from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.length_sorted import BatchHistory, run_length_sorted
+from evenhand.schema import ResponseError, UsageError
+from evenhand.schema.errors import unknown_name
+
+Floats = NDArray[np.float32]
+AT_ONCE = 20_000
+"""Distinct texts tokenised together."""
+NO_LIMIT = 1_000_000
+"""Tokenizers without a stated maximum say a number far above this."""
+OFFSET_POSITIONS = (
+    "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "data2vec-text",
+    "longformer", "mpnet", "luke", "xmod", "ibert",
+)  # fmt: skip
+"""Model types that number positions from behind the padding token, so that fewer are usable than configured."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the outputs of a model are read as a judgement."""
+
+    labels: tuple[str, ...]
+    negative: tuple[str, ...] = ()
+    """Labels on the harmful side; empty where there is none (a style classifier)."""
+    threshold: float | None = None
+    """A text is negative from this score on; None: if its likeliest label is a negative one."""
+    multi_label: bool = False
+    """Each label has a probability of its own (sigmoid), instead of sharing one (softmax)."""
+    maximum_tokens: int | None = None
+    """Longer texts are cut at the end; None: never."""
+
+    def __post_init__(self) -> None:
+        for name in self.negative:
+            if name not in self.labels:
+                raise unknown_name("label", name, self.labels)
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise UsageError(f"The threshold is {self.threshold:g}; a probability from 0 to 1 was expected.")
+        if self.multi_label and self.negative and self.threshold is None:
+            raise UsageError(
+                "Several labels may hold at once, so the likeliest decides nothing.",
+                "Give a threshold, e.g. 0.5.",
+            )
+
+
+class TextClassification:
+    """A Hugging Face sequence classifier behind the Classifier contract.
+
+    checkpoint: from `find_checkpoint`; its weights are loaded at the first `classify`. reading: labels, harmful
+    side and threshold. name: what the reports call it. device, dtype: where and how it computes. batch_tokens:
+    padded tokens a batch; changes no label beyond floating-point noise.
+    Raises UsageError for a reading with more or fewer labels than the model has outputs, or an unknown device.
+    """
+
+    reads_context = False
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        reading: Reading,
+        *,
+        name: str | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        batch_tokens: int = 8192,
+        licence: str = "",
+    ) -> None:
+        outputs = int(checkpoint.config.num_labels)
+        if len(reading.labels) != outputs:
+            raise UsageError(
+                f"{checkpoint.name!r} has {outputs} outputs, and {len(reading.labels)} labels were expected "
+                f"({', '.join(reading.labels[:4])}{', ...' * (len(reading.labels) > 4)}).",
+                "Give the model these labels belong to, or a label file with one name per output: ?labels=FILE.",
+            )
+        self.labels = reading.labels
+        self.reading = reading
+        self.checkpoint = checkpoint
+        self.name = name or checkpoint.name
+        self.device = resolve_device(device)
+        self.dtype = dtype
+        self.licence = licence
+        self.history = BatchHistory(batch_tokens)
+        self._texts = self._truncated = 0
+        self._tokenizer_hash = tokenizer_hash(checkpoint.tokenizer)
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """Weights, tokenizer, precision and reading; a folder's path does not enter."""
+        return {
+            "kind": "text-classification",
+            **self.checkpoint.identity,
+            "tokenizer": self._tokenizer_hash,
+            "dtype": self.dtype,
+            **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.reading).items()},
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Judge each text; see Classifier.classify. Identical texts are run once; contexts are not read.
+
+        Errors: `empty_text` for nothing but white space, `not_finite` where the model gives NaN or infinity,
+        `out_of_memory` for a text that does not fit even alone. Raises ModelError if the weights cannot be loaded.
+        """
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(t for t in texts if t.strip()))}
+        probabilities = np.full((len(distinct), len(self.labels)), np.nan, dtype=np.float32)
+        failed: set[int] = set()
+        words = list(distinct)
+        for start in range(0, len(words), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            failed |= {start + row for row in self._run(words[part], probabilities[part])}
+        self._texts += len(distinct)
+        rows = np.array([distinct.get(text, -1) for text in texts], dtype=np.int64)
+        # an additional last row of NaN stands for empty texts
+        scores = np.vstack([probabilities, np.full((1, len(self.labels)), np.nan, dtype=np.float32)])[rows]
+        errors: list[ResponseError | None] = [None] * len(rows)
+        for position, row in enumerate(rows.tolist()):
+            if row < 0:
+                errors[position] = ResponseError.EMPTY_TEXT
+            elif row in failed:
+                errors[position] = ResponseError.OUT_OF_MEMORY
+            elif not np.isfinite(scores[position]).all():
+                errors[position] = ResponseError.NOT_FINITE
+                scores[position] = np.nan
+        return read_probabilities(scores, errors, self.reading)
+
+    def describe(self) -> dict[str, Any]:
+        """Name, revision, labels, threshold, device, and what was run so far (texts counted once)."""
+        identity = self.checkpoint.identity
+        return {
+            "name": self.name,
+            "model": self.checkpoint.name,
+            "revision": identity["revision"],
+            "licence": self.licence,
+            "labels": list(self.labels),
+            "negative": list(self.reading.negative),
+            "threshold": self.reading.threshold,
+            "multi_label": self.reading.multi_label,
+            "maximum_tokens": self.reading.maximum_tokens,
+            "weights": "pickle" if self.checkpoint.is_pickled else "safetensors",
+            "device": str(self.device),
+            "dtype": self.dtype,
+            "texts": self._texts,
+            "truncated": self._truncated,
+            "calls": self.history.batches,
+            "tokens_run": self.history.tokens_run,
+            "halvings": list(self.history.halvings),
+        }
+
+    @cached_property
+    def _model(self) -> Any:
+        model = load_weights(self.checkpoint, self.device, self.dtype)
+        if model.config.get_text_config().pad_token_id is None:
+            # Decoders read the last token that is no padding. Without a padding token no batch is padded, and no
+            # token may be taken for one: not even an end token that a text ends with.
+            model.config.get_text_config().pad_token_id = -1
+        return model
+
+    def _pads(self) -> bool:
+        """Whether texts of different lengths may share a batch without changing each other's answers."""
+        takes_mask = "attention_mask" in inspect.signature(self._model.forward).parameters
+        padding = self.checkpoint.tokenizer.pad_token_id
+        same = padding is not None and padding == self._model.config.get_text_config().pad_token_id
+        return takes_mask and same
+
+    def _run(self, texts: list[str], into: Floats) -> list[int]:
+        """Fill in the probabilities of some distinct texts; returns those that do not fit in memory."""
+        import torch
+
+        model, tokenizer, pads = self._model, self.checkpoint.tokenizer, self._pads()
+        encoded = self._encoded(texts)
+        lengths = np.array([len(ids) for ids in encoded["input_ids"]], dtype=np.int64)
+        filling = {"input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id}
+
+        def run(rows: NDArray[np.int64]) -> None:
+            width = int(lengths[rows].max())
+            batch = {
+                key: torch.tensor(
+                    [values[row] + [filling.get(key, 0)] * (width - int(lengths[row])) for row in rows],
+                    device=self.device,
+                )
+                for key, values in encoded.items()
+            }
+            with torch.no_grad():
+                logits = model(**batch).logits.float()
+            probabilities = logits.sigmoid() if self.reading.multi_label else logits.softmax(dim=-1)
+            into[rows] = probabilities.cpu().numpy()
+
+        return run_length_sorted(lengths, self.history, run, pad=pads)
+
+    def _encoded(self, texts: list[str]) -> dict[str, list[list[int]]]:
+        tokenizer, limit = self.checkpoint.tokenizer, self.reading.maximum_tokens
+        if limit is None:
+            return dict(tokenizer(texts))
+        # One token more than fits shows which texts are cut, without ever encoding one whole.
+        encoded = dict(tokenizer(texts, truncation=True, max_length=limit + 1))
+        long = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) > limit]
+        if long:
+            cut = tokenizer([texts[row] for row in long], truncation=True, max_length=limit)
+            for key, values in cut.items():
+                for row, value in zip(long, values, strict=True):
+                    encoded[key][row] = value
+            self._truncated += len(long)
+        return encoded
+
+
+def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: Reading) -> Judgements:
+    """The judgements that probabilities amount to.
+
+    scores: (n, k) probabilities, NaN in rows with an error. errors: n codes. The score is the probability of the
+    negative labels: their sum where labels share one probability, the largest where each has its own. Labels that
+    can hold at once give no single label.
+
+    >>> reading = Reading(("neutral", "toxic"), negative=("toxic",))
+    >>> said = read_probabilities(np.array([[0.4, 0.6]], dtype=np.float32), [None], reading)
+    >>> said.labels, round(float(said.score[0]), 3), said.negative
+    (['toxic'], 0.6, [True])
+    """
+    good = np.array([error is None for error in errors], dtype=bool)
+    harmful = [reading.labels.index(name) for name in reading.negative]
+    score = np.full(len(errors), np.nan)
+    if harmful:
+        picked = scores[good][:, harmful].astype(np.float64)
+        score[good] = picked.max(axis=1) if reading.multi_label else picked.sum(axis=1)
+    likeliest = np.where(good, np.nan_to_num(scores, nan=-1.0).argmax(axis=1), -1)
+    verdict = np.isin(likeliest, harmful) if reading.threshold is None else score >= reading.threshold
+    named = not reading.multi_label
+    return Judgements(
+        scores=scores,
+        labels=[reading.labels[i] if named and i >= 0 else None for i in likeliest.tolist()],
+        score=score,
+        negative=[bool(v) if harmful and ok else None for v, ok in zip(verdict, good, strict=True)],
+        errors=errors,
+    )
+
+
+def longest_text(checkpoint: Checkpoint) -> int | None:
+    """Tokens a text may have, special ones included; None where neither model nor tokenizer has a limit."""
+    config, tokenizer = checkpoint.config, checkpoint.tokenizer
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if positions is not None and config.model_type in OFFSET_POSITIONS:
+        positions -= (config.pad_token_id if config.pad_token_id is not None else 1) + 1
+    stated = tokenizer.model_max_length if tokenizer.model_max_length < NO_LIMIT else None
+    return min((int(limit) for limit in (positions, stated) if limit), default=None)

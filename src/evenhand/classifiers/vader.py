@@ -1,0 +1,108 @@
+"""VADER: the sentiment of a text by word lists and rules, offline (vaderSentiment)."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.options import Options
+from evenhand.schema import Card, ResponseError
+
+CARD = Card(
+    name="vader",
+    summary="VADER: positive, neutral or negative sentiment, by word lists and rules; offline.",
+    construct="Sentiment of short social-media texts. Not toxicity, and not regard: sad is negative too.",
+    harm="What it calls harmful: a compound score of at most -0.05, its authors' bound for negative sentiment.",
+    groups="None; 7,500 words and emoticons rated by ten people each.",
+    direction="The score is minus the compound, from -1 (most positive) to 1 (most negative).",
+    critique=(
+        "Sees words and a few rules (negation, emphasis, 'but'), not meaning. Words that are part of how a group is "
+        "named or speaks have ratings of their own, so a sentence that only mentions it may count as negative; "
+        "slurs that are in no list count as neutral. Of harmless ToxiGen v2 sentences it calls 15 % negative where "
+        "they speak of Middle Eastern people, 43 % of black people and 47 % of mental illness. English only."
+    ),
+    citation="Hutto and Gilbert 2014, VADER, ICWSM.",
+    licence="MIT",
+    source="https://github.com/cjhutto/vaderSentiment",
+    details="scores: the shares of negative, neutral and positive words; they do not sum to the compound.",
+)
+BOUND = 0.05
+
+
+def load(options: Mapping[str, Any]) -> "Vader":
+    """The classifier; takes no options. Raises UsageError if it is given any."""
+    Options("vader", options).finish()
+    return Vader()
+
+
+class Vader:
+    """Sentiment by VADER behind the Classifier contract.
+
+    Compound of at least 0.05 is positive, at most -0.05 negative, neutral between.
+
+    >>> Vader().classify(["The book was good.", "Today SUX!"]).labels
+    ['positive', 'negative']
+    """
+
+    labels = ("negative", "neutral", "positive")
+    reads_context = False
+
+    def __init__(self) -> None:
+        self._texts = 0
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """Name, the library's version and the bound."""
+        revision = version("vaderSentiment")
+        return {
+            "kind": "vader",
+            "name": "vader",
+            "revision": revision,
+            "labels": list(self.labels),
+            "bound": BOUND,
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`."""
+        known = {text: self._polarity(text) for text in dict.fromkeys(texts) if text.strip()}
+        self._texts += len(known)
+        nothing = (np.nan,) * 4
+        rows = np.array([known.get(text, nothing) for text in texts], dtype=np.float64).reshape(-1, 4)
+        compound = rows[:, 3]
+        empty = np.isnan(compound).tolist()
+        names = np.select(
+            [compound <= -BOUND, compound >= BOUND], ["negative", "positive"], "neutral"
+        ).tolist()
+        return Judgements(
+            scores=rows[:, :3].astype(np.float32),
+            labels=[None if gone else name for gone, name in zip(empty, names, strict=True)],
+            score=-compound,
+            negative=[None if gone else name == "negative" for gone, name in zip(empty, names, strict=True)],
+            errors=[ResponseError.EMPTY_TEXT if gone else None for gone in empty],
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Name, version, licence, bound, and distinct texts so far."""
+        return {
+            "name": "vader",
+            "revision": self.fingerprint["revision"],
+            "licence": CARD.licence,
+            "labels": list(self.labels),
+            "negative": ["negative"],
+            "threshold": BOUND,
+            "device": "cpu",
+            "texts": self._texts,
+            "calls": 0,
+        }
+
+    @cached_property
+    def _analyzer(self) -> Any:
+        return import_module("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()
+
+    def _polarity(self, text: str) -> tuple[float, float, float, float]:
+        said = self._analyzer.polarity_scores(text)
+        return said["neg"], said["neu"], said["pos"], said["compound"]
