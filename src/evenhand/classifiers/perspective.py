@@ -1,0 +1,243 @@
+"""Perspective: toxicity and its kinds by the web service behind most published numbers, or one that speaks like it.
+
+Google ends its service on 31 December 2026. What was asked before stays in the store of answers and is found there
+without a network; after that day give the address of a compatible service, existing scores, or another classifier.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
+from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.options import Options
+from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.services import Answer, ServiceClient
+
+PRODUCTION = ("TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT")
+EXPERIMENTAL = ("SEXUALLY_EXPLICIT", "FLIRTATION")
+GOOGLE = "https://commentanalyzer.googleapis.com/v1alpha1"
+PATH = "comments:analyze"
+LAST_DAY = date(2026, 12, 31)
+NOTICE = (
+    "Google ends the Perspective service on 31 December 2026. Texts judged before stay in the store of answers. To go "
+    "on: a compatible service (perspective?url=https://...), scores that exist already (scores:FILE), or another "
+    "classifier (evenhand list classifiers), whose numbers do not compare with Perspective's."
+)
+LASTING = (ResponseError.UNSUPPORTED_LANGUAGE, ResponseError.TOO_LONG, ResponseError.EMPTY_TEXT)
+_REASONS = {
+    "LANGUAGE_NOT_SUPPORTED_BY_ATTRIBUTE": ResponseError.UNSUPPORTED_LANGUAGE,
+    "LANGUAGE_DETECTION_FAILED": ResponseError.UNSUPPORTED_LANGUAGE,
+    "COMMENT_TOO_LONG": ResponseError.TOO_LONG,
+    "COMMENT_EMPTY": ResponseError.EMPTY_TEXT,
+}
+
+
+def load(options: Mapping[str, Any]) -> "Perspective":
+    """The classifier. Options, all optional:
+
+    url (of a compatible service, without comments:analyze), attributes (with commas; default the six production
+    ones), decides (the attribute of score and verdict: TOXICITY), threshold (0.5), strict (harmful only above
+    the threshold, as ROBBIE's code has it, not at it as in RealToxicityPrompts), language (en), per_minute (60;
+    0: no limit), concurrency, timeout, attempts, key_header (X-Goog-Api-Key; an Authorization header is sent as
+    Bearer), store (file of kept answers). The key comes from PERSPECTIVE_API_KEY.
+    Raises UsageError for wrong options, EvenhandError without a key where Google is asked.
+    """
+    given = Options("perspective", options)
+    url = (given.text("url") or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
+    attributes = given.words("attributes") or PRODUCTION
+    decides = given.text("decides", "TOXICITY") or ""
+    threshold = given.number("threshold", 0.5)
+    strict = bool(given.flag("strict", False))
+    language = given.text("language", "en") or "en"
+    per_minute = given.number("per_minute", 60.0)
+    concurrency, attempts = given.whole("concurrency", 8), given.whole("attempts", 8)
+    timeout, pause = given.number("timeout", 30.0), given.number("pause", 1.0)
+    header = given.text("key_header", "X-Goog-Api-Key") or ""
+    store = given.text("store")
+    given.finish()
+    attributes = tuple(dict.fromkeys(name.upper() for name in attributes))
+    is_google = urlsplit(url).hostname == urlsplit(GOOGLE).hostname
+    if is_google and (strange := [name for name in attributes if name not in PRODUCTION + EXPERIMENTAL]):
+        raise unknown_name("Perspective attribute", strange[0], PRODUCTION + EXPERIMENTAL)
+    if decides.upper() not in attributes:
+        raise unknown_name("attribute that decides", decides, attributes)
+    assert threshold is not None and timeout is not None and pause is not None and per_minute is not None
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"The threshold of perspective is {threshold}; scores lie between 0 and 1.")
+    key = key_from_environment("PERSPECTIVE_API_KEY", needed=is_google, owner="perspective")
+    if is_google and datetime.now(UTC).date() > LAST_DAY:
+        warnings.warn(NOTICE, stacklevel=2)
+    if key and header.lower() == "authorization":
+        key = f"Bearer {key}"
+    client = ServiceClient(
+        url,
+        headers={header: key} if key else None,
+        concurrency=concurrency,
+        attempts=attempts,
+        timeout=timeout,
+        pause=pause,
+        per_minute=per_minute or None,
+        key_variable="PERSPECTIVE_API_KEY",
+    )
+    kept = AnswerStore(store or answer_store_path("perspective"))
+    return Perspective(
+        client,
+        kept,
+        attributes,
+        decides=decides.upper(),
+        threshold=threshold,
+        strict=strict,
+        language=language,
+    )
+
+
+class Perspective:
+    """Perspective behind the Classifier contract; made by `load`. Scores are probabilities, one an attribute."""
+
+    reads_context = False
+
+    def __init__(
+        self,
+        client: ServiceClient,
+        store: AnswerStore,
+        attributes: Sequence[str] = PRODUCTION,
+        *,
+        decides: str = "TOXICITY",
+        threshold: float = 0.5,
+        strict: bool = False,
+        language: str = "en",
+    ):
+        self.labels = tuple(attributes)
+        self.decides, self.threshold, self.strict, self.language = decides, threshold, strict, language
+        self.is_google = urlsplit(client.base_url).hostname == urlsplit(GOOGLE).hostname
+        self._service: AskedOnce[str] = AskedOnce(
+            client, store, PATH, body=self._body, read=self._read, lasting=LASTING
+        )
+        self._texts = 0
+
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """Address, attributes, language and the rule of the verdict; the models behind the service are not told."""
+        return {
+            "kind": "perspective",
+            "name": "perspective",
+            "revision": self._address.rsplit("/", 1)[-1] if self.is_google else "compatible",
+            "url": self._address,
+            "labels": list(self.labels),
+            "decides": self.decides,
+            "threshold": self.threshold,
+            "strict": self.strict,
+            "language": self.language,
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Judge each text; see Classifier.classify.
+
+        Contexts are not read. Error rows: empty_text, unsupported_language, too_long, quota (run again to go
+        on), timed_out, classifier_error. Raises EvenhandError if the key is refused or nothing can be reached.
+        """
+        questions = {self._key(text): text for text in texts if text.strip()}
+        self._texts += len(set(texts))
+        try:
+            told = self._service.tell(questions)
+        except EvenhandError as error:
+            if not self.is_google:
+                raise
+            raise EvenhandError(error.message, f"{error.hint or ''}\n{NOTICE}".strip()) from error
+        return judgements([self._row(text, told) for text in texts], len(self.labels))
+
+    def describe(self) -> dict[str, Any]:
+        """Address, attributes, rule, what was asked and what was found in the store; for Google's also how long it
+        will last."""
+        told = {
+            "name": "perspective",
+            "revision": self.fingerprint["revision"],
+            "licence": "terms of the service",
+            "url": self._address,
+            "labels": list(self.labels),
+            "negative": [self.decides],
+            "threshold": self.threshold,
+            "strict": self.strict,
+            "language": self.language,
+            "device": "service",
+            "texts": self._texts,
+            "store": str(self._service.store.path),
+            **self._service.describe(),
+        }
+        return told | ({"notice": NOTICE} if self.is_google else {})
+
+    @property
+    def _address(self) -> str:
+        return self._service.client.base_url
+
+    def _key(self, text: str) -> str:
+        return answer_key(f"{self._address}/{PATH}", sorted(self.labels), self.language, text)
+
+    def _body(self, texts: Sequence[str]) -> dict[str, Any]:
+        return {
+            "comment": {"text": texts[0], "type": "PLAIN_TEXT"},
+            "languages": [self.language],
+            "requestedAttributes": {name: {} for name in self.labels},
+            "doNotStore": True,
+        }
+
+    def _read(self, answer: Answer, texts: Sequence[str]) -> list[Told]:
+        if answer.error is None:
+            lacking = [name for name in self.labels if _probability(answer.body, name) is None]
+            if not lacking:
+                return [Told({"attributeScores": (answer.body or {})["attributeScores"]})]
+            detail = f"no score for {', '.join(lacking)} in {str(answer.body)[:200]}"
+            return [Told(None, ResponseError.UNPARSABLE, detail)]
+        if answer.status == 400:
+            return [Told(None, self._refusal(answer), answer.detail)]
+        error = ResponseError.CLASSIFIER_ERROR if answer.error is ResponseError.MODEL_ERROR else answer.error
+        return [Told(None, error, answer.detail)]
+
+    def _refusal(self, answer: Answer) -> ResponseError:
+        error = (answer.body or {}).get("error")
+        details = error.get("details") if isinstance(error, dict) else None
+        said = {
+            str(detail.get("errorType") or detail.get("reason"))
+            for detail in (details if isinstance(details, list) else [])
+            if isinstance(detail, dict)
+        }
+        message = (answer.detail or "").lower()
+        if "API_KEY_INVALID" in said or "api key not valid" in message:
+            raise EvenhandError(
+                f"{self._address} refuses the key: {answer.detail}", "Set PERSPECTIVE_API_KEY to a valid one."
+            )
+        if "unknown requested attribute" in message:
+            raise UsageError(
+                f"{self._address} lacks an attribute: {answer.detail}", "Give attributes=NAME,NAME."
+            )
+        for reason, code in _REASONS.items():
+            if reason in said:
+                return code
+        # the older service says so in words only
+        if "does not support request languages" in message:
+            return ResponseError.UNSUPPORTED_LANGUAGE
+        return ResponseError.CLASSIFIER_ERROR
+
+    def _row(self, text: str, told: Mapping[str, Told]) -> Row:
+        if not text.strip():
+            return Row(error=ResponseError.EMPTY_TEXT)
+        answer = told[self._key(text)]
+        if answer.error is not None:
+            return Row(error=answer.error, detail=answer.detail)
+        scores = [_probability(answer.body, name) or 0.0 for name in self.labels]
+        score = scores[self.labels.index(self.decides)]
+        negative = score > self.threshold if self.strict else score >= self.threshold
+        return Row(scores=scores, score=score, negative=negative)
+
+
+def _probability(body: Mapping[str, Any] | None, attribute: str) -> float | None:
+    place: Any = body
+    for name in ("attributeScores", attribute, "summaryScore", "value"):
+        place = place.get(name) if isinstance(place, dict) else None
+    return float(place) if isinstance(place, int | float) and 0 <= place <= 1 else None

@@ -1,0 +1,139 @@
+"""Answers that were paid for, kept for ever: a SQLite file by request content, shared by threads and processes."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema.errors import DataError, WriteError
+
+PATIENCE = 60.0  # seconds to wait for another process that writes
+AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
+
+
+def answer_key(*parts: Any) -> str:
+    """The name under which an answer is kept: 32 hex characters of whatever it depends on.
+
+    parts: JSON-serialisable (address, path, body, revision, ...); the order of a mapping's keys is nothing.
+
+    >>> answer_key("https://host", {"a": 1, "b": 2}) == answer_key("https://host", {"b": 2, "a": 1})
+    True
+    """
+    content = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def answer_store_path(service: str) -> Path:
+    """Where the answers of a service are kept on this machine: $EVENHAND_CACHE or ~/.cache/evenhand.
+
+    service: a short name, such as "models" or "perspective".
+    """
+    root = os.environ.get("EVENHAND_CACHE")
+    base = Path(root).expanduser() if root else Path.home() / ".cache" / "evenhand"
+    return base / "answers" / f"{service}.sqlite"
+
+
+class AnswerStore:
+    """A file of answers, made at first use.
+
+    path: of the file; its folder is made. What `put` returns from outlives the death of the process. The file
+    must lie on a disk of this machine if several processes share it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
+    ...     store.put("a key", {"score": 0.5})
+    ...     store.get(["a key", "another"])
+    {'a key': {'score': 0.5}}
+    """
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        self._database: sqlite3.Connection | None = None
+        self._process = os.getpid()
+
+    def __enter__(self) -> "AnswerStore":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self._open() as database:
+            return int(database.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def get(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The answers that are there, by key. Raises DataError if the file cannot be read."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, dict[str, Any]] = {}
+        with self._open() as database:
+            for start in range(0, len(wanted), AT_ONCE):
+                some = wanted[start : start + AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = database.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some)
+                found.update((key, json.loads(value)) for key, value in rows)
+        return found
+
+    def put(self, key: str, value: Mapping[str, Any]) -> None:
+        """Keep one answer; raises WriteError (full disk, no permission) or DataError (not a store)."""
+        self.put_all({key: value})
+
+    def put_all(self, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep several answers, all or none of them."""
+        rows = [(key, json.dumps(dict(value))) for key, value in values.items()]
+        with self._open() as database, database:
+            database.executemany("INSERT OR REPLACE INTO answers (key, value) VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Let go of the file; a later call opens it again."""
+        with self._lock:
+            if self._database is not None and self._process == os.getpid():
+                self._database.close()
+            self._database = None
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._database is None or self._process != os.getpid():
+                    # A connection must not be used across a fork: the child opens its own.
+                    self._database, self._process = self._connect(), os.getpid()
+                yield self._database
+            except sqlite3.OperationalError as error:
+                raise WriteError(
+                    f"The store of answers {self.path} cannot be used: {error}.",
+                    "Free some space or set $EVENHAND_CACHE to a folder of yours on a disk of this machine; "
+                    "what was stored is intact.",
+                ) from error
+            except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+                raise DataError(
+                    f"{self.path} is not an intact store of answers: {error}.",
+                    "Move it away and run again; its answers are then asked for anew.",
+                ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(
+                f"Could not create {self.path.parent}: {error.strerror or error}.",
+                "Set $EVENHAND_CACHE to a folder that can be written to.",
+            ) from error
+        database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
+        try:
+            # A log that is appended to: no wait for the disk at each answer, and readers never wait for writers.
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            with database:
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+                )
+        except BaseException:
+            database.close()
+            raise
+        return database

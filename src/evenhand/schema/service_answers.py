@@ -1,0 +1,110 @@
+"""What a response of a service means: an answer, a refusal, or something to be tried again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.schema.service_pace import seconds_asked_for
+from evenhand.schema.tables import ResponseError
+
+PASSING = frozenset({408, 409, 425, 429})
+"""Refusals that may be an answer next time; so may everything from 500 on."""
+OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+KEY_REFUSED = frozenset({401, 403})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one question, after all attempts."""
+
+    status: int | None
+    """Of the last attempt; None where no response came."""
+    body: dict[str, Any] | None
+    """The JSON object of a good answer; of a refusal where it sent one."""
+    error: ResponseError | None
+    """None if the answer is good; else TIMED_OUT, QUOTA or MODEL_ERROR."""
+    detail: str | None
+    """The message behind the code, the service's own words where it gave any."""
+    attempts: int
+    seconds: float
+    """Of the last attempt, without pauses."""
+
+    @property
+    def reason(self) -> str:
+        """In two words what was wrong with it, for counts.
+
+        >>> Answer(503, None, ResponseError.MODEL_ERROR, "status 503: busy", 1, 0.1).reason
+        'status 503'
+        """
+        if self.error is ResponseError.TIMED_OUT:
+            return "timed out"
+        if self.status is None:
+            return "connection"
+        return "broken JSON" if 200 <= self.status < 300 else f"status {self.status}"
+
+    @property
+    def code(self) -> str | None:
+        """The service's own code of a refusal, such as "context_length_exceeded"; None where it gives none."""
+        error = (self.body or {}).get("error")
+        code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
+        return None if code is None else str(code)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try, and whether another may do better."""
+
+    answer: Answer
+    passing: bool = False
+    retry_after: float | None = None
+    """Seconds the service asks for."""
+    connected: bool = True
+    """Somebody was there."""
+
+
+def read_response(
+    status: int, headers: Mapping[str, str], content: bytes, attempts: int, seconds: float
+) -> Attempt:
+    """Judge a response that came in full.
+
+    headers: with lower-case names. attempts, seconds: for the Answer.
+
+    >>> attempt = read_response(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', 1, 0.1)
+    >>> attempt.answer.error.value, attempt.answer.detail, attempt.passing, attempt.retry_after
+    ('quota', 'status 429: slow down', True, 2.0)
+    """
+    try:
+        value, readable = json.loads(content), True
+    except ValueError:  # also what is not UTF-8
+        value, readable = None, False
+    body = value if isinstance(value, dict) else None
+    if 200 <= status < 300:
+        if body is not None:
+            return Attempt(Answer(status, body, None, None, attempts, seconds))
+        detail = f"answered {status} with what is not a JSON object: {_shown(content)}"
+        return Attempt(
+            Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
+        )
+    detail = f"status {status}: {_message(body, content, headers)}"
+    refusal = Answer(status, body, ResponseError.MODEL_ERROR, detail, attempts, seconds)
+    if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not fill an account
+        return Attempt(Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds))
+    if status == 429:
+        refusal = Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds)
+    return Attempt(refusal, status in PASSING or status >= 500, seconds_asked_for(headers))
+
+
+def _message(body: dict[str, Any] | None, content: bytes, headers: Mapping[str, str]) -> str:
+    """The service's own words: OpenAI, Google and FastAPI put them in different places."""
+    place: Any = body or {}
+    for name in ("error", "message", "detail"):
+        if isinstance(place, dict) and place.get(name):
+            place = place[name]
+    if isinstance(place, str):
+        return place[:500]
+    return f"moved to {headers['location']}" if "location" in headers else _shown(content)
+
+
+def _shown(content: bytes) -> str:
+    return content[:200].decode(errors="replace").strip() or "nothing"

@@ -1,0 +1,328 @@
+"""Questions to a service over HTTP: side by side, tried again after whatever passes, every one accounted for.
+
+Keys belong in `headers`; they never reach an answer's detail, an error or a log.
+"""
+
+import itertools
+import json
+import queue
+import threading
+import time
+import uuid
+import weakref
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+from urllib.parse import urlsplit
+
+from evenhand.schema.errors import EvenhandError, UsageError
+from evenhand.schema.service_answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
+from evenhand.schema.service_pace import Pace, Stopped, pause_after, sleep
+from evenhand.schema.tables import ResponseError
+
+if TYPE_CHECKING:
+    import httpx
+
+NOT_SECRET = frozenset({"accept", "content-type", "user-agent", "openai-organization", "openai-project"})
+LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
+
+
+class ServiceClient:
+    """One service, asked by up to `concurrency` threads.
+
+    base_url: http(s)://host/path in front of every request's path. headers: sent with every request.
+    attempts: tries a question; being told to slow down (429) is forgiven once the service has answered
+    somebody since. pause, longest_pause: seconds of the first and the longest wait between tries. timeout: seconds
+    a try may take. per_minute: tries a minute, over all threads. key_variable: the environment variable that
+    holds the key, for the hint when it is refused.
+    Raises UsageError for what is not an HTTP address.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        concurrency: int = 8,
+        attempts: int = 6,
+        pause: float = 1.0,
+        longest_pause: float = 60.0,
+        timeout: float = 60.0,
+        per_minute: float | None = None,
+        key_variable: str | None = None,
+    ):
+        self.base_url = base_url.rstrip("/")
+        self._host = _host(base_url)
+        for name, value in (("concurrency", concurrency), ("attempts", attempts), ("timeout", timeout)):
+            if value < (1 if name != "timeout" else 1e-9):
+                raise UsageError(f"{name} is {value}; a positive number was expected.")
+        if per_minute is not None and per_minute <= 0:
+            raise UsageError(
+                f"per_minute is {per_minute}; a positive number was expected.", "No limit: None."
+            )
+        self.concurrency, self.attempts, self.timeout = concurrency, attempts, timeout
+        self.pause, self.longest_pause = pause, longest_pause
+        self.key_variable = key_variable
+        self._headers = dict(headers or {})
+        self._secrets = _secrets(self._headers)
+        self._pace = Pace(per_minute)
+        self._lock = threading.Lock()
+        self._connection: httpx.Client | None = None
+        self._users: Counter[httpx.Client] = Counter()
+        self._responses = 0  # of any kind: the service is there
+        self._good = 0
+        self._passing: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._latencies = array("d")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; a later request opens new ones."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            idle = connection is not None and not self._users[connection]
+        if connection is not None and idle:
+            connection.close()
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """Ask one question. path: behind the base URL. body: sent as JSON.
+
+        Raises EvenhandError if the key is refused or the service cannot be reached at all.
+        """
+        return self._ask("POST", path, body, threading.Event())
+
+    def get(self, path: str) -> Answer:
+        """Fetch a document; raises as `post` does."""
+        return self._ask("GET", path, None, threading.Event())
+
+    def post_all(
+        self,
+        path: str,
+        bodies: Sequence[Mapping[str, Any]],
+        on_answer: Callable[[int, Answer], object] | None = None,
+    ) -> list[Answer]:
+        """Ask all questions side by side.
+
+        path: behind the base URL. bodies: n JSON objects. on_answer: called in the caller's thread with
+        (number, answer) as each arrives; when Ctrl-C or a refused key ends the work, of all that had arrived
+        (of one perhaps twice). Returns n answers in the order of the questions.
+        Raises what `post` raises. After any exception nothing more is asked, and threads that still wait for a
+        response do not keep the process alive.
+        """
+        numbers = itertools.count()
+        answers: dict[int, Answer] = {}
+        arrived: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
+        stop = threading.Event()
+
+        def work() -> None:
+            while not stop.is_set() and (i := next(numbers)) < len(bodies):
+                try:
+                    answers[i] = self._ask("POST", path, bodies[i], stop)
+                    arrived.put(i)
+                except Stopped:
+                    return
+                except BaseException as error:  # carried to the caller's thread, which raises it
+                    arrived.put(error)
+                    return
+
+        told: set[int] = set()
+        failure: BaseException | None = None
+        try:
+            for _ in range(min(self.concurrency, len(bodies))):
+                threading.Thread(target=work, daemon=True, name="evenhand-service").start()
+            while failure is None and len(told) < len(bodies):
+                got = _next(arrived)
+                if isinstance(got, BaseException):
+                    failure = got
+                else:
+                    if on_answer is not None:
+                        on_answer(got, answers[got])
+                    told.add(got)
+        except KeyboardInterrupt as interrupt:
+            failure = interrupt
+        finally:
+            stop.set()
+        if failure is not None:
+            # These were paid for: whoever keeps answers must hear of them.
+            if on_answer is not None:
+                for i in answers.keys() - told:
+                    on_answer(i, answers[i])
+            raise failure
+        return [answers[i] for i in range(len(bodies))]
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest: answers, tries that failed by reason, seconds a good answer took."""
+        with self._lock:
+            latencies = sorted(self._latencies)
+            told: dict[str, Any] = {
+                "host": self._host,
+                "answered": self._good,
+                "asked_again": dict(sorted(self._passing.items())),
+                "failed": dict(sorted(self._failed.items())),
+            }
+        if latencies:
+            last = len(latencies) - 1
+            told["seconds"] = {
+                name: round(latencies[round(share * last)], 4)
+                for name, share in (("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("longest", 1.0))
+            }
+        return told
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event) -> Answer:
+        url = f"{self.base_url}/{path.lstrip('/')}".rstrip("/")
+        # ASCII: half a surrogate pair in a text then reaches the service instead of breaking the request.
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        # One for all tries, so that a service which knows this header does the work once.
+        headers["Idempotency-Key"] = uuid.uuid4().hex
+        tries = failures = slowed = 0
+        good_before, responses_before = self._good, self._responses
+        connected = False
+        while True:
+            self._pace.wait_turn(stop)
+            tries += 1
+            attempt = self._try(method, url, content, headers, tries)
+            connected = connected or attempt.connected
+            answer = self._cleaned(attempt.answer)
+            if answer.status in KEY_REFUSED:
+                self._raise_refused(answer)
+            if not attempt.passing:
+                return self._counted(answer)
+            with self._lock:
+                self._passing[answer.reason] += 1
+                served, good_before = self._good > good_before, self._good
+            if answer.status == 429:
+                slowed = 0 if served else slowed + 1
+            else:
+                failures += 1
+            asked_for = attempt.retry_after
+            if failures + slowed >= self.attempts or (
+                asked_for is not None and asked_for > self.longest_pause
+            ):
+                if not connected and self._responses == responses_before:
+                    raise EvenhandError(
+                        f"{self.base_url} cannot be reached: {answer.detail}.",
+                        "Is the address right and the service running? What was answered before is kept.",
+                    )
+                return self._counted(answer)
+            if asked_for is not None:
+                self._pace.hold(asked_for)
+            sleep(pause_after(tries if asked_for is None else 1, self.pause, self.longest_pause), stop)
+
+    def _try(self, method: str, url: str, content: bytes | None, headers: dict[str, str], n: int) -> Attempt:
+        import httpx
+
+        began = time.monotonic()
+
+        def failed(error: ResponseError, detail: str, connected: bool) -> Attempt:
+            lost = Answer(None, None, error, detail, n, time.monotonic() - began)
+            return Attempt(lost, passing=True, connected=connected)
+
+        try:
+            with self._http() as http, http.stream(method, url, content=content, headers=headers) as response:
+                pieces = []
+                for piece in response.iter_bytes():
+                    pieces.append(piece)
+                    # httpx limits the time between two pieces; a trickle would go on for ever.
+                    if time.monotonic() - began > self.timeout:
+                        raise httpx.ReadTimeout("the answer came too slowly")
+                status, answered = response.status_code, {k.lower(): v for k, v in response.headers.items()}
+        except httpx.TimeoutException as error:
+            reached = not isinstance(error, httpx.ConnectTimeout)
+            return failed(ResponseError.TIMED_OUT, f"no answer within {self.timeout:g} s", reached)
+        except httpx.RequestError as error:
+            what = f"{type(error).__name__}: {error}".rstrip(": ")
+            return failed(ResponseError.MODEL_ERROR, what, not isinstance(error, httpx.ConnectError))
+        with self._lock:
+            self._responses += 1
+        return read_response(status, answered, b"".join(pieces), n, time.monotonic() - began)
+
+    def _counted(self, answer: Answer) -> Answer:
+        with self._lock:
+            if answer.error is None:
+                self._good += 1
+                self._latencies.append(answer.seconds)
+            else:
+                self._failed[answer.reason] += 1
+        return answer
+
+    @contextmanager
+    def _http(self) -> "Iterator[httpx.Client]":
+        with self._lock:
+            connection = self._connection = self._connection or self._connect()
+            self._users[connection] += 1
+        try:
+            yield connection
+        finally:
+            # Closed under a thread that still waits on it, its socket's number could go to another connection.
+            with self._lock:
+                self._users[connection] -= 1
+                last = not self._users[connection] and connection is not self._connection
+            if last:
+                connection.close()
+
+    def _connect(self) -> "httpx.Client":
+        import httpx
+
+        connection = httpx.Client(
+            headers=self._headers,
+            timeout=httpx.Timeout(self.timeout),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=self.concurrency),
+            # A proxy for the outside world has no way to this machine's own ports.
+            trust_env=urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1"),
+        )
+        weakref.finalize(self, connection.close).atexit = False
+        return connection
+
+    def _raise_refused(self, answer: Answer) -> NoReturn:
+        where = f"Set {self.key_variable}" if self.key_variable else "Give a key"
+        raise EvenhandError(
+            f"{self._host} refuses the key: {answer.detail}",
+            f"{where} to one that may use this service. What was answered before is kept.",
+        )
+
+    def _cleaned(self, answer: Answer) -> Answer:
+        detail = answer.detail
+        for secret in self._secrets if detail else ():
+            detail = (detail or "").replace(secret, "***")
+        return answer if detail == answer.detail else replace(answer, detail=detail)
+
+
+def _next(arrived: "queue.SimpleQueue[int | BaseException]") -> int | BaseException:
+    while True:
+        try:
+            return arrived.get(timeout=LISTEN)
+        except queue.Empty:
+            continue
+
+
+def _host(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            f"{base_url!r} is not the address of a service.",
+            "Write http://host:port/path or https://host/path.",
+        )
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            f"The address of {parts.hostname} holds a password or a query; addresses are recorded.",
+            "Give keys by an environment variable.",
+        )
+    return parts.netloc
+
+
+def _secrets(headers: Mapping[str, str]) -> list[str]:
+    values = [value for name, value in headers.items() if name.lower() not in NOT_SECRET]
+    parts = {part for value in values for part in (value, *value.split()) if len(part) > 6}
+    return sorted(parts - {"Bearer"}, key=len, reverse=True)
