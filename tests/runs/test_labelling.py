@@ -439,3 +439,18 @@ def test_errors_of_responses_are_not_counted_as_the_classifiers(written, fakes):
     outcome = label(directory, TOXICITY, {"judge": fakes.HashClassifier()})
     assert (outcome.texts, outcome.errors, outcome.error_share) == (0, {}, 0.0)
     assert answers(directory, "texts")["toxicity_error"].to_list() == ["refused"] * 4
+
+
+def test_a_session_that_judges_nothing_keeps_what_an_earlier_one_learnt(written, fakes):
+    class Learning(fakes.HashClassifier):
+        def describe(self):
+            return {**super().describe(), "batches_seen": len(self.batches)}
+
+    _, _, directory = written([f"Person {i}" for i in range(6)])
+    label(directory, TOXICITY, {"judge": Learning()})
+    (record,) = directory.manifest.labels.values()
+    learnt = record.description["batches_seen"]
+    assert learnt > 0
+    label(directory, TOXICITY, {"judge": Learning()})
+    (record,) = directory.manifest.labels.values()
+    assert record.description["batches_seen"] == learnt

@@ -11,6 +11,13 @@ from evenhand.measures.bias_score_published import (
     pooled_bias_score as pooled_bias_score,
     published_bias_score as published_bias_score,
 )
+from evenhand.measures.classifier_error import (
+    ClassifierError as ClassifierError,
+    classifier_error as classifier_error,
+)
+from evenhand.measures.consistency import Consistency as Consistency, consistency as consistency
+from evenhand.measures.consistency_verdicts import decide as decide
+from evenhand.measures.corrected_rates import corrected_rates as corrected_rates, rogan_gladen as rogan_gladen
 from evenhand.measures.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
@@ -18,6 +25,10 @@ from evenhand.measures.crows_pairs import (
     crows_pairs_nangia as crows_pairs_nangia,
 )
 from evenhand.measures.crows_pairs_lint import lint_crows_pairs as lint_crows_pairs
+from evenhand.measures.error_tolerance import (
+    error_tolerance as error_tolerance,
+    explaining_error as explaining_error,
+)
 from evenhand.measures.generation_bias import (
     STYLE_CLUSTERS as STYLE_CLUSTERS,
     GenerationBias as GenerationBias,
@@ -33,6 +44,7 @@ from evenhand.measures.likelihood_bias_published import (
     published_likelihood_bias as published_likelihood_bias,
 )
 from evenhand.measures.pair_preference import PairScores as PairScores
+from evenhand.measures.paired_change import paired_change as paired_change
 from evenhand.measures.parlai_logs import frame_from_parlai_lines as frame_from_parlai_lines
 from evenhand.measures.perplexity import (
     bits_per_character as bits_per_character,

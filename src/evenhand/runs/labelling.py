@@ -221,7 +221,9 @@ def _recorded(directory: RunDirectory, key: str, its: _Work, environment: Enviro
         stored = read_shards(directory.labels_folder(key), ["error"], LABEL_PARTS)
         record.texts, record.errors = stored.height, _by_code(stored)
         record.seconds += seconds
-        record.description = as_json(its.classifier.describe())
+        if its.judged or not record.description:
+            # A session that judged nothing must not replace what an earlier one learnt, such as self-agreement.
+            record.description = as_json(its.classifier.describe())
         manifest.timings["labels"] = manifest.timings.get("labels", 0.0) + seconds
         its.errors = _by_code(stored.join(its.texts, on="text_id", how="semi"))
         try:
