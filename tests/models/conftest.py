@@ -1,5 +1,6 @@
 """Tiny random Hugging Face models and tokenizers, saved as folders, for every test of the model backends."""
 
+import importlib.util
 import re
 import zlib
 from collections.abc import Callable
@@ -210,6 +211,27 @@ def build_model(architecture: str, **overrides: Any) -> tuple[Any, Any]:
             parameter.copy_(0.3 * noise if parameter.dim() > 1 else parameter + 0.1 * noise)
             assert parameter.isfinite().all(), name
     return model.eval(), tokenizer
+
+
+@pytest.fixture(scope="session")
+def loopback() -> Any:
+    """The module tests/loopback_server.py (tests are not a package)."""
+    return load_module("loopback_server", Path(__file__).parents[1] / "loopback_server.py")
+
+
+@pytest.fixture(scope="session")
+def bigram() -> Any:
+    """The module tests/models/bigram_service.py."""
+    return load_module("bigram_service", Path(__file__).with_name("bigram_service.py"))
+
+
+def load_module(name: str, path: Path) -> Any:
+    """A module of the tests by its path."""
+    spec = importlib.util.spec_from_file_location(f"evenhand_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -164,7 +164,7 @@ def test_a_refused_key_ends_everything_and_is_not_shown(loopback, status, caplog
         with pytest.raises(EvenhandError, match="refuses the key") as caught:
             service.post_all("/", [{"value": i} for i in range(500)])
         assert server.asked[0].headers["authorization"] == f"Bearer {key}"
-        assert len(server.asked) < 10
+        assert len(server.asked) <= 2
     assert "EXAMPLE_KEY" in caught.value.hint
     assert key not in str(caught.value) + repr(caught.value) + caplog.text + json.dumps(service.describe())
 
@@ -249,7 +249,7 @@ def test_an_error_of_the_caller_ends_the_work(loopback):
     with loopback.LoopbackServer(doubled) as server, client(server, concurrency=2) as service:
         with pytest.raises(OSError, match="no space"):
             service.post_all("/", [{"value": i} for i in range(1000)], full_disk)
-        assert len(server.asked) < 100
+        assert len(server.asked) <= 2
 
 
 def test_an_interrupt_tells_of_everything_that_had_arrived(loopback):

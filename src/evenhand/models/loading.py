@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
+from evenhand.models.http_options import is_address
 from evenhand.models.pretrained import (
     load_config,
     load_pretrained,
@@ -42,8 +43,9 @@ def load_model(
 ) -> LanguageModel:
     """Load any language model by name.
 
-    name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, or a hub
-    name ("gpt2"). device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
+    name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub
+    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.http).
+    device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
     accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
     commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
     it open or is wrong. trust_remote_code: run Python code that comes with the model. options: the scoring
@@ -58,10 +60,16 @@ def load_model(
     """
     if architecture is not None and architecture not in get_args(Architecture):
         raise unknown_name("architecture", architecture, get_args(Architecture))
+    given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
+    given["batch_tokens"] = batch_tokens
+    if is_address(name):
+        from evenhand.models.http import load_http_model
+
+        if architecture not in (None, "causal"):
+            raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
+        return _call_registered(name, load_http_model, given)
     registered = registered_models()
     if name in registered:
-        given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
-        given["batch_tokens"] = batch_tokens
         return _call_registered(name, registered[name].load(), given)
     if name.split("/")[0] in {"evenhand", "puppet"} | {known.split("/")[0] for known in registered}:
         raise unknown_name("model", name, registered)

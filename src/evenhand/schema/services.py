@@ -124,9 +124,11 @@ class ServiceClient:
         answers: dict[int, Answer] = {}
         arrived: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         stop = threading.Event()
+        # Given back when the caller has been told: so the death of the process loses `concurrency` answers at most.
+        room = threading.Semaphore(self.concurrency)
 
         def work() -> None:
-            while not stop.is_set() and (i := next(numbers)) < len(bodies):
+            while room.acquire() and not stop.is_set() and (i := next(numbers)) < len(bodies):
                 try:
                     answers[i] = self._ask("POST", path, bodies[i], stop)
                     arrived.put(i)
@@ -149,10 +151,12 @@ class ServiceClient:
                     if on_answer is not None:
                         on_answer(got, answers[got])
                     told.add(got)
+                    room.release()
         except KeyboardInterrupt as interrupt:
             failure = interrupt
         finally:
             stop.set()
+            room.release(self.concurrency)
         if failure is not None:
             # These were paid for: whoever keeps answers must hear of them.
             if on_answer is not None:

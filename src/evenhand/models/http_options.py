@@ -1,0 +1,136 @@
+"""How a model behind an address is asked, and the spelling of all of it in one name."""
+
+import os
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from evenhand.schema import UsageError
+from evenhand.schema.errors import unknown_name
+
+KEY = "EVENHAND_API_KEY"
+OPENAI_KEY = "OPENAI_API_KEY"
+YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpOptions:
+    """Conventions of a served model (those that change what it says enter the fingerprint) and its limits."""
+
+    chat: bool = False
+    """Put prompts to the model as a user's message (/chat/completions), not as the beginning of a text."""
+    system: str | None = None
+    """The system message in front of it; chat only."""
+    extended: bool = False
+    """The server is vLLM, llama.cpp or SGLang and takes more than OpenAI's: top_k and min_tokens are sent, and
+    filters that such servers may have on by themselves (min_p, repetition penalties) are sent as off."""
+    seeded: bool = True
+    """Send a seed with each draw. Off for servers that refuse it; the texts then cannot be drawn again."""
+    logprobs: bool = False
+    """Ask for the log probabilities of the tokens written; without them continuations have no likelihood."""
+    start: str = ""
+    """Text in front of every scored text, such as "<|endoftext|>", so that a text's first token is predicted from
+    something. By default that token is scored only if the server puts a token of its own in front."""
+    limit: str = "max_tokens"
+    """Field that limits the tokens written; "max_completion_tokens" for OpenAI's newer chat models."""
+    concurrency: int = 8
+    """Requests side by side."""
+    attempts: int = 6
+    timeout: float = 120.0
+    """Seconds an attempt may take."""
+    pause: float = 1.0
+    """Seconds before the second attempt; doubled for each further one."""
+    longest_pause: float = 60.0
+    per_minute: float | None = None
+    """Attempts a minute, over all requests."""
+    store: str | None = ""
+    """File in which answers are kept for ever: "" is the user's own ($EVENHAND_CACHE), None keeps none."""
+    key: str = ""
+    """Environment variable that holds the key. By default EVENHAND_API_KEY; for api.openai.com also
+    OPENAI_API_KEY, which is sent to nobody else unless it is named here."""
+
+    def __post_init__(self) -> None:
+        if self.system is not None and not self.chat:
+            raise UsageError("A system message goes with chat only.", "Add chat=1, or leave `system` out.")
+        if self.start and self.chat:
+            raise UsageError("A text to start from goes with scoring, which a chat does not offer.")
+
+    def conventions(self) -> dict[str, Any]:
+        """The part that changes what the model says, for the fingerprint."""
+        return {
+            "mode": "chat" if self.chat else "completions",
+            "prompt_format": {"role": "user", "system": self.system} if self.chat else "raw",
+            "extended": self.extended,
+            "seeded": self.seeded,
+            "logprobs": self.logprobs,
+            "start": self.start,
+            "limit": self.limit,
+        }
+
+
+def is_address(name: str) -> bool:
+    """Whether a model's name is the address of a server.
+
+    >>> is_address("http://localhost:8000/v1#gpt2"), is_address("openai/gpt2")
+    (True, False)
+    """
+    return name.startswith(("http://", "https://"))
+
+
+def split_address(name: str) -> tuple[str, str, HttpOptions]:
+    """Base URL, model and options of a name such as `http://localhost:8000/v1#gpt2?chat=1&concurrency=64`.
+
+    The model may be left out where the server has only one. Raises UsageError for options that do not exist or
+    cannot have the value.
+
+    >>> base, model, options = split_address("http://localhost:8000/v1#org/m?chat=1&concurrency=64")
+    >>> base, model, options.chat, options.concurrency
+    ('http://localhost:8000/v1', 'org/m', True, 64)
+    """
+    base, _, rest = name.partition("#")
+    model, _, query = rest.partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    kinds = typing.get_type_hints(HttpOptions)
+    known = [field.name for field in fields(HttpOptions)]
+    for option in given:
+        if option not in known:
+            raise unknown_name("option of a served model", option, known)
+    values = {option: _value(option, text, kinds[option]) for option, text in given.items()}
+    return base.rstrip("/"), unquote(model), HttpOptions(**values)
+
+
+def api_key(
+    base_url: str, options: HttpOptions, environment: Mapping[str, str] = os.environ
+) -> tuple[str, str]:
+    """The key for a server and the variable it is (or would be) taken from; the key is "" where there is none.
+
+    Raises UsageError if the options name a variable that is not set.
+    """
+    if options.key:
+        if not environment.get(options.key):
+            raise UsageError(f"The environment variable {options.key} is not set.", "It should hold the key.")
+        return environment[options.key], options.key
+    host = urlsplit(base_url).hostname or ""
+    openai = host == "openai.com" or host.endswith(".openai.com")
+    for variable in (KEY, OPENAI_KEY) if openai else (KEY,):
+        if environment.get(variable):
+            return environment[variable], variable
+    return "", OPENAI_KEY if openai else KEY
+
+
+def _value(option: str, text: str, kind: Any) -> Any:
+    optional = isinstance(kind, types.UnionType)
+    if optional and text.lower() == "none":
+        return None
+    plain = next(part for part in typing.get_args(kind) if part is not type(None)) if optional else kind
+    if plain is bool:
+        if text.lower() in (*YES, *NO):
+            return text.lower() in YES
+        raise UsageError(f"{option}={text} is neither yes nor no.", f"Write {option}=1 or {option}=0.")
+    try:
+        return plain(text)
+    except ValueError as error:
+        raise UsageError(f"{option}={text} is not a number.", f"For example {option}=8.") from error
