@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand import measures as measures, stats as stats
+    from evenhand import measures as measures, mitigations as mitigations, stats as stats
+    from evenhand.classifiers.loading import load_classifier as load_classifier
     from evenhand.models.loading import as_language_model as as_language_model, load_model as load_model
     from evenhand.prompts.composer import compose as compose
     from evenhand.prompts.holisticbias import HolisticBias as HolisticBias
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         audit as audit,
         measure_file as measure_file,
         open_run as open_run,
+        rescore as rescore,
     )
     from evenhand.schema.errors import EvenhandError as EvenhandError
 
@@ -32,6 +34,8 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "measures": "evenhand.measures",
+    "mitigations": "evenhand.mitigations",
+    "load_classifier": "evenhand.classifiers.loading",
     "stats": "evenhand.stats",
     "as_language_model": "evenhand.models.loading",
     "load_model": "evenhand.models.loading",
@@ -45,6 +49,7 @@ _WHERE = {
     "audit": "evenhand.reports.audit",
     "measure_file": "evenhand.reports.audit",
     "open_run": "evenhand.reports.audit",
+    "rescore": "evenhand.reports.audit",
     "EvenhandError": "evenhand.schema.errors",
 }
 __all__ = ["__version__", *_WHERE]

@@ -23,7 +23,7 @@ def test_cards_are_complete(name: str) -> None:
 
 
 def test_names_are_unique_and_the_registry_cannot_be_changed() -> None:
-    assert len(MEASURES) == 27
+    assert len(MEASURES) == 58
     with pytest.raises(TypeError):
         MEASURES["x"] = MEASURES["perplexity"]  # type: ignore[index]
     with pytest.raises(FrozenInstanceError):
@@ -36,5 +36,13 @@ def test_a_card_of_another_name_is_refused() -> None:
 
 
 def test_public_functions_are_functions_not_modules() -> None:
-    for name in ("likelihood_bias", "perplexity", "crows_pairs", "stereoset", "valence_shift"):
+    for name in (
+        "likelihood_bias",
+        "perplexity",
+        "crows_pairs",
+        "stereoset",
+        "valence_shift",
+        "agreement",
+        "parroting",
+    ):
         assert callable(getattr(measures, name))

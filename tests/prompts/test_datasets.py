@@ -30,6 +30,7 @@ FOLDERS = {
     ("bold", "2021"): "bold",
     ("toxigen-v2", "v2"): "toxigen_v2",
     ("realtoxicityprompts", "challenging-neutral"): "realtoxicityprompts",
+    ("wikitext", "wikitext-2-test"): "wikitext2",
 }
 
 

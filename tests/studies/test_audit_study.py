@@ -1,19 +1,22 @@
 """An audit before it runs: what a selection holds and leaves out; and what a resume refuses."""
 
+import json
+import sys
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from evenhand.benchmarks import SUITES, Suite, load_benchmark
+from evenhand.benchmarks.registry import BENCHMARKS
 from evenhand.models.puppets import load_puppet, random_puppet
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.reports.audit import resume
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, DataError, DatasetMissing, ResumeRefused, Unsupported, UsageError
-from evenhand.studies import audit as study
-from evenhand.studies.audit import conduct, measure_run, preview, select
+from evenhand.studies.audit import conduct, measure_run, preview
 from evenhand.studies.config import AuditConfig
+from evenhand.studies.selection import select
 
 
 def small(axes=("diet", "sleep"), nouns=12) -> PromptSet:
@@ -31,6 +34,16 @@ def absent(folders):
     raise DatasetMissing("The folder x has no y.", "evenhand data fetch y")
 
 
+class Recipes:
+    """Stands for a module whose attributes a test may change."""
+
+    def __init__(self, known):
+        self.known, self.__spec__ = known, None
+
+    def __getattr__(self, name):
+        return self.known[name]
+
+
 @pytest.fixture
 def house(monkeypatch, tmp_path):
     """Benchmarks of a moment by name, and a suite of them; the data cache is empty."""
@@ -43,7 +56,9 @@ def house(monkeypatch, tmp_path):
         ),
         "no-data": replace(base, name="no-data", build=absent),
     }
-    monkeypatch.setattr(study, "load_benchmark", known.__getitem__)
+    monkeypatch.setitem(sys.modules, "recipes_of_a_moment", Recipes(known))
+    for name in known:
+        monkeypatch.setitem(BENCHMARKS, name, f"recipes_of_a_moment:{name}")
     monkeypatch.setitem(SUITES, "all", Suite("all", Card("all", "All of them."), tuple(known), limit=20))
     monkeypatch.setitem(SUITES, "hopeless", Suite("hopeless", Card("h", "None."), ("masked-only", "no-data")))
     monkeypatch.setenv("EVENHAND_DATA", str(tmp_path / "nothing"))
@@ -200,3 +215,54 @@ def test_measurements_can_be_made_again_from_what_is_stored(house, tmp_path):
     measure_run(directory, options)
     assert directory.measurements().equals(before)
     assert directory.findings().height > 0
+
+
+def forget(path, *names):
+    """Make a run's manifest that of a version which did not know these options."""
+    file = path / "manifest.json"
+    manifest = json.loads(file.read_text())
+    for name in names:
+        del manifest["arguments_resolved"][name]
+    file.write_text(json.dumps(manifest))
+
+
+NEW = ("decoding", "temperature", "top_k", "top_p", "samples", "max_new_tokens", "classifiers")
+
+
+@pytest.mark.parametrize("names", [NEW, ("valence_margin", *NEW)])
+def test_a_run_from_before_an_option_goes_on(house, tmp_path, names):
+    path, options = tmp_path / "run", config(benchmarks=("first",))
+    conduct(options, UNIFORM, output=path)
+    forget(path, *names)
+    assert conduct(options, UNIFORM, output=path).outcome.answered == 0
+    assert resume(path, None, [], {"seed": 0}).outcome.answered == 0
+    with pytest.raises(ResumeRefused, match="valence_margin: stored"):
+        resume(path, None, ["valence_margin=0.7"], {})
+
+
+def test_options_of_a_later_version_are_refused_by_name(house, tmp_path):
+    path = tmp_path / "run"
+    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+    file = path / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["arguments_resolved"]["telepathy"] = True
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(ResumeRefused, match="telepathy"):
+        resume(path, None, [], {})
+    with pytest.raises(ResumeRefused, match="telepathy: stored true, given now nothing"):
+        conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+
+
+def test_options_of_writing_are_refused_where_nothing_is_written(house):
+    with pytest.raises(UsageError, match=r"samples would change nothing: no continuations .* first"):
+        select(config(benchmarks=("first",), samples=3), UNIFORM)
+    with pytest.raises(UsageError, match=r"toxicity=vader.*nothing is judged by one in first"):
+        select(config(benchmarks=("first",), classifiers={"toxicity": "vader"}), UNIFORM)
+
+
+def test_what_a_run_holds_and_cannot_be_had_any_more_is_said(house, tmp_path):
+    path = tmp_path / "run"
+    conduct(config(suite="all"), UNIFORM, output=path)
+    house["second"] = replace(house["second"], build=absent)
+    with pytest.raises(ResumeRefused, match="holds second, which cannot go on now: The folder x has no y"):
+        conduct(config(suite="all"), UNIFORM, output=path)

@@ -27,6 +27,10 @@ class AnalysisOptions:
     """Smallest valence shift (nats per sentence) that counts as one."""
     architecture: Architecture = "causal"
     """Of the model that answered; some measures read masked models differently."""
+    samples: int | None = None
+    """Continuations a prompt that the user asked for; None where the benchmark's own number holds."""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By role: what the columns of `<role>_scores` are called, where the classifier says."""
 
 
 @dataclass(frozen=True)
@@ -135,3 +139,5 @@ class Suite:
     """Prompts per benchmark unless the user says otherwise."""
     one_for_each_kind: bool = False
     """Each benchmark is for another kind of model: those for other kinds are not missed."""
+    summarise: Callable[[Mapping[str, Analysis]], list[Measurement]] | None = None
+    """Numbers over several benchmarks, from their analyses by name; stored under the suite's name."""

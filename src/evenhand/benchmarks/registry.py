@@ -1,12 +1,22 @@
 """Benchmarks and suites by name. A package adds its own under the entry-point groups
 "evenhand.benchmarks" and "evenhand.suites"."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from evenhand.benchmarks.contract import Benchmark, Suite
-from evenhand.schema import Card
+from evenhand.benchmarks.contract import Analysis, Benchmark, Suite
+from evenhand.schema import Card, Measurement
 from evenhand.schema.errors import unknown_name
+
+
+def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
+    """ROBBIE's overall BiasScore, which pools the groups of all data sets."""
+    from evenhand.benchmarks.robbie_axes import pooled_rows
+
+    groups = {name: analysis.details.get("published_groups") for name, analysis in analyses.items()}
+    return pooled_rows({name: table for name, table in groups.items() if table is not None})
+
 
 BENCHMARKS = {
     "evenhand-likelihood": "evenhand.benchmarks.evenhand_likelihood:BENCHMARK",
@@ -15,6 +25,15 @@ BENCHMARKS = {
     "holisticbias-pll": "evenhand.benchmarks.holisticbias_pll:BENCHMARK",
     "crows-pairs": "evenhand.benchmarks.crows_pairs:BENCHMARK",
     "stereoset": "evenhand.benchmarks.stereoset:BENCHMARK",
+    "regard": "evenhand.benchmarks.regard:BENCHMARK",
+    "holisticbiasr": "evenhand.benchmarks.holisticbiasr:BENCHMARK",
+    "bold": "evenhand.benchmarks.bold:BENCHMARK",
+    "toxigen": "evenhand.benchmarks.toxigen:BENCHMARK",
+    "realtoxicityprompts": "evenhand.benchmarks.realtoxicityprompts:BENCHMARK",
+    "advpromptset": "evenhand.benchmarks.advpromptset:BENCHMARK",
+    "holisticbias-styles": "evenhand.benchmarks.holisticbias_styles:BENCHMARK",
+    "holisticbias-offensiveness": "evenhand.benchmarks.holisticbias_offensiveness:BENCHMARK",
+    "quality": "evenhand.benchmarks.quality:BENCHMARK",
 }
 
 SUITES = {
@@ -44,6 +63,54 @@ SUITES = {
             "evenhand-pll",
             "crows-pairs",
             "stereoset",
+        ),
+    ),
+    "robbie": Suite(
+        "robbie",
+        Card(
+            "robbie",
+            "ROBBIE: continuations of six prompt sets judged for toxicity and regard, and their quality.",
+            construct="Whether a model writes more toxic or demeaning text about some groups than about others.",
+            harm="People read more abuse of, and less esteem for, people like themselves.",
+            groups="843 groups: 25 of bold, 14 of toxigen, 24 of advpromptset, 6 of regard, 774 of holisticbiasr.",
+            ideal="0 % of groups above the others",
+            direction="higher is worse",
+            null="Outcomes exchanged between groups.",
+            critique="The published overall BiasScore pools all groups, 92 % of which are holisticbiasr's, and "
+            "counts groups not "
+            "shown to be below a data set's overall rate: a model without bias scores nearly 100. It is stated and "
+            "carries no verdict; the verdicts are those of the corrected scores.",
+            citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, "
+            "EMNLP 2023.",
+            licence="That of each prompt set.",
+            source="ROBBIE §2.3 and §3.1; methods/holisticbias_robbie.md §3.",
+            details="More than half a million prompts in full: give --limit. Prompt sets that are not on this "
+            "machine are left "
+            "out, and the report says so; advpromptset is made from the user's own Kaggle downloads.",
+        ),
+        (
+            "regard",
+            "bold",
+            "toxigen",
+            "realtoxicityprompts",
+            "advpromptset",
+            "holisticbiasr",
+            "quality",
+        ),
+        summarise=_pooled_published,
+    ),
+    "holisticbias": Suite(
+        "holisticbias",
+        Card(
+            "holisticbias",
+            "HolisticBias in full: likelihoods of its sentences, and style and offensiveness of the replies to them.",
+            details="One set of replies serves both judgements. Give --limit: 240,000 replies in full.",
+        ),
+        (
+            "holisticbias-likelihood",
+            "holisticbias-pll",
+            "holisticbias-styles",
+            "holisticbias-offensiveness",
         ),
     ),
 }

@@ -9,10 +9,12 @@ import sys
 import typer
 
 from evenhand.cli import (
+    agreement as agreement_verb,
     audit as audit_verb,
     data as data_verbs,
     listing as listing_verbs,
     measure as measure_verb,
+    rescore as rescore_verb,
 )
 from evenhand.schema.errors import EvenhandError
 
@@ -51,6 +53,8 @@ def _options(
 
 app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
 app.command("measure")(measure_verb.measure)
+app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
+app.command("agreement")(agreement_verb.agreement)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(data_verbs.app, name="data")

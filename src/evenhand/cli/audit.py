@@ -20,6 +20,28 @@ def audit(
     prompts: Path | None = typer.Option(
         None, help="Your own prompts (CSV, JSONL, Parquet) in place of the benchmark's."
     ),
+    samples: int | None = typer.Option(
+        None,
+        min=1,
+        help="Continuations a prompt, where they are written. Default: the benchmark's own number.",
+    ),
+    decoding: str | None = typer.Option(
+        None,
+        help="How continuations are written: auto (as published for the model's family), greedy, or a family's name "
+        "(gpt2, opt, llama, ...). Default: auto.",
+    ),
+    temperature: float | None = typer.Option(None, help="In place of the family's."),
+    top_k: int | None = typer.Option(None, min=0, help="In place of the family's; 0 turns the filter off."),
+    top_p: float | None = typer.Option(
+        None, min=0, max=1, help="In place of the family's; 1 turns the filter off."
+    ),
+    max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
+    classifier: list[str] = typer.Option(
+        [],
+        "--classifier",
+        help="Who judges continuations, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable. "
+        "Default: the published classifier.",
+    ),
     seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
     dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
     device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
@@ -58,10 +80,13 @@ def audit(
     from rich.text import Text
 
     from evenhand.reports.audit import audit_with, resume
+    from evenhand.reports.judging import render_planned_continuations
     from evenhand.reports.terminal import render_audit, render_plan
     from evenhand.runs import RunDirectory, progress_for
+    from evenhand.schema import UsageError
     from evenhand.studies.audit import load_audited_model, preview
     from evenhand.studies.config import read_config
+    from evenhand.studies.selection import with_classifiers
 
     given = {
         "model": model,
@@ -70,6 +95,12 @@ def audit(
         "limit": limit,
         "axes": tuple(axis),
         "prompts": str(prompts) if prompts else None,
+        "samples": samples,
+        "decoding": decoding,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "max_new_tokens": max_new_tokens,
         "seed": seed,
         "dtype": dtype,
         "device": device,
@@ -80,26 +111,32 @@ def audit(
     }
     console = Console()
     if model is not None and RunDirectory.is_run(Path(model)):
-        others = {name: value for name, value in given.items() if name != "model" and value not in (None, ())}
-        run = resume(Path(model), config, settings, others, progress=progress_for(sys.stderr))
-    else:
-        options = read_config(config, settings, given)
         if plan:
-            render_plan(preview(options, load_audited_model(options)), console)
-            return
-        run = audit_with(
-            options, output=output, given=_given(given, config, settings), progress=progress_for(sys.stderr)
+            raise UsageError(
+                f"{model} is a run that was begun: its plan is made.", "Leave out --plan to go on with it."
+            )
+        others = {name: value for name, value in given.items() if name != "model" and value not in (None, ())}
+        run = resume(
+            Path(model), config, settings, others, classifiers=classifier, progress=progress_for(sys.stderr)
         )
+    else:
+        options = with_classifiers(read_config(config, settings, given), classifier)
+        if plan:
+            facts = preview(options, load_audited_model(options))
+            render_plan(facts, console)
+            render_planned_continuations(facts, console)
+            return
+        stated = _given({**given, "classifier": tuple(classifier)}, config, settings)
+        run = audit_with(options, output=output, given=stated, progress=progress_for(sys.stderr))
     written = run.report(report)
     render_audit(run.view({"report": str(written)}), console)
     for name, reason in run.left_out.items():
         told = " ".join(reason.split())
         line = told if told.startswith(name) else f"{name}: {told}"
         Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)
-    if run.outcome is not None and run.outcome.above_threshold:
+    if too_many := run.above_threshold():
         Console(stderr=True).print(
-            f"{run.outcome.error_share:.1%} of the prompts have no number, more than the threshold allows: "
-            "see the report's list of what could not be measured.",
+            f"{too_many}, more than the threshold allows: see the report's list of what could not be measured.",
             style="bold",
         )
         raise typer.Exit(3)

@@ -6,11 +6,25 @@ import typer
 
 
 def measure(
-    file: Path = typer.Argument(..., help="CSV, JSONL or Parquet, one row per prompt, with its likelihood."),
+    file: Path = typer.Argument(
+        ...,
+        help="CSV, JSONL or Parquet, one row per prompt with its likelihood, or one row per continuation, judged or "
+        "not.",
+    ),
     benchmark: str = typer.Option(..., "--benchmark", "-b", help="Whose measures to compute."),
     seed: int = typer.Option(0, help="Of the nulls and the bootstrap."),
     margin: float = typer.Option(0.05, min=0, help="Smallest difference that counts, nats per token."),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    classifier: list[str] = typer.Option(
+        [],
+        "--classifier",
+        help="Who judges the column `continuation` now, as ROLE=NAME (toxicity=vader), or NAME where there is one "
+        "role; repeatable.",
+    ),
+    threshold: float | None = typer.Option(
+        None, help="From which `score` on a continuation counts as negative."
+    ),
+    device: str = typer.Option("auto", help="For classifiers with weights: auto, cpu, cuda, cuda:1, mps."),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for report.html and measurements.json."
     ),
@@ -18,14 +32,25 @@ def measure(
     """Measure bias on responses you already have.
 
     The file needs the benchmark's group columns (`evenhand show BENCHMARK` lists them) and either
-    `perplexity` or `log_likelihood` with `token_count`; an empty value counts as missing, never as zero.
+    `perplexity` or `log_likelihood` with `token_count`; for benchmarks of continuations `negative` (true or
+    false), or `score` with --threshold, or the `continuation` itself with --classifier. An empty value counts as
+    missing, never as zero.
     """
     from rich.console import Console
 
     from evenhand.reports.audit import measure_file
     from evenhand.reports.terminal import render_audit
 
-    run = measure_file(file, benchmark, seed=seed, margin=margin, alpha=alpha)
+    run = measure_file(
+        file,
+        benchmark,
+        seed=seed,
+        margin=margin,
+        alpha=alpha,
+        classifiers=classifier,
+        threshold=threshold,
+        device=device,
+    )
     paths = {}
     if output is not None:
         paths = {name: str(path) for name, path in run.write(output).items()}

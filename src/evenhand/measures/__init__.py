@@ -1,5 +1,13 @@
 """Measures: pure functions from arrays or frames to numbers, usable alone on anybody's data."""
 
+from evenhand.measures.agreement import (
+    Agreement as Agreement,
+    agreement as agreement,
+)
+from evenhand.measures.axis_rates import (
+    AxisRates as AxisRates,
+    axis_rates as axis_rates,
+)
 from evenhand.measures.bias_score import (
     BiasScore as BiasScore,
     bias_score as bias_score,
@@ -35,6 +43,10 @@ from evenhand.measures.generation_bias import (
     generation_bias as generation_bias,
 )
 from evenhand.measures.info import MeasureInfo as MeasureInfo
+from evenhand.measures.intersections import (
+    Intersections as Intersections,
+    intersections as intersections,
+)
 from evenhand.measures.likelihood_bias import (
     LikelihoodBias as LikelihoodBias,
     likelihood_bias as likelihood_bias,
@@ -43,9 +55,26 @@ from evenhand.measures.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     published_likelihood_bias as published_likelihood_bias,
 )
+from evenhand.measures.max_subgroup_rate import (
+    MaxSubgroupRate as MaxSubgroupRate,
+    max_subgroup_rate as max_subgroup_rate,
+)
+from evenhand.measures.noun_contrast import (
+    NounContrast as NounContrast,
+    noun_contrast as noun_contrast,
+)
+from evenhand.measures.offensiveness import (
+    Offensiveness as Offensiveness,
+    offensiveness as offensiveness,
+)
 from evenhand.measures.pair_preference import PairScores as PairScores
 from evenhand.measures.paired_change import paired_change as paired_change
 from evenhand.measures.parlai_logs import frame_from_parlai_lines as frame_from_parlai_lines
+from evenhand.measures.parroting import (
+    Parroting as Parroting,
+    copied as copied,
+    parroting as parroting,
+)
 from evenhand.measures.perplexity import (
     bits_per_character as bits_per_character,
     inverse_perplexity as inverse_perplexity,
@@ -56,11 +85,32 @@ from evenhand.measures.pseudo_log_likelihood import (
     pseudo_log_likelihood_bias as pseudo_log_likelihood_bias,
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
+from evenhand.measures.rates_by_prompt_toxicity import (
+    RatesByPromptToxicity as RatesByPromptToxicity,
+    rates_by_prompt_toxicity as rates_by_prompt_toxicity,
+)
+from evenhand.measures.refusals import refused as refused
 from evenhand.measures.registry import MEASURES as MEASURES
 from evenhand.measures.stereoset import (
     StereoSetScores as StereoSetScores,
     stereoset as stereoset,
     stereoset_published as stereoset_published,
+)
+from evenhand.measures.style_clusters import (
+    StyleTree as StyleTree,
+    find_style_clusters as find_style_clusters,
+    strongest_clusters as strongest_clusters,
+)
+from evenhand.measures.text_quality import (
+    TextQuality as TextQuality,
+    response_qualities as response_qualities,
+    text_quality as text_quality,
+)
+from evenhand.measures.toxicity_over_samples import (
+    ToxicityOverSamples as ToxicityOverSamples,
+    chance_of_any as chance_of_any,
+    expected_maximum as expected_maximum,
+    toxicity_over_samples as toxicity_over_samples,
 )
 from evenhand.measures.valence import (
     ValenceShift as ValenceShift,

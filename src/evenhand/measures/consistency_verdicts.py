@@ -84,9 +84,8 @@ def decide(
     """The protocol's verdicts: polarity and importance in each domain, then transfer.
 
     evidence: by domain, "adversarial" first; transfer needs "neutral" too. rule: "strict" takes the paper's text
-    word by word on point estimates, with the condition that the original does not raise bias (without it a method that always
-    raises it would pass); "paper" does what the
-    authors did (a control fails importance only if it is as good as the original *and* differs significantly from
+    word by word on point estimates, with the condition that the original does not raise bias (without it a method
+    that always raises it would pass); "paper" does what the authors did (a control fails importance only if it is as good as the original *and* differs significantly from
     the default; transfer passes if the pattern of passes is the same in both domains); "tested" passes or fails
     only what its intervals show, and calls the rest inconclusive. margin: percentage points within which two rates
     count as similar ("tested").

@@ -118,7 +118,7 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
 def _largest(known: pl.DataFrame) -> float | None:
     """The largest change a pair can show where most show none at all: judgements and means of judgements."""
     numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
-    unmoved = float((known["_change"] == 0).mean() or 0.0)
+    unmoved = float(np.mean(known["_change"].to_numpy() == 0))
     return 1.0 if unmoved >= MOSTLY_UNMOVED and numbers.min() >= 0 and numbers.max() <= 1 else None
 
 

@@ -5,3 +5,9 @@ from evenhand.mitigations.contract import (
     Mitigation as Mitigation,
     Specification as Specification,
 )
+from evenhand.mitigations.instructions import (
+    instructive_debiasing as instructive_debiasing,
+    library_instruction as library_instruction,
+)
+from evenhand.mitigations.loading import load_mitigation as load_mitigation, mitigated as mitigated
+from evenhand.mitigations.prompting import Prefix as Prefix

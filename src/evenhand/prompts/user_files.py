@@ -49,12 +49,12 @@ def read_prompts(path: Path | str) -> PromptSet:
     """
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)
-    _require(frame, ["text"], path, PROMPT_FORMAT)
+    require_columns(frame, ["text"], path, PROMPT_FORMAT)
     frame = frame.with_columns(pl.col("text").cast(pl.String).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
     for column in ("span_start", "span_end"):
         if column in frame.columns:
-            numbers = _numbers(frame, column, path)
+            numbers = number_column(frame, column, path)
             if (numbers < 0).any() or (numbers != numbers.round()).any():
                 raise DataError(f"{path}: '{column}' must hold whole numbers of characters.", PROMPT_FORMAT)
             frame = frame.with_columns(numbers.cast(pl.UInt32))
@@ -84,14 +84,14 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     """
     path = Path(path)
     frame = read_table(path, RESPONSE_FORMAT)
-    _require(frame, needed_columns, path, RESPONSE_FORMAT)
+    require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     if "perplexity" not in frame.columns:
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
-            _require(frame, ["perplexity"], path, RESPONSE_FORMAT)
-        _require(frame, lacking, path, RESPONSE_FORMAT)
+            require_columns(frame, ["perplexity"], path, RESPONSE_FORMAT)
+        require_columns(frame, lacking, path, RESPONSE_FORMAT)
     given = {
-        column: _numbers(frame, column, path) if column in frame.columns else _nothing(column, frame.height)
+        column: number_column(frame, column, path) if column in frame.columns else _nothing(column, frame.height)
         for column in ("perplexity", "log_likelihood", "token_count")
     }
     positive = (given["log_likelihood"].fill_nan(None) > 0).arg_true()
@@ -132,7 +132,7 @@ def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.Data
     frame = read_table(path, RESPONSE_FORMAT)
     if "score" not in frame.columns:
         return None
-    _require(frame, needed_columns, path, RESPONSE_FORMAT)
+    require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
     score = pl.col("score")
     code = (
         pl.when(score.is_null())
@@ -142,7 +142,7 @@ def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.Data
     )
     empty = {name: pl.lit(None, dtype=pl.Float64) for name in ("perplexity", "log_likelihood", "token_count")}
     absent = {name: value for name, value in empty.items() if name not in frame.columns}
-    return frame.with_columns(_numbers(frame, "score", path)).with_columns(error=code, **absent)
+    return frame.with_columns(number_column(frame, "score", path)).with_columns(error=code, **absent)
 
 
 def read_table(path: Path, expected: str) -> pl.DataFrame:
@@ -191,7 +191,11 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
-def _require(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
+def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
+    """Raise DataError, with the nearest names there are, if a user's table lacks a column.
+
+    expected: the documented format, for the error message.
+    """
     lacking = [column for column in needed if column not in frame.columns]
     if not lacking:
         return
@@ -211,8 +215,11 @@ def _require(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: s
     )
 
 
-def _numbers(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
-    """A column as Float64 with null for what is missing; a word that is no number is an error."""
+def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+    """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
+
+    Raises DataError naming the row of a word that is no number.
+    """
     values = frame[column]
     if values.dtype != pl.String:
         return values.cast(pl.Float64)

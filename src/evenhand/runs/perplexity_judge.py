@@ -26,7 +26,7 @@ class PerplexityJudge:
     7.389
     """
 
-    labels = ("perplexity",)
+    labels: tuple[str, ...] = ("perplexity",)
     reads_context = True
 
     def __init__(self, model: LanguageModel):

@@ -8,14 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.contract import AnalysisOptions, Benchmark
+from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.benchmarks.registry import load_benchmark, load_suite
+from evenhand.classifiers.contract import Classifier
 from evenhand.models.contract import LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import (
     Outcome,
-    Part,
-    Plan,
     Progress,
     PromptSetRecord,
     RunDirectory,
@@ -23,112 +22,68 @@ from evenhand.runs import (
     default_path,
     estimate,
     execute,
-    make_plan,
 )
-from evenhand.schema import DataError, ModelError, Unsupported, UsageError, measurement_frame
-from evenhand.schema.errors import unknown_name
+from evenhand.runs.labelling import LabelOutcome, label
+from evenhand.schema import ModelError, ResumeRefused, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.config import AuditConfig
+from evenhand.studies.decoding import described
+from evenhand.studies.selection import Selection, select
+
+LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
+"""How notes of a session begin."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """What an audit will put to a model: benchmarks with their prompts, and what was left out and why."""
+def preview(
+    config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
+) -> dict[str, Any]:
+    """What `--plan` prints: cost from a short probe, the smallest effect the budget could detect, who will judge.
 
-    benchmarks: tuple[Benchmark, ...]
-    prompts: Mapping[str, PromptSet]
-    left_out: Mapping[str, str]
-
-
-def select(config: AuditConfig, model: LanguageModel) -> Selection:
-    """Benchmarks and prompts of an audit, after axes and limit.
-
-    A benchmark named by the user must suit the model; of a suite, those that do not suit it or whose data
-    are not here are left out, with the reason. Raises Unsupported, UsageError, DataError.
+    Asks the model a few hundred texts and no classifier; writes nothing.
     """
-    if config.benchmarks and config.suite:
-        raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
-    limit = config.limit
-    if config.benchmarks:
-        wanted, forgiving, alternatives = config.benchmarks, False, False
-    else:
-        suite = load_suite(config.suite or "quick")
-        wanted, forgiving, alternatives = suite.benchmarks, True, suite.one_for_each_kind
-        limit = limit or suite.limit
-    if config.prompts:
-        suited = [name for name in wanted if model.architecture in load_benchmark(name).architectures]
-        if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
-            wanted = tuple(suited)
-        if len(wanted) != 1:
-            raise UsageError(
-                f"Your own prompts go with one benchmark, and {len(wanted)} are selected: {', '.join(wanted)}.",
-                "Name one with --benchmark.",
-            )
-    folders = {name: Path(folder).expanduser() for name, folder in config.data.items()}
-    chosen: list[Benchmark] = []
-    prompts: dict[str, PromptSet] = {}
-    left_out: dict[str, str] = {}
-    seen: set[str] = set()
-    for name in dict.fromkeys(wanted):
-        benchmark = load_benchmark(name)
-        try:
-            _check_architecture(benchmark, model)
-            full = _own_prompts(config.prompts, benchmark) if config.prompts else benchmark.build(folders)
-            full = benchmark.prompts_for(full, model.architecture)
-        except (Unsupported, DataError) as error:
-            if not forgiving:
-                raise
-            if not (alternatives and isinstance(error, Unsupported)):
-                left_out[name] = str(error)
-            continue
-        if config.axes:
-            axes = config.axes
-            if forgiving:  # the benchmarks of a suite know different axes
-                there = set(full.frame["axis"].unique())
-                seen |= there
-                axes = tuple(axis for axis in axes if axis in there)
-                if not axes:
-                    left_out[name] = f"It has no axis {' or '.join(config.axes)}."
-                    continue
-            full = full.filter_axes(axes)
-        prompts[name] = benchmark.sample(full, limit, config.seed) if limit else full
-        chosen.append(benchmark)
-    if seen:
-        for axis in config.axes:
-            if axis not in seen:
-                raise unknown_name("axis", axis, seen)
-    if not chosen:
-        reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
-        raise UsageError("No benchmark of this suite can run here.", reasons)
-    return Selection(tuple(chosen), prompts, left_out)
-
-
-def preview(config: AuditConfig, model: LanguageModel) -> dict[str, Any]:
-    """What `--plan` prints: cost from a short probe, and the smallest effect the budget could detect.
-
-    Asks the model a few hundred texts; writes nothing.
-    """
-    selection = select(config, model)
-    plan = _plan(selection, model)
-    facts = estimate(plan, model)
-    facts["benchmarks"] = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
+    selection = select(config, model, loaded=loaded)
+    facts = estimate(selection.plan(model), model)
+    sizes = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
+    facts["benchmarks"] = sizes
     facts["left_out"] = dict(selection.left_out)
     facts["minimum_detectable"] = {
-        b.name: b.minimum_detectable(selection.prompts[b.name].frame, _options(config))
+        b.name: b.minimum_detectable(selection.prompts[b.name].frame, analysis_options(config))
         for b in selection.benchmarks
         if b.minimum_detectable is not None
     }
+    facts["continuations"] = {
+        name: {
+            "prompts": sizes[name],
+            "samples": chosen.decoding.samples,
+            "continuations": sizes[name] * chosen.decoding.samples,
+            "decoding": described(chosen.decoding),
+            "why": chosen.reason,
+        }
+        for name, chosen in selection.decodings.items()
+    }
+    facts["judges"] = [
+        {
+            "benchmark": wanted.benchmark,
+            "role": wanted.role,
+            "classifier": wanted.classifier,
+            "texts": facts["continuations"][wanted.benchmark]["continuations"],
+        }
+        for wanted in selection.labellings
+    ]
+    facts["not_judged"] = list(selection.unjudged)
     return facts
 
 
 @dataclass(frozen=True)
 class AuditResult:
-    """A finished audit: where it lies and how its responses came out."""
+    """A finished audit: where it lies, how its responses came out and how judging them did."""
 
     directory: RunDirectory
     outcome: Outcome
     left_out: Mapping[str, str]
     """Benchmarks of the suite that were not run, with the reason."""
+    labelled: LabelOutcome | None = None
+    """None where nothing is judged."""
 
 
 def conduct(
@@ -138,28 +93,31 @@ def conduct(
     output: Path | None = None,
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
 ) -> AuditResult:
-    """Run an audit to its findings, or go on with one.
+    """Run an audit to its findings, or go on with one: ask, judge, measure.
 
     config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
-    provided the options are the same. given: arguments as the user wrote them, for the manifest.
-    Raises Interrupted (resumable), ResumeRefused, and whatever select and execute raise.
+    provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
+    classifiers that need no loading, by the name the options give them. Every classifier is loaded before
+    anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
-    selection = select(config, model)
-    plan = _plan(selection, model)
+    selection = select(config, model, loaded=loaded)
+    plan = selection.plan(model)
     path = output or default_path(config.model, config.suite or "-".join(config.benchmarks) or "quick")
     if RunDirectory.is_run(path):
         directory = RunDirectory.open(path)
-        directory.check_same(config.same_results())
+        check_options(directory, config)
+        _check_whole(directory, selection)
     else:
         directory = RunDirectory.create(
             path,
             model=model,
             given=given or {},
             resolved=config.same_results(),
-            prompt_sets={b.name: _record(b, selection.prompts[b.name]) for b in selection.benchmarks},
+            prompt_sets={b.name: _record(selection.prompts[b.name]) for b in selection.benchmarks},
             benchmark_cards={b.name: b.card.to_dict() for b in selection.benchmarks},
-            seeds={"prompts": config.seed, "analysis": config.seed},
+            seeds={"prompts": config.seed, "analysis": config.seed, "decoding": config.seed},
         )
     outcome = execute(
         plan,
@@ -169,27 +127,37 @@ def conduct(
         progress=progress,
         retry_errors=config.retry_errors,
     )
-    if selection.left_out:
-        with directory.lock():
-            reasons = [f"Left out: {name}: {reason}" for name, reason in selection.left_out.items()]
-            directory.manifest.sessions[-1].notes += reasons
-            directory.save()
+    note_session(directory, _notes(selection))
+    labelled = None
+    if selection.labellings:
+        labelled = label(
+            directory,
+            selection.labellings,
+            selection.classifiers,
+            progress=progress,
+            retry_errors=config.retry_errors,
+        )
     measure_run(directory, config)
-    return AuditResult(directory, outcome, selection.left_out)
+    return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
 def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
-    """Compute measurements and findings of a run from its stored responses, replacing earlier ones."""
+    """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones."""
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
-    options = replace(_options(config), architecture=architecture)
-    judged = []
+    options = replace(analysis_options(config), architecture=architecture)
+    judged, analyses = [], {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
-        analysis = benchmark.analyse(answers(directory, name), options)
+        own = replace(options, labels=_labels(directory, name))
+        analysis = analyses[name] = benchmark.analyse(answers(directory, name), own)
         rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(name))
         judged.append(judge(rows, alpha=config.alpha, harmful=benchmark.harmful))
         directory.write_details(name, analysis.details)
+    suite = load_suite(config.suite) if config.suite else None
+    if suite is not None and suite.summarise is not None:
+        rows = measurement_frame(suite.summarise(analyses)).with_columns(benchmark=pl.lit(suite.name))
+        judged.append(judge(rows, alpha=config.alpha))
     measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)
     directory.write_findings(findings)
@@ -198,47 +166,50 @@ def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
         directory.save()
 
 
-def _options(config: AuditConfig) -> AnalysisOptions:
+def _labels(directory: RunDirectory, benchmark: str) -> dict[str, tuple[str, ...]]:
+    """What the scores of each role are called, as its classifier said."""
+    manifest = directory.manifest
+    return {
+        role: tuple(manifest.labels[record.classifier].labels)
+        for role, record in manifest.judged.get(benchmark, {}).items()
+        if record.classifier in manifest.labels
+    }
+
+
+def check_options(directory: RunDirectory, config: AuditConfig) -> None:
+    """Raise ResumeRefused, listing each difference, unless these options give the results of the run.
+
+    Options that the version of the run did not know count as their defaults.
+    """
+    stored = directory.manifest.arguments_resolved
+    now = config.comparable_with(stored)
+    judges = {"classifiers": stored.get("classifiers", {})}
+    if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
+        told = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
+        raise ResumeRefused(
+            f"The run {directory.path} is judged by {told[0]}, and {told[1]} was asked for.",
+            f"Judge it anew without asking the model: evenhand rescore {directory.path} --classifier ROLE=NAME",
+        )
+    directory.check_same(now)
+
+
+def analysis_options(config: AuditConfig) -> AnalysisOptions:
+    """The options of an audit that its analyses share."""
     return AnalysisOptions(
-        seed=config.seed, alpha=config.alpha, margin=config.margin, valence_margin=config.valence_margin
+        seed=config.seed,
+        alpha=config.alpha,
+        margin=config.margin,
+        valence_margin=config.valence_margin,
+        samples=config.samples,
     )
 
 
-def _plan(selection: Selection, model: LanguageModel) -> Plan:
-    parts = [
-        Part(b.name, selection.prompts[b.name].frame, b.request_for(model)) for b in selection.benchmarks
-    ]
-    return make_plan(parts, model.fingerprint)
-
-
-def _record(benchmark: Benchmark, prompts: PromptSet) -> PromptSetRecord:
-    return PromptSetRecord(
-        content_hash=prompts.content_hash,
-        rows=len(prompts),
-        card=prompts.card.to_dict(),
-    )
-
-
-def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
-    if model.architecture not in benchmark.architectures:
-        suited = " or ".join(sorted(benchmark.architectures))
-        raise Unsupported(
-            f"{benchmark.name} needs a {suited} model, and this one is {model.architecture}.",
-            "`evenhand list benchmarks` names those for each kind of model.",
-        )
-
-
-def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
-    from evenhand.prompts.user_files import read_prompts
-
-    prompts = read_prompts(Path(file))
-    if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
-        raise DataError(
-            f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
-            f"which {benchmark.name} compares by.",
-            f"It has: {', '.join(prompts.frame.columns)}. Needed: text, {', '.join(benchmark.required_columns)}.",
-        )
-    return prompts
+def note_session(directory: RunDirectory, notes: list[str]) -> None:
+    """Write notes into the record of the last session."""
+    if notes:
+        with directory.lock():
+            directory.manifest.sessions[-1].notes += notes
+            directory.save()
 
 
 def load_audited_model(config: AuditConfig) -> LanguageModel:
@@ -259,3 +230,31 @@ def load_audited_model(config: AuditConfig) -> LanguageModel:
     if not isinstance(model, LanguageModel):
         raise ModelError(f"{config.model} did not load as a language model.", "Its loader must return one.")
     return model
+
+
+def _check_whole(directory: RunDirectory, selection: Selection) -> None:
+    for name in directory.benchmarks:
+        if name in selection.left_out:
+            raise ResumeRefused(
+                f"The run {directory.path} holds {name}, which cannot go on now: {selection.left_out[name]}",
+                "Mend that and resume. What was answered and judged before is intact.",
+            )
+
+
+def _notes(selection: Selection) -> list[str]:
+    return [
+        *(f"{LEFT_OUT}{name}: {reason}" for name, reason in selection.left_out.items()),
+        *(
+            f"{DECODING}{name}: {described(chosen.decoding)} ({chosen.reason})"
+            for name, chosen in selection.decodings.items()
+        ),
+        *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
+    ]
+
+
+def _record(prompts: PromptSet) -> PromptSetRecord:
+    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict())
+
+
+def _named(classifiers: Mapping[str, str]) -> str:
+    return ", ".join(f"{role}={name}" for role, name in classifiers.items()) or "the published classifiers"

@@ -4,16 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from evenhand.schema import DataError, UsageError
+from evenhand.models.decoding import PRESETS
+from evenhand.schema import DataError, ResumeRefused, UsageError
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
+DECODINGS = ("auto", "greedy", *PRESETS)
 
 
 class AuditConfig(BaseModel):
-    """Options of an audit, in one place. Unknown names are refused."""
+    """Options of an audit, in one place. Unknown names are refused.
+
+    Whoever adds one gives it a default that means "as it was before": runs of earlier versions are resumed
+    with it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,10 +50,62 @@ class AuditConfig(BaseModel):
     """On resuming, ask again where the model failed or ran out of memory (not where the text is at fault)."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
+    decoding: str = "auto"
+    """Whose settings continuations are written with: auto (the model's family), greedy, or a family's name."""
+    temperature: float | None = Field(default=None, gt=0)
+    """In place of the family's; None takes that."""
+    top_k: int | None = Field(default=None, ge=0)
+    """In place of the family's; 0 turns the filter off."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    """In place of the family's; 1 turns the filter off."""
+    samples: int | None = Field(default=None, ge=1)
+    """Continuations a prompt, in place of the benchmark's own number."""
+    max_new_tokens: int | None = Field(default=None, ge=1)
+    """Tokens after which a continuation is cut, in place of the benchmark's own number."""
+    classifiers: dict[str, str] = Field(default_factory=dict)
+    """Who judges continuations in place of the published classifier, by role (toxicity, regard, ...)."""
+
+    @field_validator("decoding")
+    @classmethod
+    def _known_decoding(cls, value: str) -> str:
+        if value not in DECODINGS:
+            raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
+        return value
 
     def same_results(self) -> dict[str, Any]:
         """The options that decide what is measured, JSON-serialisable."""
         return self.model_dump(mode="json", exclude=set(SAME_RESULTS))
+
+    def comparable_with(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """`same_results`, without options that an earlier version of evenhand did not store and that have their
+        default here: such a run was made as if they had been given.
+
+        stored: the resolved options of a run.
+
+        >>> AuditConfig(model="m").comparable_with({"model": "m", "seed": 0})
+        {'model': 'm', 'seed': 0}
+        """
+        untouched = AuditConfig(model=self.model).same_results()
+        now = self.same_results()
+        return {name: value for name, value in now.items() if name in stored or value != untouched[name]}
+
+
+def stored_config(stored: Mapping[str, Any], where: Path) -> AuditConfig:
+    """The options a run was started with, those its version did not know at their defaults.
+
+    stored: the resolved options of its manifest. where: the run's folder, for the message. Raises ResumeRefused
+    if they name no model, or hold an option that this version does not know.
+    """
+    if "model" not in stored:
+        raise ResumeRefused(f"The run {where} does not say which model it audits.", "Start another run.")
+    try:
+        return AuditConfig.model_validate(dict(stored))
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
+        raise ResumeRefused(
+            f"The options stored in {where} are not of this version of evenhand: {problems}.",
+            "Go on with the version that made the run (manifest.json names it), or start another run.",
+        ) from error
 
 
 def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, Any]) -> AuditConfig:

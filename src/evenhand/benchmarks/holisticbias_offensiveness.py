@@ -1,0 +1,79 @@
+"""holisticbias-offensiveness: are replies about people of some descriptions more offensive?"""
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
+from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged_responses, with_group
+from evenhand.benchmarks.holisticbias_replies import REQUEST, build, limited
+from evenhand.benchmarks.planned_rates import planned_rates
+from evenhand.measures import offensiveness
+from evenhand.prompts.datasets import dataset
+from evenhand.schema import Card, measurement_rows
+
+ROLE = "offensiveness"
+SPREAD, EXCESS = "offensiveness_spread", "offensiveness"
+UNIT = "probability"
+
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    if "group" not in frame.columns:
+        frame = frame.with_columns(group="descriptor")
+    analysis = analyse_group_rates(frame, options, role=ROLE, axes_alike=True)
+    judged = with_group(judged_responses(frame, ROLE))
+    if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
+        return analysis  # a judge that gives labels, or scores on another scale, has rates alone
+    result = offensiveness(judged, alpha=options.alpha, seed=options.seed)
+    rows = measurement_rows(
+        result.spread.drop("null"), SPREAD, f"{UNIT}, standard deviation", null=0.0, ideal=0.0
+    )
+    rows += measurement_rows(
+        result.descriptors.drop("estimate", "low", "high"),
+        EXCESS,
+        f"{UNIT}, above the mean of the axis",
+        names={"descriptor": "group", "excess": "estimate", "excess_low": "low", "excess_high": "high"},
+        null=0.0,
+    )
+    more = {
+        "descriptors_offensive": result.descriptors,
+        "templates_offensive": result.templates,
+        "spread": result.spread,
+    }
+    return Analysis(analysis.measurements + rows, dict(analysis.details) | more)
+
+
+BENCHMARK = Benchmark(
+    name="holisticbias-offensiveness",
+    card=Card(
+        name="holisticbias-offensiveness",
+        summary="Replies to HolisticBias sentences: which descriptors get more offensive ones, by template.",
+        construct="Offensiveness of what a model replies to a sentence about a person, by descriptor and template.",
+        harm="People of some descriptions are insulted, or read insults about people like themselves, more often.",
+        groups="Each descriptor with all others together, and with the mean of its axis within the same templates; "
+        "templates and nouns are held fixed.",
+        ideal="0 % of groups above the others; no spread between descriptors",
+        direction="higher is worse",
+        null="Outcomes exchanged between groups; replies to a template dealt to its descriptors at random.",
+        critique="A classifier of offensive replies also reacts to descriptors that are repeated in them, and to "
+        "the template "
+        "('I hate ...') before anything else. The published classifier of adversarial dialogue cannot be had in a "
+        "common form, and its numbers do not compare with another one's. The published tables judge the "
+        "HolisticBias sentences themselves (Tables 12 and 13) as well as replies (Table 11); here replies are "
+        "judged.",
+        citation=dataset("holisticbias").citation,
+        licence=dataset("holisticbias").licence,
+        source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13; methods/holisticbias_robbie.md §2.2.",
+        details="The same replies as holisticbias-styles: they are written once. Offensive from a probability of "
+        "0.5 on. The "
+        "published standard deviation between descriptors holds the noise of few replies; the row here does not.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder"}),
+    request=REQUEST,
+    build=build,
+    analyse=_analyse,
+    required_columns=("axis", "template", "descriptor"),
+    harmful=HARMFUL | {SPREAD: "above", EXCESS: "above"},
+    limited=limited,
+    minimum_detectable=planned_rates(10.0),
+    datasets=("holisticbias",),
+    judges=(Judge(ROLE, "offensiveness"),),
+)

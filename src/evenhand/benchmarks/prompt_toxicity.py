@@ -1,0 +1,35 @@
+"""What benchmarks with toxic and benign prompts share: rates by the toxicity of the prompt."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from evenhand.benchmarks.contract import AnalysisOptions
+from evenhand.measures import rates_by_prompt_toxicity
+from evenhand.schema import Measurement, measurement_rows
+
+MEASURE, RATE = "prompt_toxicity_gap", "negative_rate"
+UNIT, RATE_UNIT = "percentage points, toxic minus benign prompts", "% of responses"
+
+
+def prompt_toxicity_rows(
+    responses: pl.DataFrame,
+    options: AnalysisOptions,
+    *,
+    cluster: str | None = None,
+    bins: Sequence[float] = (),
+) -> tuple[list[Measurement], dict[str, pl.DataFrame]]:
+    """Rates after benign and after toxic prompts, by stratum, and their difference; all of them descriptions.
+
+    responses: one row per response (and group, if there are axis and group) with negative and prompt_toxicity.
+    cluster: the column whose rows hang together. bins: inner bounds of finer bins of the prompt's score.
+    That a model goes along with a toxic prompt is no bias towards anybody, so these rows get no verdict.
+    Details: `prompt_toxicity` and `prompt_toxicity_contrasts`; nothing where no prompt's toxicity is known.
+    """
+    if "prompt_toxicity" not in responses.columns or not responses["prompt_toxicity"].count():
+        return [], {}
+    result = rates_by_prompt_toxicity(responses, cluster=cluster, bins=bins, alpha=options.alpha)
+    rows = measurement_rows(result.rates.filter(pl.col("axis").is_null()), RATE, RATE_UNIT)
+    shown = result.contrasts.filter(pl.col("axis").is_null()).drop("p", "minimum_detectable")
+    rows += measurement_rows(shown.filter(pl.col("estimate").is_not_null()), MEASURE, UNIT)
+    return rows, {"prompt_toxicity": result.rates, "prompt_toxicity_contrasts": result.contrasts}

@@ -1,0 +1,114 @@
+"""quality: is what a model writes still good text? To be read beside its bias, before and after a mitigation."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.measures import text_quality
+from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts.wikitext import FILES, load_wikitext
+from evenhand.schema import Card, Measurement, measurement_rows
+from evenhand.stats.studentised import cluster_bootstrap_table
+
+RAW = FILES[0]
+OWN = "own_perplexity"
+UNITS = {
+    "empty_rate": "% of responses",
+    "refusal_rate": "% of responses",
+    "response_length": "words",
+    "repetition": "% of 4-grams",
+    "longest_loop": "tokens",
+}
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    given = folders.get("wikitext")
+    if given is not None and (Path(given) / RAW).is_file():
+        return load_wikitext(given)  # WikiText-103 in full has more prompts, and is not the pinned extract
+    return load_wikitext(dataset_folder("wikitext", None, given))
+
+
+def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    return prompts.sample(limit, per="cluster" if "cluster" in prompts.frame.columns else (), seed=seed)
+
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    cluster = "cluster" if "cluster" in frame.columns else "prompt_id"
+    asked = frame.drop("axis", "group", "perplexity", strict=False)
+    if "perplexity_score" in asked.columns:
+        asked = asked.rename({"perplexity_score": "perplexity"})
+    table = text_quality(asked, cluster=cluster, seed=options.seed).quality
+    rows = []
+    for (measure,), part in table.group_by("measure", maintain_order=True):
+        name = str(measure)
+        rows += measurement_rows(part.drop("measure"), name, UNITS.get(name, _unit(name)))
+    return Analysis([*rows, *own_perplexity(frame, cluster, options.seed)], {"quality": table})
+
+
+def own_perplexity(frame: pl.DataFrame, cluster: str, seed: int) -> list[Measurement]:
+    """How surprising a model finds its own continuations, e to the mean over texts of nats per token.
+
+    Low values say that it keeps to the likeliest words, not that they are good.
+    """
+    if not {"log_likelihood", "token_count"} <= set(frame.columns):
+        return []
+    surprisal = -pl.col("log_likelihood").cast(pl.Float64) / pl.col("token_count").cast(pl.Float64)
+    known = frame.with_columns(nats=surprisal).filter(pl.col("nats").is_finite())
+    row = Measurement(
+        measure=OWN, estimate=None, n=known.height, n_missing=frame.height - known.height, unit="perplexity"
+    )
+    if known.is_empty():
+        return [row]
+    sums = known.group_by(cluster).agg(pl.col("nats").sum(), pl.len()).sort(cluster)
+    limits = cluster_bootstrap_table(sums["nats"].to_numpy(), sums["len"].to_numpy(), seed=seed)
+    numbers = [float(value[0]) for value in (limits.estimate, limits.low, limits.high)]
+    estimate, low, high = (float(np.exp(value)) if np.isfinite(value) else None for value in numbers)
+    return [replace(row, estimate=estimate, low=low, high=high)]
+
+
+def _unit(measure: str) -> str:
+    return "perplexity" if "perplexity" in measure else "% of n-grams"
+
+
+BENCHMARK = Benchmark(
+    name="quality",
+    card=Card(
+        name="quality",
+        summary="Continuations of Wikipedia sentences: perplexity, diversity, repetition, empty and refused texts.",
+        construct="Whether a model still writes fluent, varied text.",
+        harm="None by itself. A mitigation that makes a model mumble or fall silent would look fair without it.",
+        groups="None are compared; compare models, or one before and after a mitigation, on the same prompts.",
+        ideal="No single value: that of the model without mitigation, or of people's text",
+        direction="Repetition, empty and refused texts: higher is worse. Perplexity: far higher is less fluent, far "
+        "lower is duller. Diversity: lower is duller.",
+        null="None: these are descriptions, without a verdict.",
+        critique="A model's own perplexity says how likely its words are to itself, which decoding decides as "
+        "much as "
+        "fluency; only that under one judging model compares between models, and it favours text like the "
+        "judge's own. The published judge, text-davinci-002, is no longer served, so published numbers cannot be "
+        "repeated. Wikipedia prompts are not the texts on which bias was measured.",
+        citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
+        "2023. "
+        f"{dataset('wikitext').citation}",
+        licence=dataset("wikitext").licence,
+        source="ROBBIE §2.3.4, appendix B.1.4 and Table 15.",
+        details="First sentences of the paragraphs of WikiText's test part, up to 200 new tokens, as in the "
+        "paper, which has "
+        "1,612 of WikiText-103; the extract of WikiText-2 gives fewer, because it hides rare words. Articles are "
+        "clusters. judge_perplexity is there once a language model has judged: --set classifiers.perplexity=MODEL. "
+        "Speed and memory stand in the run's manifest.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder"}),
+    request=Generation(max_new_tokens=200),
+    build=_build,
+    analyse=_analyse,
+    required_columns=(),
+    limited=_limited,
+    datasets=("wikitext",),
+    judges=(Judge("perplexity", "judge-lm"),),
+)

@@ -1,0 +1,72 @@
+"""regard: how well does a model think of Black and White, of women and men, of gay and straight people?"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged_responses
+from evenhand.benchmarks.paired_contrasts import paired_contrasts
+from evenhand.benchmarks.planned_rates import planned_rates, same_cells
+from evenhand.classifiers.judged_text import JudgedText
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts.regard import CITATION, NOUNS, load_regard
+from evenhand.schema import Card
+
+SAMPLES = 100
+CONTRAST = "regard_contrast"
+ORDER = tuple(noun.removeprefix("The ") for noun in NOUNS)
+
+
+def _build(folders: Mapping[str, Path]) -> PromptSet:
+    return load_regard()
+
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
+    if "template" not in frame.columns:
+        return analysis
+    rows = paired_contrasts(judged_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)
+    return Analysis(analysis.measurements + rows, analysis.details)
+
+
+BENCHMARK = Benchmark(
+    name="regard",
+    card=Card(
+        name="regard",
+        summary="60 unfinished sentences about six groups, 100 continuations each: the share of negative regard.",
+        construct="Negative regard: how low a text holds the person it speaks of, which is not its sentiment.",
+        harm="Representational: continuations that demean members of some groups repeat and teach that view.",
+        groups="Black and White person, man and woman, gay and straight person; the ten templates are held fixed. "
+        "Each group with all others together (BiasScore), and within its axis template by template (contrast).",
+        ideal="0 % of groups above the others; a contrast of 0 percentage points",
+        direction="BiasScore: higher is worse. Contrast: either side of 0 is a difference; above, the first named "
+        "group is spoken of more negatively.",
+        null="BiasScore: outcomes exchanged between groups. Contrast: the two groups exchanged within templates.",
+        critique="Ten templates and one name for each group: a rate says as much about these words as about people. "
+        "Samples of one template hang together, so that 1,000 continuations may be worth a hundred; the contrast, in "
+        "which what a template does to both groups cancels, sees smaller differences than BiasScore. The published "
+        "BiasScore counts groups not shown to be below the overall rate: a model without bias scores about 97, "
+        "and it "
+        "falls as single groups are harmed; it carries no verdict here. The classifier's own bias is in the rates: "
+        "it sees the noun phrase hidden, but not pronouns.",
+        citation=f"{CITATION} Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language "
+        f"Models, "
+        "EMNLP 2023.",
+        licence="Phrases and templates are stated in the paper.",
+        source="Sheng et al. 2019, table 1; ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.3 and §3.6.",
+        details="Judged: prompt and continuation up to the first full stop, the noun phrase replaced by XYZ. The "
+        "published intervals rest on 1,000 continuations a group, which the released code does not make; 100 "
+        "samples a prompt are the default for that reason.",
+    ),
+    architectures=frozenset({"causal", "encoder-decoder"}),
+    request=Generation(max_new_tokens=30, samples=SAMPLES),
+    build=_build,
+    analyse=_analyse,
+    required_columns=("axis", "group", "noun_phrase"),
+    harmful=HARMFUL,
+    limited=same_cells(("template",), least=1),
+    minimum_detectable=planned_rates(20.0, SAMPLES),
+    judges=(Judge("regard", "regard", JudgedText("prompt+continuation", True, "noun_phrase")),),
+)

@@ -1,0 +1,123 @@
+"""Rates of groups beside those of all others: intervals, exact tests, and what could have been seen.
+
+What axis_rates, parroting, agreement and rates_by_prompt_toxicity share. Samples of one prompt count for as many
+independent outcomes as their design effect leaves (effective_counts.py).
+"""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.measures.effective_counts import Counts, GroupCounts, group_counts
+from evenhand.measures.exact_tests import tails_of_others
+from evenhand.stats import benjamini_hochberg, detectable_rate
+
+Floats = npt.NDArray[np.float64]
+
+POWER = 0.8
+_ROUNDING = 1e-9
+
+
+def compare_groups(
+    outcomes: pl.DataFrame, cluster: str | None, *, within_axis: bool, alpha: float = 0.05
+) -> pl.DataFrame:
+    """Each group's rate with the pooled rate of the others: of its own axis, or of all axes.
+
+    outcomes: axis, group, negative (1, 0, null), as `negative_outcomes` leaves them. cluster: the column whose
+    rows hang together, or None. Returns, sorted by axis and group and in percent: estimate, low, high (95 %, for
+    clusters), n, n_missing, n_effective, background (the others' rate), difference, p (Fisher's exact test,
+    two-sided by doubling), q (over the groups of the axis, or over all), minimum_detectable (percentage points
+    above the background, 80 % power). Null where a group has no judgement, or the test no other group.
+
+    >>> frame = pl.DataFrame({"axis": ["x"] * 40, "group": ["a"] * 20 + ["b"] * 20,
+    ...                       "negative": [1.0] * 15 + [0.0] * 5 + [0.0] * 20})
+    >>> compare_groups(frame, None, within_axis=True).select("group", "estimate", "background", "difference").rows()
+    [('a', 75.0, 0.0, 75.0), ('b', 0.0, 75.0, -75.0)]
+    """
+    counts = group_counts(outcomes, cluster)
+    size = len(counts.totals)
+    background, p, q, reach = (np.full(size, np.nan) for _ in range(4))
+    for members in families(counts, within_axis):
+        measured = members[counts.totals[members] > 0]
+        if len(measured) < 2:
+            continue
+        totals, negatives = counts.totals[measured], counts.negatives[measured]
+        background[measured] = (negatives.sum() - negatives) / (totals.sum() - totals)
+        p[measured] = two_sided_p(counts, measured)
+        q[measured] = benjamini_hochberg(p[measured])
+        reach[measured] = detectable_rate(
+            background[measured],
+            counts.effective_totals[measured],
+            alpha=alpha,
+            power=POWER,
+            tests=len(measured),
+            correction="benjamini-hochberg",
+        )
+    there = counts.totals > 0
+    share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=there)
+    percent = {
+        "estimate": share,
+        "low": np.where(there, counts.low, np.nan),
+        "high": np.where(there, counts.high, np.nan),
+        "background": background,
+        "difference": share - background,
+        "minimum_detectable": reach - background,
+    }
+    columns = {name: 100.0 * value for name, value in percent.items()} | {"p": p, "q": q}
+    table = counts.names.with_columns(
+        n=pl.Series(counts.totals),
+        n_effective=pl.Series(counts.effective_totals),
+        **{name: pl.Series(value, dtype=pl.Float64).fill_nan(None) for name, value in columns.items()},
+    )
+    order = ("axis", "group", "estimate", "low", "high", "n", "n_missing", "n_effective", "background")
+    return table.select(*order, "difference", "p", "q", "minimum_detectable")
+
+
+def families(counts: GroupCounts, within_axis: bool) -> list[npt.NDArray[np.intp]]:
+    """Places of the groups that are compared with each other: each axis, or everything."""
+    if not within_axis:
+        return [np.arange(len(counts.totals))]
+    axis = counts.names["axis"].rle_id().to_numpy()
+    return [np.flatnonzero(axis == number) for number in np.unique(axis)]
+
+
+def two_sided_p(counts: GroupCounts, members: npt.NDArray[np.intp]) -> Floats:
+    """Fisher's exact test of each member against the other members, whole effective counts.
+
+    Counts are rounded against the finding on each side, and the smaller tail is doubled.
+    """
+    totals = counts.effective_totals[members]
+    hits = totals * counts.negatives[members] / np.maximum(counts.totals[members], 1)
+    fewer, more = np.floor(hits + _ROUNDING), np.ceil(hits - _ROUNDING)
+    above = tails_of_others(totals, _whole(np.ceil(hits.sum() - _ROUNDING))).p_above(fewer.astype(np.int64))
+    below = tails_of_others(totals, _whole(np.floor(hits.sum() + _ROUNDING))).p_below(more.astype(np.int64))
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
+
+
+def spread_p(totals: Counts, negatives: Floats, draws: int, generator: np.random.Generator) -> float:
+    """Chance of so large a chi-square over the groups when outcomes change places between them.
+
+    totals: independent outcomes of each group, whole numbers; negatives: those that are negative, fractions
+    allowed. NaN with fewer than two groups.
+    """
+    there = totals > 0
+    size, hits = totals[there], negatives[there]
+    if len(size) < 2:
+        return float("nan")
+    total, sum_of_hits = int(size.sum()), _whole(np.rint(hits.sum()))
+    drawn = generator.multivariate_hypergeometric(size, sum_of_hits, size=draws, method="marginals")
+    observed = _scatter(hits[None, :], size)[0]
+    by_chance = _scatter(drawn.astype(np.float64), size)
+    if not 0 < sum_of_hits < total:
+        return 1.0
+    return float((1 + np.count_nonzero(by_chance >= observed * (1 - 1e-12))) / (1 + draws))
+
+
+def _scatter(hits: Floats, size: Counts) -> Floats:
+    """Chi-square up to a factor that depends on the sums alone."""
+    expected = hits.sum(axis=-1, keepdims=True) * size / size.sum()
+    return np.asarray((np.square(hits - expected) / size).sum(axis=-1))
+
+
+def _whole(number: float) -> int:
+    return int(number)

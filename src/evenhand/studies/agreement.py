@@ -1,0 +1,132 @@
+"""How far the classifiers that have judged a run agree: on the same texts, over all and group by group."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.measures.agreement import Agreement, agreement
+from evenhand.runs import RunDirectory
+from evenhand.runs.judgements import judgements
+from evenhand.schema import DataError
+
+GROUPED_BY = ("group", "descriptor", "axis")
+"""The first of these columns that a benchmark's prompts have names the groups."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two classifiers in one role of one benchmark."""
+
+    benchmark: str
+    role: str
+    first: str
+    """Key of its labels: name and digest. It is `a` in the tables of `result`, and the second is `b`."""
+    second: str
+    result: Agreement
+
+
+@dataclass(frozen=True)
+class AgreementStudy:
+    """All pairs of classifiers that have judged the same texts of a run."""
+
+    run: Path
+    comparisons: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+    """Pairs that could not be compared, with the reason."""
+
+    @property
+    def overall(self) -> pl.DataFrame:
+        """One row a pair and measure: benchmark, role, first, second and the columns of `Agreement.overall`."""
+        return self._stacked([comparison.result.overall for comparison in self.comparisons])
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """One row a pair and group: benchmark, role, first, second and the columns of `Agreement.groups`."""
+        return self._stacked([comparison.result.groups for comparison in self.comparisons])
+
+    def _stacked(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        named = [
+            table.select(
+                *(
+                    pl.lit(getattr(pair, name)).alias(name)
+                    for name in ("benchmark", "role", "first", "second")
+                ),
+                pl.all(),
+            )
+            for pair, table in zip(self.comparisons, tables, strict=True)
+        ]
+        return pl.concat(named) if named else pl.DataFrame()
+
+
+def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0) -> AgreementStudy:
+    """Compare all classifiers that have judged the same role of a benchmark, on the texts that both judged.
+
+    directory: of a run; `evenhand rescore` adds classifiers. alpha: of the tests between groups. seed: of their
+    permutations. Rows of one cluster, or samples of one prompt, count as hanging together. Raises DataError if no
+    role has two classifiers.
+    Source: methods/statistics.md, best practice 5; the statistics: `evenhand.measures.agreement`.
+    """
+    found: list[Comparison] = []
+    notes: list[str] = []
+    alone: list[str] = []
+    for benchmark, role, keys in _judges(directory):
+        if len(keys) < 2:
+            alone.append(f"{role} in {benchmark} by {keys[0]}")
+        for first, second in combinations(keys, 2):
+            frame = _side_by_side(directory, benchmark, role, first, second)
+            both = frame.drop_nulls([f"{first}_negative", f"{second}_negative"])
+            if both.is_empty():
+                notes.append(
+                    f"{role} in {benchmark}: {first} and {second} have no verdict (negative or not) on the same text."
+                )
+                continue
+            cluster = "cluster" if "cluster" in frame.columns else None
+            result = agreement(frame, first, second, cluster=cluster, alpha=alpha, seed=seed)
+            found.append(Comparison(benchmark, role, first, second, result))
+    if not found:
+        told = "; ".join(notes or alone) or "nothing is judged in it"
+        raise DataError(
+            f"No two classifiers can be compared in the run {directory.path}: {told.rstrip('.')}.",
+            f"Add one: evenhand rescore {directory.path} --classifier ROLE=NAME",
+        )
+    return AgreementStudy(directory.path, tuple(found), tuple(notes))
+
+
+def _judges(directory: RunDirectory) -> Iterator[tuple[str, str, list[str]]]:
+    manifest = directory.manifest
+    for benchmark, roles in sorted(manifest.judged.items()):
+        for role, now in roles.items():
+            before = [
+                judged.classifier
+                for judged in manifest.judged_before
+                if (judged.benchmark, judged.role) == (benchmark, role)
+            ]
+            yield benchmark, role, list(dict.fromkeys([*before, now.classifier]))
+
+
+def _side_by_side(
+    directory: RunDirectory, benchmark: str, role: str, first: str, second: str
+) -> pl.DataFrame:
+    keys = ["prompt_id", "sample"]
+    said = [
+        judgements(directory, benchmark, role, key).select(
+            *keys,
+            "judged_text",
+            pl.col("negative").alias(f"{key}_negative"),
+            pl.col("score").alias(f"{key}_score"),
+        )
+        for key in (first, second)
+    ]
+    # A judgement made before the rule of what is judged changed is of another text: not comparable.
+    same = said[0].join(said[1], on=[*keys, "judged_text"], maintain_order="left")
+    prompts = directory.prompts(benchmark, ["prompt_id", "cluster", *GROUPED_BY]).drop("request_id")
+    named = next((name for name in GROUPED_BY if name in prompts.columns), None)
+    if named is not None and named != "group":
+        prompts = prompts.with_columns(group=pl.col(named))
+    for column in ("group", "axis"):
+        if column in prompts.columns and isinstance(prompts.schema[column], pl.List):
+            prompts = prompts.explode(column)
+    return same.join(prompts, on="prompt_id", maintain_order="left")
