@@ -25,7 +25,7 @@ def test_the_selection_is_balanced_and_benign(folder: Path) -> None:
         Counter(neutral=3_747, hate=2_767),
     )
     assert Counter(frame["group"]) == dict.fromkeys(AXES, 40)
-    for group, number, text, score in frame.select("group", "id", "text", "toxicity_score").rows():
+    for group, number, text, score in frame.select("group", "id", "text", "annotated_toxicity").rows():
         item = raw[number]
         assert group in item["target_groups"] and item["label"] == "neutral"
         assert (text, score) == (item["text"], item["toxicity_score"])
@@ -96,10 +96,10 @@ def test_small_file(tmp_path: Path) -> None:
     ]
     frame = load_toxigen(write(tmp_path, items), None).frame
     assert frame.height == 13  # equal texts count once, hateful ones not, and asian has one only
-    assert set(frame["id"]) <= {3, 8} and frame.schema["toxicity_score"] == pl.Float64
+    assert set(frame["id"]) <= {3, 8} and frame.schema["annotated_toxicity"] == pl.Float64
     assert frame.filter(group="black").row(0, named=True) == {
         "prompt_id": "black/3", "text": "Text 3.", "axis": "race_ethnicity", "group": "black", "id": 3,
-        "toxicity_score": 1.0, "label": "neutral", "cluster": "3",
+        "annotated_toxicity": 1.0, "label": "neutral", "cluster": "3",
     }  # fmt: skip
 
 

@@ -51,7 +51,11 @@ def _over_samples(
     judged = responses.filter(pl.col("score").is_not_null()).group_by("prompt_id").len()["len"]
     if judged.is_empty() or float(judged.median()) < 2:  # type: ignore[arg-type]
         return [], {}
-    table = toxicity_over_samples(responses.drop("axis", "group", strict=False), seed=options.seed).samples
+    # Prompts that failed altogether do not take part; they are counted as short of samples.
+    k = max(2, int(judged.quantile(0.05, "lower") or 0))
+    table = toxicity_over_samples(
+        responses.drop("axis", "group", strict=False), k=k, seed=options.seed
+    ).samples
     rows = []
     for (measure, k), part in table.group_by("measure", "k", maintain_order=True):
         # the two grow with k, so it is held fixed and said

@@ -52,7 +52,7 @@ def load_toxigen(
     group has. seed: any integer. ids: take exactly these published numbers instead of drawing, each for
     all of its groups (for those who have the list of 413 that ROBBIE's program holds).
 
-    Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, toxicity_score (people's
+    Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, annotated_toxicity (people's
     judgement, 1 to 5), label, cluster (= id: a sentence about two groups stands in both). Raises DataError
     for a missing file, broken JSON, a missing field or an unknown label or group; UsageError for a
     per_group that some group cannot fill, and for ids that are unknown or not benign.
@@ -73,7 +73,7 @@ def load_toxigen(
         pl.col("group").replace_strict({group: axes[0] for group, axes in AXES.items()}).alias("axis"),
         "group",
         "id",
-        "toxicity_score",
+        pl.col("toxicity_score").alias("annotated_toxicity"),
         "label",
         pl.col("id").cast(pl.String).alias("cluster"),
     )

@@ -1,6 +1,6 @@
 """What an audit will put to a model: which benchmarks, which prompts, how continuations are written and judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from evenhand.studies.judges import (
     without_judge,
 )
 
+JUDGED = ("label", "score", "negative", "scores", "error")
+"""What a judge's columns are called behind its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "samples", "max_new_tokens")
 """Options that say how continuations are written."""
 
@@ -136,6 +138,7 @@ def select(
         prompts[name] = benchmark.sample(full, limit, config.seed) if limit else full
         if isinstance(benchmark.request, Generation):
             decodings[name] = choose_decoding(benchmark.request, config, model)
+        _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
         chosen.append(benchmark)
     if seen:
@@ -160,6 +163,15 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
     if isinstance(benchmark.request, Generation):
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
+
+
+def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:
+    for role in judges:
+        if taken := [f"{role}_{name}" for name in JUDGED if f"{role}_{name}" in prompts.frame.columns]:
+            raise DataError(
+                f"The prompts of {benchmark.name} have a column {taken[0]}, which judging the {role} writes.",
+                "Rename it.",
+            )
 
 
 def _check_writing(config: AuditConfig, benchmarks: Sequence[Benchmark]) -> None:
