@@ -8,8 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
+from evenhand.models.continuations import SeenNgrams, row_uniforms
 from evenhand.models.decoding import Decoding, decoding_preset
-from evenhand.models.sampling import SeenNgrams, draw, filtered, row_uniforms
+from evenhand.models.sampling import draw, filtered, sampled
 from evenhand.schema import UsageError
 
 
@@ -84,6 +85,27 @@ def test_filters_equal_hugging_faces(
         expected = TopPLogitsWarper(top_p)(ids, expected)
     rule = Decoding(max_new_tokens=1, temperature=temperature, top_k=top_k, top_p=top_p)
     assert torch.equal(filtered(logits, rule), expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    scale=st.sampled_from([0.1, 2.0, 6.0]),
+    temperature=st.floats(0.3, 2),
+    top_k=st.none() | st.integers(1, 60),
+    top_p=st.none() | st.floats(0.05, 0.99),
+)
+def test_the_short_way_draws_what_the_long_way_draws(
+    seed: int, scale: float, temperature: float, top_k: int | None, top_p: float | None
+) -> None:
+    random = torch.Generator().manual_seed(seed)
+    logits = torch.randn(8, 3000, generator=random) * scale  # flat ones have nuclei beyond the short way
+    logits[0] = logits[0].round()  # ties
+    uniforms = torch.rand(8, generator=random, dtype=torch.float64)
+    rule = Decoding(max_new_tokens=1, temperature=temperature, top_k=top_k, top_p=top_p)
+    found, expected = sampled(logits, rule, uniforms), draw(filtered(logits, rule), uniforms)
+    # where top-p cuts, rounding of the sum may fall to either side of a token and shift the draw by one
+    assert (found == expected).sum() >= (8 if top_p is None else 7)
 
 
 def test_draw_inverts_the_distribution_function() -> None:

@@ -45,10 +45,17 @@ def hugging_face(model: Any, prompt: str, **settings: Any) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("settings", [{}, {"no_repeat_ngram_size": 2, "min_new_tokens": 6}])
-@pytest.mark.parametrize("architecture", CAUSAL + SEQ2SEQ)
+CONSTRAINED = {"no_repeat_ngram_size": 2, "min_new_tokens": 6}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings"),
+    [(a, {}) for a in CAUSAL + SEQ2SEQ]
+    + [(a, CONSTRAINED) for a in ("gpt2", "t5")]
+    + [pytest.param(a, CONSTRAINED, marks=pytest.mark.slow) for a in (*CAUSAL[1:], *SEQ2SEQ[1:])],
+)
 def test_greedy_is_hugging_faces_token_for_token(
-    tiny_folder: Callable[..., Path], architecture: str, settings: dict[str, int]
+    tiny_folder: Callable[..., Path], architecture: str, settings: dict[str, Any]
 ) -> None:
     model = loaded(tiny_folder, architecture)
     model.model.generation_config.forced_eos_token_id = None  # BlenderBot's and BART's; not obeyed here
@@ -191,6 +198,57 @@ def test_texts_are_continuations_only_and_stop_in_front_of_a_stop_string(
     assert cut.finish[0] == "stop" and cut.token_count[0] < free.token_count[0]
 
 
+@pytest.mark.parametrize(
+    "architecture",
+    # places from the mask (BLOOM), windows by column (GPT-Neo, Mistral); the others are like GPT-2
+    [a if a in ("bloom", "gpt_neo", "mistral") else pytest.param(a, marks=pytest.mark.slow) for a in CAUSAL],
+)
+def test_rows_that_join_later_write_what_they_would_alone(
+    tiny_folder: Callable[..., Path], architecture: str
+) -> None:
+    model = loaded(tiny_folder, architecture)
+    rule = Decoding(max_new_tokens=20, temperature=1.3, samples=3, stop=("e", "o", "a"))
+    expected = tokens_by_row(model.generate(PROMPTS, rule), PROMPTS)
+    assert len({len(tokens) for tokens in expected.values()}) > 4
+    assert model.writer.staggers
+    joins: list[int] = []
+    join = model.writer.state.join
+    model.writer.state.join = lambda *given: joins.append(int(model.writer.state.seen.sum())) or join(*given)  # type: ignore[func-returns-value]
+    model.writer.budget.tokens = 5 * 50
+    assert tokens_by_row(model.generate(PROMPTS, rule), PROMPTS) == expected
+    assert len(joins) > 2 and max(joins) > 0
+
+
+def test_an_encoder_decoder_models_batches_follow_one_another(tiny_folder: Callable[..., Path]) -> None:
+    model = loaded(tiny_folder, "t5")
+    rule = Decoding(max_new_tokens=10, temperature=1.5, samples=5)
+    expected = tokens_by_row(model.generate(PROMPTS, rule), PROMPTS)
+    model.writer.budget.tokens = 7 * 20  # the last batch is smaller than the others
+    before = model.writer.budget.batches
+    assert tokens_by_row(model.generate(PROMPTS, rule), PROMPTS) == expected
+    assert model.writer.budget.batches > before + 2
+
+
+def test_places_of_finished_rows_are_filled_again(tiny_folder: Callable[..., Path]) -> None:
+    model = eager_to_end(tiny_folder)
+    rule = Decoding(max_new_tokens=30, temperature=1.0, samples=4)
+    prompts = [f"{prompt} {i}" for i in range(8) for prompt in PROMPTS]
+    expected = tokens_by_row(model.generate(prompts, rule), prompts)
+    rows: list[int] = []
+    joins: list[int] = []
+    model.writer.budget.tokens = 8 * 60
+    plain, join = model.writer.state.advance, model.writer.state.join
+    model.writer.state.advance = lambda tokens: rows.append(len(tokens)) or plain(tokens)  # type: ignore[method-assign,func-returns-value]
+    model.writer.state.join = lambda *given: joins.append(len(rows)) or join(*given)  # type: ignore[method-assign,func-returns-value]
+    answers = model.generate(prompts, rule)
+    assert tokens_by_row(answers, prompts) == expected
+    written = answers.token_count.sum() - len(answers)  # the first token of a row comes with its prompt
+    assert written / sum(rows) > 0.8  # rows of the model that wrote, of all it computed
+    assert len(set(joins)) > 10 and model.describe()["generation"]["tokens_read"] == 2 * sum(
+        len(model.tokenizer(prompt)["input_ids"]) for prompt in prompts
+    )
+
+
 def test_bad_prompts_are_error_rows(tiny_folder: Callable[..., Path]) -> None:
     model = loaded(tiny_folder, "gpt2")  # 128 positions
     prompts = ["", "Hi.", " \n", "x y " * 60]
@@ -210,15 +268,15 @@ def test_bad_prompts_are_error_rows(tiny_folder: Callable[..., Path]) -> None:
 
 def test_nan_is_an_error_and_leaves_neighbours_alone(tiny_folder: Callable[..., Path]) -> None:
     model = loaded(tiny_folder, "gpt2")
-    plain = model.writer.state.start
+    plain = model.writer.state.join
 
-    def broken(prompts: list[list[int]]) -> torch.Tensor:
-        logits = plain(prompts)
+    def broken(prompts: list[list[int]], branch: Any, places: Any) -> torch.Tensor:
+        logits: torch.Tensor = plain(prompts, branch, places)
         logits[0] = torch.nan
         return logits
 
     good = model.generate(PROMPTS[:2], Decoding(max_new_tokens=5, temperature=1.0))
-    model.writer.state.start = broken
+    model.writer.state.join = broken
     bad = model.generate(PROMPTS[:2], Decoding(max_new_tokens=5, temperature=1.0))
     assert bad.errors == [None, ResponseError.NOT_FINITE]  # the longer prompt goes first
     assert bad.row(0).tolist() == good.row(0).tolist()
@@ -233,7 +291,8 @@ def test_budget_halves_and_samples_are_split_when_memory_runs_out(tiny_folder: C
     def limited(tokens: torch.Tensor) -> torch.Tensor:
         if len(tokens) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return plain(tokens)
+        found: torch.Tensor = plain(tokens)
+        return found
 
     model.writer.state.advance = limited
     answers = model.generate(PROMPTS, rule)
@@ -254,8 +313,8 @@ def test_a_model_that_padding_confuses_gets_batches_of_equal_lengths(
     from evenhand.models.generation import Writer
 
     class Confused(CausalState):
-        def start(self, prompts: Any) -> torch.Tensor:
-            logits = super().start(prompts)
+        def join(self, prompts: Any, branch: Any, places: Any) -> torch.Tensor:
+            logits: torch.Tensor = super().join(prompts, branch, places)
             self.seen = torch.ones_like(self.seen)  # looks at the padding from now on
             return logits
 
@@ -276,6 +335,39 @@ def test_a_model_that_padding_confuses_gets_batches_of_equal_lengths(
     assert "batches_of_equal_lengths" in model.describe()["generation"]
 
 
+def test_a_model_that_late_comers_confuse_fills_no_place_again(tiny_folder: Callable[..., Path]) -> None:
+    from evenhand.models.decoder_state import CausalState
+    from evenhand.models.generation import Writer
+
+    class Counting(CausalState):
+        """Counts positions from the first column, as models without position_ids do."""
+
+        def _forward(self, ids: Any, seen: Any, cache: Any) -> torch.Tensor:
+            if len(seen) > 1 and int(seen.argmax(1).max()) > 4:
+                seen = torch.ones_like(seen)
+            return super()._forward(ids, seen, cache)
+
+    model = loaded(tiny_folder, "gpt2")
+    writer = Writer(
+        Counting(model.model),
+        model.tokenizer,
+        ends=[0],
+        vocabulary=len(model.tokenizer),
+        device=torch.device("cpu"),
+        cache_bytes=1,
+    )
+    assert writer.reason_for_equal_lengths is None and "joining later" in (writer.reason_for_batches or "")
+    writer.budget.tokens = 200
+    joins: list[int] = []
+    join = writer.state.join
+    state: Any = writer.state
+    state.join = lambda *given: joins.append(len(state.seen)) or join(*given)  # type: ignore[func-returns-value]
+    model.__dict__["writer"] = writer
+    model.generate(PROMPTS, Decoding(max_new_tokens=8, temperature=1.0, samples=6))
+    assert len(joins) > 2 and not any(joins)  # nobody is under way when others join
+    assert "places_not_filled_again" in model.describe()["generation"]
+
+
 def test_describe_counts_what_was_done(tiny_folder: Callable[..., Path]) -> None:
     model = loaded(tiny_folder, "gpt2", options=CausalOptions(batch_tokens=300))
     assert "generation" not in model.describe()
@@ -286,6 +378,8 @@ def test_describe_counts_what_was_done(tiny_folder: Callable[..., Path]) -> None
     assert told["peak_memory_bytes"] > 1 << 20
     assert told["tokens_per_second"] == pytest.approx(told["tokens_written"] / told["seconds"])
     assert told["batches"]["tokens"] == 300 and told["batches"]["batches"] > 1
+    assert model.describe()["family"] == "gpt2" and loaded(tiny_folder, "t5").describe()["family"] == "t5"
+    assert load_puppet("refusing").describe()["family"] == "puppet"
 
 
 def test_models_that_cannot_write_say_so(tiny_folder: Callable[..., Path]) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.models.chat import chat_prompts, check_chat_template
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
 from evenhand.models.tokens import TokenSequences, encode
-from evenhand.schema import ResponseError, Unsupported
+from evenhand.schema import ResponseError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Writer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CausalOptions:
-    """Conventions and limits of scoring; the first two change the numbers and enter the fingerprint."""
+    """Conventions and limits; start, end and the two of chat change the answers and enter the fingerprint."""
 
     start: str = "auto"
     """What the first token is predicted from: "auto" is the tokenizer's beginning-of-sequence token, or
@@ -30,6 +31,11 @@ class CausalOptions:
     """Tokens a batch; None chooses by device. Halved when memory runs out."""
     segment: int = 256
     """Nodes of the prefix tree that are run side by side."""
+    chat: bool | None = None
+    """Write answers, not continuations: a prompt becomes a user's message in the tokenizer's chat template,
+    and the assistant's turn is what is written. None or False: off. Likelihoods are of plain texts either way."""
+    system: str | None = None
+    """With chat: the system message in front of the user's."""
 
 
 class CausalModel:
@@ -50,7 +56,13 @@ class CausalModel:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.identity = identity
         self.options = options or CausalOptions()
-        self.start = _start_tokens(tokenizer, self.options.start)
+        if self.options.chat:
+            check_chat_template(tokenizer)
+        elif self.options.system is not None:
+            raise UsageError(
+                "A system message was given without chat=True, and would not be said.", "Give both."
+            )
+        self.start = start_tokens(tokenizer, self.options.start)
         self.end = [tokenizer.eos_token_id] if self.options.end else []
         device = model.get_input_embeddings().weight.device
         budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
@@ -62,13 +74,17 @@ class CausalModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
-        return {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        # without chat nothing is added, so that answers given before there was chat keep their keys
+        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
         return {
             **self.identity,
             "architecture": "causal",
+            "family": str(self.model.config.model_type),
+            **({"chat": True, "system": self.options.system} if self.options.chat else {}),
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.scorer.device),
             "scoring": str(self.path),
@@ -135,12 +151,18 @@ class CausalModel:
 
         In front of a prompt stands what the tokenizer puts there, as in the published evaluations, which need
         not be what texts are scored behind (`CausalOptions.start`). A prompt that leaves no room for
-        `max_new_tokens` is a TOO_LONG row. Raises Unsupported for models that keep no keys and values.
+        `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
+        assistant's turn is written. Raises Unsupported for models that keep no keys and values.
         """
         from evenhand.models.generation_inputs import encode_prompts
 
+        chat = bool(self.options.chat)
         encoded = encode_prompts(
-            self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens
+            self.tokenizer,
+            prompts,
+            longest=self.longest,
+            behind=decoding.max_new_tokens,
+            put_as=chat_prompts(self.tokenizer, prompts, self.options.system) if chat else None,
         )
         return self.writer.write(encoded, decoding)
 
@@ -166,7 +188,11 @@ class CausalModel:
         )
 
 
-def _start_tokens(tokenizer: Any, start: str) -> list[int]:
+def start_tokens(tokenizer: Any, start: str) -> list[int]:
+    """Token ids that texts are scored behind; see `CausalOptions.start`.
+
+    Raises Unsupported if the tokenizer has no such token.
+    """
     if start == "none":
         return []
     if start == "auto":

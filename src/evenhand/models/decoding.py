@@ -1,10 +1,13 @@
 """How a continuation is written: one frozen object, and the settings of the published evaluations."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from evenhand.schema import UsageError
 from evenhand.schema.errors import unknown_name
+
+Stopping = bool | Literal["never"]
+WhereNgrams = Literal["text", "continuation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +36,21 @@ class Decoding:
     no_repeat_ngram_size: int | None = None
     """No sequence of so many tokens may occur twice in prompt and continuation together; for an
     encoder-decoder model in the continuation."""
+    no_repeat_ngram_in: WhereNgrams = "text"
+    """"continuation": what the prompt says may be said again, as in the published dialogue decoding."""
     stop: tuple[str, ...] = ()
     """Strings at which a continuation ends; its text stops in front of the first of them."""
     samples: int = 1
     """Continuations a prompt, each with a random generator of its own."""
     seed: int = 0
     """With the prompt's text and the sample's number, all that a drawn continuation depends on."""
+    num_beams: int | None = None
+    """Continuations that are followed side by side to find a likely whole (beam search). None or 1: off."""
+    length_penalty: float = 1.0
+    """Finished beams are compared by log-likelihood / tokens ** length_penalty."""
+    early_stopping: Stopping = False
+    """When a search ends: True, as soon as num_beams texts have ended; False, when going on promises no
+    better one at the present length; "never", when it promises none at any length. As Hugging Face's."""
 
     def __post_init__(self) -> None:
         _at_least("max_new_tokens", self.max_new_tokens, 1)
@@ -67,6 +79,14 @@ class Decoding:
                 f"stop is {self.stop!r}; a tuple of strings that are not empty was expected.",
                 'For one string write stop=("...",).',
             )
+        if self.no_repeat_ngram_in not in get_args(WhereNgrams):
+            raise unknown_name("place for no_repeat_ngram_in", self.no_repeat_ngram_in, get_args(WhereNgrams))
+        if self.no_repeat_ngram_in != "text" and self.no_repeat_ngram_size is None:
+            raise UsageError(
+                f"no_repeat_ngram_in={self.no_repeat_ngram_in!r} without no_repeat_ngram_size would do nothing.",
+                "Give no_repeat_ngram_size=3, for one.",
+            )
+        self._check_beams()
         if self.is_greedy:
             idle = [name for name in ("top_k", "top_p") if getattr(self, name) is not None]
             if idle:
@@ -77,18 +97,54 @@ class Decoding:
                 )
             if self.samples > 1:
                 raise UsageError(
-                    f"Greedy decoding writes the same text {self.samples} times.",
+                    f"{'Beam search' if self.searches else 'Greedy decoding'} writes the same text "
+                    f"{self.samples} times.",
                     "Give samples=1, or a temperature.",
                 )
 
+    def _check_beams(self) -> None:
+        if self.num_beams is not None:
+            _at_least("num_beams", self.num_beams, 1)
+        if not isinstance(self.early_stopping, bool) and self.early_stopping != "never":
+            raise UsageError(
+                f'early_stopping is {self.early_stopping!r}; True, False or "never" was expected.'
+            )
+        if not abs(self.length_penalty) < float("inf"):
+            raise UsageError(f"length_penalty is {self.length_penalty}; a finite number was expected.")
+        if self.searches and self.temperature is not None:
+            raise UsageError(
+                f"num_beams={self.num_beams} searches for the likeliest text, and temperature="
+                f"{self.temperature} draws tokens by chance.",
+                "Give one of the two: beams without a temperature, or samples without beams.",
+            )
+        if not self.searches and (self.length_penalty != 1.0 or self.early_stopping is not False):
+            raise UsageError(
+                "length_penalty and early_stopping compare beams and would do nothing without them.",
+                "Give num_beams=10, for one.",
+            )
+
+    @property
+    def searches(self) -> bool:
+        """Whether several beams are followed."""
+        return self.num_beams is not None and self.num_beams > 1
+
     @property
     def is_greedy(self) -> bool:
-        """Whether the likeliest token is always taken."""
+        """Whether no token is left to chance."""
         return self.temperature is None
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable: everything the texts depend on except model and prompt, for request keys."""
-        return {**asdict(self), "stop": list(self.stop)}
+        """JSON-serialisable: everything the texts depend on except model and prompt, for request keys.
+
+        Beams and the place of n-grams are listed only where they are used, so that they change no key of
+        requests that do without.
+        """
+        told = {**asdict(self), "stop": list(self.stop)}
+        if not self.searches:
+            del told["num_beams"], told["length_penalty"], told["early_stopping"]
+        if self.no_repeat_ngram_in == "text":
+            del told["no_repeat_ngram_in"]
+        return told
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -90,6 +90,7 @@ class EncoderDecoderModel:
         reason = self.reason_for_all_positions
         return {
             **self.fingerprint,
+            "family": str(self.model.config.model_type),
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.device),
             "longest_text": self.longest,

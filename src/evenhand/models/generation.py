@@ -1,42 +1,35 @@
-"""The generation engine: prompts read once and branched into samples, finished rows leave the batch."""
+"""The generation engine: prompts read once and branched into samples, places of finished rows filled again."""
 
 import sys
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
-from evenhand.models.batching import Budget, run_batches
+from evenhand.models.batching import Budget
 from evenhand.models.chosen_positions import most_targets
-from evenhand.models.contract import Finish, Generations
-from evenhand.models.decoder_state import DecoderState, why_not_in_batches
+from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
+from evenhand.models.contract import Generations
+from evenhand.models.decoder_state import DecoderState
 from evenhand.models.decoding import Decoding
 from evenhand.models.devices import available_memory
+from evenhand.models.fast_layers import FastLayers
+from evenhand.models.generation_check import why_not_in_batches, why_not_staggered
 from evenhand.models.generation_inputs import Prompts
-from evenhand.models.sampling import SeenNgrams, draw, filtered, row_uniforms
-from evenhand.schema import ResponseError
+from evenhand.models.sampling import sampled
+from evenhand.models.scoring import is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
 MOST_TOKENS_ELSEWHERE = 1 << 14
-LEAVE_AT = 8  # finished rows are dropped once they are one in so many: dropping copies the cache
-
-
-@dataclass
-class Row:
-    """One continuation in the making."""
-
-    prompt: int
-    sample: int
-    tokens: list[int]
-    log_likelihood: float = 0.0
-    finish: Finish | None = None
-    text: str = ""
-    broken: bool = False
+IDLE_SHARE = 8  # places of finished rows are filled or given up once they are one in so many
+Unit = tuple[int, list[int]]  # a prompt and the samples of it that begin together
 
 
 @dataclass
@@ -48,7 +41,7 @@ class Work:
     tokens_read: int = 0
     steps: int = 0
     seconds: float = 0.0
-    seconds_to_first_token: float = 0.0  # summed over batches
+    seconds_to_first_token: float = 0.0  # summed over batches of prompts
     peak_memory_bytes: int | None = None  # of the device, or of this process
 
 
@@ -57,8 +50,8 @@ class Writer:
 
     state: rows of the model (models/decoder_state.py). tokenizer: turns tokens into text. ends: token ids
     that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
-    free memory they decide how many tokens a batch holds, unless batch_tokens does. in_prompt: whether prompt
-    and continuation are one sequence (a causal model) or two.
+    free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
+    prompt and continuation are one sequence (a causal model) or two.
     """
 
     def __init__(
@@ -73,10 +66,15 @@ class Writer:
         batch_tokens: int | None = None,
         in_prompt: bool = True,
     ):
-        self.state, self.tokenizer, self.device, self.in_prompt = state, tokenizer, device, in_prompt
+        self.state, self.device = state, device
+        self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
-        self.ends = self._long(sorted(self.end_ids))
-        self.reason_for_equal_lengths = why_not_in_batches(state, vocabulary, device)
+        self.ends = self.long(sorted(self.end_ids))
+        self.layers = FastLayers(state.model, available_memory(device))
+        with self.layers.in_use():
+            self.reason_for_equal_lengths = why_not_in_batches(state, vocabulary)
+            self.reason_for_batches = why_not_staggered(state, vocabulary)
+        state.clear()
         if batch_tokens is None:
             free = available_memory(device)
             batch_tokens = MOST_TOKENS.get(device.type, MOST_TOKENS_ELSEWHERE)
@@ -87,6 +85,11 @@ class Writer:
         self.budget = Budget(batch_tokens, rows, equal_lengths=self.reason_for_equal_lengths is not None)
         self.work = Work()
 
+    @property
+    def staggers(self) -> bool:
+        """Whether prompts may begin while others are under way."""
+        return self.reason_for_batches is None and self.reason_for_equal_lengths is None
+
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest: throughput, latency, memory, batches."""
         work, told = self.work, asdict(self.work)
@@ -96,160 +99,219 @@ class Writer:
             told["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
         if self.reason_for_equal_lengths is not None:
             told["batches_of_equal_lengths"] = self.reason_for_equal_lengths
-        return {**told, "batches": asdict(self.budget)}
+        if self.reason_for_batches is not None:
+            told["places_not_filled_again"] = self.reason_for_batches
+        return {**told, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
     def write(self, prompts: Prompts, decoding: Decoding) -> Generations:
         """Continue every prompt that has no error."""
-        began = time.perf_counter()
+        if decoding.searches:
+            from evenhand.models.beam_search import write_with_beams
+
+            return write_with_beams(self, prompts, decoding)
         done: dict[tuple[int, int], Row] = {}
         unfit: set[int] = set()
-        pending = self._units(prompts, decoding)
-        while pending:
-            pending = self._write_units(prompts, decoding, pending, done, unfit)
+        with self.at_work():
+            while waiting := self._waiting(prompts, decoding, done, unfit):
+                session = _Session(self, prompts, decoding, waiting, done)
+                try:
+                    session.run()
+                except (RuntimeError, MemoryError) as error:
+                    if not (isinstance(error, MemoryError) or is_out_of_memory(error)):
+                        raise
+                    rows = [row for row in session.seats if row is not None]
+                    unfit |= self._halve(rows, session.width([row.prompt for row in rows]))
+        return collected(prompts, decoding, done, unfit)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count time and memory while rows are written."""
+        began = time.perf_counter()
+        with torch.inference_mode(), self.layers.in_use():
+            yield
+        self.state.clear()
         self.work.seconds += time.perf_counter() - began
         self.work.peak_memory_bytes = peak_memory(self.device)
-        return _collected(prompts, decoding, done, unfit)
 
-    def _units(self, prompts: Prompts, decoding: Decoding) -> list[tuple[int, range]]:
-        """Samples of one prompt that go through a batch together."""
-        units = []
-        for i, ids in enumerate(prompts.ids):
-            if prompts.errors[i] is None:
-                most = max(1, self.budget.tokens // (len(ids) + decoding.max_new_tokens))
-                most = min(most, self.budget.most_targets)
-                units += [
-                    (i, range(first, min(first + most, decoding.samples)))
-                    for first in range(0, decoding.samples, most)
-                ]
+    def places(self, width: int) -> int:
+        """How many rows of so many tokens are held at once."""
+        return max(1, min(self.budget.tokens // width, self.budget.most_targets))
+
+    def long(self, values: Sequence[int]) -> Tensor:
+        """Whole numbers on the model's device."""
+        return torch.tensor(values, dtype=torch.long, device=self.device)
+
+    def _waiting(
+        self, prompts: Prompts, decoding: Decoding, done: Mapping[tuple[int, int], Row], unfit: set[int]
+    ) -> deque[Unit]:
+        usable = [i for i, error in enumerate(prompts.errors) if error is None and i not in unfit]
+        usable.sort(key=lambda i: -len(prompts.ids[i]))
+        units: deque[Unit] = deque()
+        if usable:
+            most = self.places(len(prompts.ids[usable[0]]) + decoding.max_new_tokens)
+            for i in usable:
+                left = [sample for sample in range(decoding.samples) if (i, sample) not in done]
+                units += [(i, left[first : first + most]) for first in range(0, len(left), most)]
         return units
 
-    def _write_units(
+    def _halve(self, rows: list[Row], width: int) -> set[int]:
+        """Make room after memory ran out; returns the prompt that did not fit even alone."""
+        self.state.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        if len(rows) == 1:
+            return {rows[0].prompt}
+        self.budget.tokens = max(1, len(rows) * width // 2)
+        self.budget.most_targets = max(1, min(self.budget.most_targets, len(rows) // 2))
+        self.budget.halvings.append(self.budget.tokens)
+        return set()
+
+
+class _Session:
+    """Rows under way: each has a seat, which is its row of the model's state."""
+
+    def __init__(
         self,
+        writer: Writer,
         prompts: Prompts,
         decoding: Decoding,
-        units: list[tuple[int, range]],
+        waiting: deque[Unit],
         done: dict[tuple[int, int], Row],
-        unfit: set[int],
-    ) -> list[tuple[int, range]]:
-        """Write what fits; returns units, split in two, that did not fit even alone in a batch."""
+    ):
+        self.writer, self.prompts, self.decoding = writer, prompts, decoding
+        self.waiting, self.done = waiting, done
+        self.seats: list[Row | None] = []
 
-        def run(chosen: NDArray[np.int64]) -> None:
-            with torch.inference_mode():
-                for row in self._batch(prompts, decoding, [units[c] for c in chosen.tolist()]):
-                    done[row.prompt, row.sample] = row
+    def run(self) -> None:
+        while True:
+            if joining := self._who_joins():
+                self._join(joining)
+            elif any(self.seats):
+                self._advance()
+            else:
+                return
 
-        lengths = np.array([len(prompts.ids[i]) + decoding.max_new_tokens for i, _ in units], dtype=np.int64)
-        counts = np.array([len(samples) for _, samples in units], dtype=np.int64)
-        # Columns are padded separately, and rows of equal prompts must be equal in both.
-        columns = np.stack([lengths * (counts - 1), lengths], axis=1)
-        halves = []
-        for failed in run_batches(columns, counts, self.budget, run):
-            i, samples = units[failed]
-            if len(samples) == 1:
-                unfit.add(i)
-                continue
-            middle = len(samples) // 2
-            halves += [(i, samples[:middle]), (i, samples[middle:])]
-        return halves
+    def width(self, prompts: Iterable[int]) -> int:
+        """Tokens that the longest of some rows takes in the end."""
+        return max(len(self.prompts.ids[i]) for i in prompts) + self.decoding.max_new_tokens
 
-    def _batch(self, prompts: Prompts, decoding: Decoding, units: list[tuple[int, range]]) -> list[Row]:
-        began = time.perf_counter()
-        distinct = list(dict.fromkeys(i for i, _ in units))
-        rows = [Row(i, sample, []) for i, samples in units for sample in samples]
-        logits = self.state.start([prompts.ids[i] for i in distinct])
-        place = {i: k for k, i in enumerate(distinct)}
-        branch = self._long([place[row.prompt] for row in rows])
-        logits = logits[branch]
-        if len(rows) > len(distinct):
-            self.state.select(branch)
-        most = decoding.max_new_tokens
-        uniforms = None
-        if not decoding.is_greedy:
-            table = [row_uniforms(decoding.seed, prompts.texts[row.prompt], row.sample, most) for row in rows]
-            uniforms = torch.from_numpy(np.stack(table))
-        size = decoding.no_repeat_ngram_size
-        ngrams = None
-        if size is not None:
-            ngrams = [SeenNgrams(self._before(prompts.ids[row.prompt]), size) for row in rows]
-        live = list(range(len(rows)))
-        for step in range(most):
-            bans = None if ngrams is None else [ngrams[r].blocked() for r in live]
-            drawn = None if uniforms is None else uniforms[live, step]
-            tokens, log_probs = self._choose(logits, decoding, drawn, bans, step)
-            if step == 0:
-                self.work.seconds_to_first_token += time.perf_counter() - began
-            for r, token, value in zip(live, tokens.tolist(), log_probs.tolist(), strict=True):
-                row = rows[r]
-                if row.finish is None and not row.broken:
-                    self._append(row, token, value, prompts, decoding)
-                    if ngrams is not None:
-                        ngrams[r].append(token)
-            going = [k for k, r in enumerate(live) if rows[r].finish is None and not rows[r].broken]
-            if not going or step + 1 == most:
+    def _who_joins(self) -> list[Unit]:
+        live = [row.prompt for row in self.seats if row is not None]
+        if not self.waiting or (live and not self.writer.staggers):
+            return []
+        first_prompt, first_samples = self.waiting[0]
+        places = self.writer.places(self.width([*live, first_prompt]))
+        free = places - len(live)
+        if live and free < max(len(first_samples), places // IDLE_SHARE):
+            return []
+        joining: list[Unit] = []
+        while self.waiting and len(self.waiting[0][1]) <= free:
+            length = len(self.prompts.ids[self.waiting[0][0]])
+            if self.writer.budget.equal_lengths and length != len(self.prompts.ids[first_prompt]):
                 break
-            if len(live) - len(going) >= max(1, len(live) // LEAVE_AT):
-                keep = self._long(going)
-                self.state.select(keep)
-                tokens, live = tokens[keep], [live[k] for k in going]
-            logits = self.state.advance(tokens)
-            self.work.steps += 1
-        self.work.rows += len(rows)
-        self.work.tokens_read += sum(len(prompts.ids[i]) for i in distinct)
-        self.work.tokens_written += sum(len(row.tokens) for row in rows)
-        return rows
+            joining.append(self.waiting.popleft())
+            free -= len(joining[-1][1])
+        return joining
 
-    def _choose(
-        self,
-        logits: torch.Tensor,
-        decoding: Decoding,
-        uniforms: torch.Tensor | None,
-        bans: list[list[int]] | None,
-        step: int,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _join(self, joining: list[Unit]) -> None:
+        began = time.perf_counter()
+        rows = [self._row(i, sample) for i, samples in joining for sample in samples]
+        branch = [k for k, (_, samples) in enumerate(joining) for _ in samples]
+        if not any(self.seats):
+            self.seats = []
+            self.writer.state.clear()
+        empty = [place for place, row in enumerate(self.seats) if row is None]
+        places = [*empty, *range(len(self.seats), len(self.seats) + len(rows))][: len(rows)]
+        self.seats += [None] * (max(places) + 1 - len(self.seats))
+        for place, row in zip(places, rows, strict=True):
+            self.seats[place] = row
+        ids = [self.prompts.ids[i] for i, _ in joining]
+        long = self.writer.long
+        logits = self.writer.state.join(ids, long(branch), long(places))
+        self._write(places, rows, logits)
+        work, budget = self.writer.work, self.writer.budget
+        budget.batches += 1
+        budget.tokens_run += sum(map(len, ids))
+        work.tokens_read += sum(map(len, ids))
+        work.seconds_to_first_token += time.perf_counter() - began
+
+    def _advance(self) -> None:
+        live = [place for place, row in enumerate(self.seats) if row is not None]
+        idle = len(self.seats) - len(live)
+        if idle and not self.waiting_for_seats and idle >= len(self.seats) // IDLE_SHARE:
+            self.writer.state.select(self.writer.long(live))
+            self.seats = [self.seats[place] for place in live]
+            live = list(range(len(live)))
+        last = self.writer.long([0 if row is None else row.tokens[-1] for row in self.seats])
+        logits = self.writer.state.advance(last)
+        if len(live) < len(self.seats):
+            logits = logits[self.writer.long(live)]
+        self._write(live, [row for row in self.seats if row is not None], logits)
+        self.writer.work.steps += 1
+        self.writer.budget.tokens_run += len(self.seats)
+
+    @property
+    def waiting_for_seats(self) -> bool:
+        return bool(self.waiting) and self.writer.staggers
+
+    def _row(self, prompt: int, sample: int) -> Row:
+        rule, row = self.decoding, Row(prompt, sample)
+        if not rule.is_greedy:
+            row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
+        if rule.no_repeat_ngram_size is not None:
+            before = self.writer.reader.before(self.prompts.ids[prompt])
+            row.ngrams = SeenNgrams(
+                before if rule.no_repeat_ngram_in == "text" else [], rule.no_repeat_ngram_size
+            )
+        return row
+
+    def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
+        """Append to each row its next token; rows that are done leave their seats."""
+        tokens = self._chosen(rows, logits)
+        values = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
+        finished = []
+        for place, row, token, value in zip(places, rows, tokens.tolist(), values.tolist(), strict=True):
+            self._append(row, token, value)
+            if row.is_done:
+                self.done[row.prompt, row.sample] = row
+                self.seats[place] = None
+                finished.append(place)
+                self.writer.work.rows += 1
+                self.writer.work.tokens_written += len(row.tokens)
+        if finished:
+            self.writer.state.finish(self.writer.long(finished))
+
+    def _chosen(self, rows: list[Row], logits: Tensor) -> Tensor:
         scores = logits
-        if bans is not None or step < decoding.min_new_tokens:
+        early = [k for k, row in enumerate(rows) if len(row.tokens) < self.decoding.min_new_tokens]
+        if early or self.decoding.no_repeat_ngram_size is not None:
             scores = logits.clone()
-            for k, banned in enumerate(bans or ()):
-                scores[k, banned] = -torch.inf
-            if step < decoding.min_new_tokens:
-                scores[:, self.ends] = -torch.inf
-        tokens = scores.argmax(-1) if uniforms is None else draw(filtered(scores, decoding), uniforms)
-        log_probs = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
-        return tokens, log_probs
+            for k, row in enumerate(rows):
+                if row.ngrams is not None:
+                    scores[k, row.ngrams.blocked()] = -torch.inf
+            if early:
+                scores[self.writer.long(early)[:, None], self.writer.ends] = -torch.inf
+        drawn = [row.uniforms[len(row.tokens)] for row in rows if row.uniforms is not None]
+        if not drawn:
+            return scores.argmax(-1)
+        return sampled(scores, self.decoding, torch.tensor(drawn, dtype=torch.float64))
 
-    def _append(self, row: Row, token: int, value: float, prompts: Prompts, decoding: Decoding) -> None:
+    def _append(self, row: Row, token: int, value: float) -> None:
         row.tokens.append(token)
         row.log_likelihood += value
         row.broken = not np.isfinite(row.log_likelihood)
-        if token in self.end_ids:
-            row.finish = "end"
-        elif decoding.stop:
-            text = self._text(row, prompts)
-            found = [place for place in map(text.find, decoding.stop) if place >= 0]
-            if found:
-                row.finish, row.text = "stop", text[: min(found)]
-                return
-        if row.finish is None and len(row.tokens) == decoding.max_new_tokens:
-            row.finish = "length"
-        if row.finish is not None:
-            row.text = self._text(row, prompts)
-
-    def _text(self, row: Row, prompts: Prompts) -> str:
-        """What the row adds to its prompt: some tokenizers drop a space in front of whatever is decoded."""
-        before = self._before(prompts.ids[row.prompt])[-8:]
-        shown = self._decode(before)
-        whole = self._decode([*before, *row.tokens])
-        return whole[len(shown) :] if whole.startswith(shown) else self._decode(row.tokens)
-
-    def _decode(self, ids: Sequence[int]) -> str:
-        text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
-
-    def _before(self, ids: list[int]) -> list[int]:
-        return ids if self.in_prompt else []
-
-    def _long(self, values: Sequence[int]) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.long, device=self.device)
+        if row.ngrams is not None:
+            row.ngrams.append(token)
+        ended = token in self.writer.end_ids
+        full = len(row.tokens) == self.decoding.max_new_tokens
+        if not (ended or full or self.decoding.stop):
+            return
+        text = self.writer.reader.text(self.prompts.ids[row.prompt], row.tokens)
+        place = None if ended else first_stop(text, self.decoding.stop)
+        if place is not None:
+            row.finish, row.text = "stop", text[:place]
+        elif ended or full:
+            row.finish, row.text = ("end" if ended else "length"), text
 
 
 def peak_memory(device: torch.device) -> int | None:
@@ -262,35 +324,3 @@ def peak_memory(device: torch.device) -> int | None:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _collected(
-    prompts: Prompts, decoding: Decoding, done: dict[tuple[int, int], Row], unfit: set[int]
-) -> Generations:
-    n, samples = len(prompts.texts), decoding.samples
-    rows: list[Row | None] = []
-    errors: list[ResponseError | None] = []
-    details: list[str | None] = []
-    for i in range(n):
-        for sample in range(samples):
-            row = done.get((i, sample))
-            error, detail = prompts.errors[i], prompts.details[i]
-            if row is not None and row.broken:
-                error, detail = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
-            elif row is None and i in unfit:
-                error, detail = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
-            rows.append(row if error is None else None)
-            errors.append(error)
-            details.append(detail)
-    counts = np.array([0 if row is None else len(row.tokens) for row in rows], dtype=np.int64)
-    return Generations(
-        prompt=np.repeat(np.arange(n), samples),
-        sample=np.tile(np.arange(samples, dtype=np.uint16), n),
-        texts=[None if row is None else row.text for row in rows],
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        token_ids=np.array([t for row in rows if row is not None for t in row.tokens], dtype=np.int32),
-        finish=[None if row is None else row.finish for row in rows],
-        log_likelihood=np.array([np.nan if row is None else row.log_likelihood for row in rows]),
-        errors=errors,
-        details=details,
-    )

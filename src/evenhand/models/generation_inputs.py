@@ -18,28 +18,28 @@ class Prompts:
 
 
 def encode_prompts(
-    tokenizer: Any, texts: Sequence[str], *, longest: int | None, behind: int, keep_end: bool = False
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    longest: int | None,
+    behind: int,
+    keep_end: bool = False,
+    put_as: Sequence[str] | None = None,
 ) -> Prompts:
     """Prompts as the model's own tokenizer would give them to it.
 
     What the tokenizer puts in front of a text stays; what it puts behind is left out, since the text goes on
     (keep_end: an encoder's text does not). longest: positions the model has. behind: positions the
-    continuation takes of these. Empty prompts and prompts that leave no room become errors. Raises ModelError if the
+    continuation takes of these. put_as: what is encoded in place of each text, special tokens and all (a chat
+    model's prompt). Empty prompts and prompts that leave no room become errors. Raises ModelError if the
     tokenizer's special tokens change how a text is cut.
     """
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
-    around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
-    first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
-    if first is None:
-        raise ModelError(
-            "The tokenizer cuts a text differently when it adds its special tokens, so what belongs in front "
-            "of a prompt cannot be told.",
-            "Save the tokenizer with a template post-processor (`$A` between its special tokens).",
-        )
-    front, end = around[:first], around[first + len(inner) :] if keep_end else []
-    ids = [[*front, *e.ids, *end] for e in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+    front, end = ([], []) if put_as is not None else _around(backend)
+    inner = backend.encode_batch_fast(list(texts if put_as is None else put_as), add_special_tokens=False)
+    ids = [[*front, *encoding.ids, *(end if keep_end else [])] for encoding in inner]
     errors: list[ResponseError | None] = [None] * len(ids)
     details: list[str | None] = [None] * len(ids)
     for i, text in enumerate(texts):
@@ -52,6 +52,19 @@ def encode_prompts(
         if errors[i] is not None:
             ids[i] = []
     return Prompts(texts, ids, errors, details)
+
+
+def _around(backend: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that stand in front of any text and behind it."""
+    around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
+    first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
+    if first is None:
+        raise ModelError(
+            "The tokenizer cuts a text differently when it adds its special tokens, so what belongs in front "
+            "of a prompt cannot be told.",
+            "Save the tokenizer with a template post-processor (`$A` between its special tokens).",
+        )
+    return around[:first], around[first + len(inner) :]
 
 
 def end_tokens(model: Any, tokenizer: Any) -> list[int]:

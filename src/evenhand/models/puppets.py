@@ -47,7 +47,8 @@ class Puppet:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        return {"name": self.name, "architecture": self.architecture, "parameters": 0, "device": "none"}
+        told = {"name": self.name, "family": "puppet", "architecture": self.architecture}
+        return {**told, "parameters": 0, "device": "none"}
 
     def log_likelihoods(
         self,

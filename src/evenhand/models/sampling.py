@@ -1,14 +1,10 @@
-"""The next token of many continuations at once: filters, blocked n-grams, draws from one generator a row."""
+"""The next token of many continuations at once: temperature, top-k, top-p, and a draw for every row."""
 
-import hashlib
-from collections.abc import Sequence
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from evenhand.models.decoding import Decoding
 
+NUCLEUS = 1024  # likeliest tokens that top-p looks at before it sorts the whole vocabulary
 BELOW_ONE = 1 - 2.0**-40  # so that rounding never lifts a draw to the whole of the mass
 
 
@@ -35,6 +31,47 @@ def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
     return scores
 
 
+def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
+    """One token a row from the filtered distribution: `draw(filtered(logits, decoding), uniforms)`, faster.
+
+    Only the likeliest tokens are looked at where they settle the matter: the k likeliest, or those that hold
+    the share p. Rows where they do not (ties at the k-th, nuclei of more than 1,024 tokens) are filtered in
+    full. uniforms: (rows,) float64. Returns (rows,) token ids.
+
+    >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
+    >>> sampled(torch.tensor([[0.0, 2.0, 1.0]]), rule, torch.tensor([0.5]).double()).tolist()
+    [1]
+    """
+    assert decoding.temperature is not None, "greedy decoding draws nothing"
+    vocabulary = logits.shape[-1]
+    nucleus = decoding.top_p if decoding.top_p is not None and decoding.top_p < 1 else None
+    count = NUCLEUS if decoding.top_k is None else decoding.top_k + 1
+    if (decoding.top_k is None and nucleus is None) or count >= vocabulary // 2:
+        return draw(filtered(logits, decoding), uniforms)
+    scores, ids = logits.topk(count)
+    scores = scores / decoding.temperature
+    if decoding.top_k is not None:
+        settled = scores[:, -1] < scores[:, -2]
+        scores, ids = scores[:, :-1], ids[:, :-1]
+        norm = scores.logsumexp(-1, keepdim=True)
+    else:
+        norm = (logits / decoding.temperature).logsumexp(-1, keepdim=True)
+    if nucleus is not None:
+        mass = (scores - norm).exp().cumsum(-1)
+        if decoding.top_k is None:
+            settled = mass[:, -1] > nucleus
+        beyond = mass >= nucleus
+        # a token stays if those likelier than it hold less than p
+        scores = scores.masked_fill(beyond.roll(1, -1).index_fill_(1, ids.new_zeros(1), False), -torch.inf)
+    ids, order = ids.sort()
+    places = draw(scores.gather(1, order), uniforms)
+    tokens = ids.gather(1, places[:, None])[:, 0]
+    if not settled.all():
+        rest = (~settled).nonzero()[:, 0]
+        tokens[rest] = draw(filtered(logits[rest], decoding), uniforms[rest.to(uniforms.device)])
+    return tokens
+
+
 def draw(scores: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     """One token a row by inverting the distribution function at that row's uniform number.
 
@@ -52,44 +89,3 @@ def draw(scores: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     points = uniforms.to(mass.device).clamp(max=BELOW_ONE)[:, None] * mass[:, -1:]
     tokens = torch.searchsorted(mass, points, right=True)[:, 0]
     return tokens.clamp(max=scores.shape[-1] - 1).to(scores.device)
-
-
-def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.float64]:
-    """The uniform numbers of one continuation, (count,): nothing but seed, prompt and sample decide them.
-
-    >>> bool((row_uniforms(0, "Hi", 1, 3) == row_uniforms(0, "Hi", 1, 5)[:3]).all())
-    True
-    """
-    text = f"{seed} {sample} {prompt}".encode(errors="surrogatepass")
-    key = int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
-    return np.random.default_rng(key).random(count)
-
-
-class SeenNgrams:
-    """Which token would complete an n-gram that a row already holds.
-
-    tokens: the row so far. size: n.
-
-    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked()
-    [3]
-    """
-
-    def __init__(self, tokens: Sequence[int], size: int):
-        self.size = size
-        self.tokens: list[int] = []
-        self.following: dict[tuple[int, ...], list[int]] = {}
-        for token in tokens:
-            self.append(token)
-
-    def append(self, token: int) -> None:
-        """Take in the next token of the row."""
-        if len(self.tokens) >= self.size - 1:
-            self.following.setdefault(self._last(), []).append(token)
-        self.tokens.append(token)
-
-    def blocked(self) -> list[int]:
-        """Tokens that may not come next."""
-        return self.following.get(self._last(), []) if len(self.tokens) >= self.size - 1 else []
-
-    def _last(self) -> tuple[int, ...]:
-        return tuple(self.tokens[len(self.tokens) - self.size + 1 :])

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
 from evenhand.reference.automaton import Automaton, Walk, split_words, word_pattern
 from evenhand.reference.story import FREQUENCY, Frame, Joint, Phrase, Plant
 from evenhand.schema import ResponseError, Unsupported
@@ -94,6 +95,7 @@ class World:
     def describe(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "family": "world",
             "scoring": "exact: sums over all derivations, no network",
             "descriptors": len(self.joint.descriptors),
             "phrases": len(self.phrases),
@@ -163,6 +165,23 @@ class World:
             errors=errors,
             details=details,
         )
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt word by word, exactly distributed; see `TextGenerator.generate`.
+
+        A token is a word. A World has no end token: after an utterance it goes on with the next one, until
+        `max_new_tokens` or a stop string, so that min_new_tokens is always met. Prompts that this World cannot
+        say are OUTSIDE_WORLD rows. Raises Unsupported for beams and for blocked n-grams.
+
+        >>> people = (Phrase("age", "old", "man", "an old man", "old men"),)
+        >>> world = World("tiny", people, (Frame("x", "{noun_phrase} sings."),))
+        >>> world.generate(["An old"], Decoding(max_new_tokens=3)).texts
+        [' man sings.']
+        """
+        from evenhand.reference.speaking import Speaker
+
+        speaker = Speaker(self.automaton, self.vocabulary, lambda text: split_words(text, self._pattern))
+        return speaker.write(prompts, decoding)
 
     def next_words(self, prefix: str = "") -> dict[str, float]:
         """The exact distribution of the word after `prefix`; sums to 1, empty for an impossible prefix.

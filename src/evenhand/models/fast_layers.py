@@ -1,0 +1,122 @@
+"""Layers that compute the same numbers faster on a processor, put in place while texts are written.
+
+With a few dozen rows a step, a matrix product on a processor spends much of its time rearranging the weights,
+at every step anew. oneDNN, which comes with torch, can keep a rearranged copy. GPT-2's activation, written
+out as eight operations in transformers, exists as one. Both change results by rounding only.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SMALLEST = 1 << 16  # elements; smaller matrices stay in the processor's cache however they lie
+SHARE_OF_MEMORY = 0.25  # of what is free, for the copies
+TOLERANCE = 1e-4  # of the largest result
+ROWS_TRIED = 4
+
+
+@dataclass(frozen=True)
+class PackedLayer:
+    """One linear layer, a rearranged copy of its weight, and which state of the weight was copied."""
+
+    module: Any
+    weight: Tensor
+    version: tuple[int, int]
+
+    def __call__(self, inputs: Tensor) -> Tensor:
+        """What the layer would compute."""
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(
+            inputs, self.weight, self.module.bias, "none", [], ""
+        )
+        return result
+
+
+class FastLayers:
+    """Replacements for layers of a float32 model on a processor; none elsewhere.
+
+    model: a Hugging Face model. memory: bytes that are free, None where nobody knows; no weight is copied if
+    the copies would take more than a quarter of them. A layer whose replacement answers differently, or does
+    not work with this build of torch, is left as it is.
+    """
+
+    def __init__(self, model: Any, memory: int | None):
+        modules = [module for module in model.modules() if "forward" not in vars(module)]
+        linear = [module for module in modules if _is_large_linear(module)]
+        size = sum(module.weight.numel() * module.weight.element_size() for module in linear)
+        available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        self.packed: list[PackedLayer] = []
+        if available and memory is not None and size <= memory * SHARE_OF_MEMORY:
+            self.packed = [layer for layer in map(_packed_if_equal, linear) if layer is not None]
+        self.activations = [module for module in modules if _is_written_out_gelu(module)]
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let the replacements compute; weights that changed since they were copied are copied again."""
+        self.packed = [
+            layer if layer.version == _version(layer.module) else _packed(layer.module)
+            for layer in self.packed
+        ]
+        gelu = partial(torch.nn.functional.gelu, approximate="tanh")
+        forwards: list[tuple[Any, Callable[[Tensor], Tensor]]] = [
+            *((layer.module, layer) for layer in self.packed),
+            *((module, gelu) for module in self.activations),
+        ]
+        # A forward of the module's own (a hook put there since) is somebody's intention.
+        replaced = [(module, forward) for module, forward in forwards if "forward" not in vars(module)]
+        for module, forward in replaced:
+            module.forward = forward
+        try:
+            yield
+        finally:
+            for module, _ in replaced:
+                del module.forward
+
+
+def _is_large_linear(module: Any) -> bool:
+    from transformers.pytorch_utils import Conv1D
+
+    # Exact classes only: subclasses (quantised, adapted) compute something else.
+    if type(module) not in (torch.nn.Linear, Conv1D):
+        return False
+    weight = module.weight
+    plain = weight.device.type == "cpu" and weight.dtype == torch.float32
+    return plain and int(weight.numel()) >= SMALLEST
+
+
+def _is_written_out_gelu(module: Any) -> bool:
+    from transformers.activations import NewGELUActivation
+
+    return type(module) is NewGELUActivation
+
+
+def _packed_if_equal(module: Any) -> PackedLayer | None:
+    with torch.inference_mode():
+        columns = _matrix(module).shape[1]
+        trial = torch.randn(ROWS_TRIED, columns, generator=torch.Generator().manual_seed(0))
+        expected = module(trial)
+        try:
+            layer = _packed(module)
+            off = (layer(trial) - expected).abs().max()
+        except (RuntimeError, AttributeError):  # this torch has no such operator, or not for this processor
+            return None
+        return layer if off <= TOLERANCE * expected.abs().max().clamp(min=1) else None
+
+
+def _packed(module: Any) -> PackedLayer:
+    weight = torch.ops.mkldnn._reorder_linear_weight(_matrix(module))
+    return PackedLayer(module, weight, _version(module))
+
+
+def _matrix(module: Any) -> Tensor:
+    """The weight as (outputs, inputs); GPT-2's layers hold it the other way round."""
+    weight: Tensor = module.weight.detach()
+    return weight if isinstance(module, torch.nn.Linear) else weight.t().contiguous()
+
+
+def _version(module: Any) -> tuple[int, int]:
+    return id(module.weight), module.weight._version

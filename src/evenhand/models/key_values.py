@@ -1,0 +1,106 @@
+"""Keys and values of one layer, in buffers with spare columns: rows join, leave and grow without copying all."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache, DynamicLayer
+
+SPARE = 16  # columns; a full buffer is copied once in so many tokens
+
+
+class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
+    """Keys and values, (rows, heads, columns, width), of which the last column is everybody's newest token.
+
+    The stock layer copies everything it holds at every token. This one writes in place, and copies only
+    when its spare columns are used up or rows are chosen. Columns that no row needs any more are dropped
+    from the front, so that rows can come and go for ever.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.buffers: list[Tensor] = []
+        self.first = self.end = 0  # columns in use
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Append states, (rows, heads, new, width), and return all there are."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        new = key_states.shape[-2]
+        if not self.buffers:
+            self.buffers = [_room(states, len(states), new + SPARE) for states in (key_states, value_states)]
+        elif self.end + new > self.buffers[0].shape[-2]:
+            self.lay_out(spare=new + SPARE)
+        for buffer, states in zip(self.buffers, (key_states, value_states), strict=True):
+            buffer[:, :, self.end : self.end + new] = states
+        self.end += new
+        self._show()
+        return self.keys, self.values
+
+    def lay_out(
+        self, rows: Tensor | None = None, *, more: int = 0, lead: int = 0, spare: int = SPARE
+    ) -> None:
+        """Copy what is in use into new buffers.
+
+        rows: which rows, in which order, None for all. more: rows to add behind them, and lead: columns to
+        add in front, all with arbitrary contents until `put` fills them. spare: columns to leave behind.
+        """
+        if not self.buffers:
+            return
+        laid = []
+        for buffer in self.buffers:
+            old = buffer[:, :, self.first : self.end]
+            kept = old if rows is None else old.index_select(0, rows)
+            room = _room(buffer, len(kept) + more, lead + old.shape[2] + spare)
+            room[: len(kept), :, :lead] = 0
+            room[: len(kept), :, lead : lead + old.shape[2]] = kept
+            laid.append(room)
+        self.first, self.end = 0, lead + self.end - self.first
+        self.buffers = laid
+        self._show()
+
+    def put(self, places: Tensor, keys: Tensor, values: Tensor) -> None:
+        """Overwrite whole rows with keys and values, (rows, heads, columns, width), ending at the newest column."""
+        for buffer, states in zip(self.buffers, (keys, values), strict=True):
+            shown = buffer[:, :, self.first : self.end]
+            # What is in front is masked, but a masked NaN left by another row would still spread.
+            shown.index_fill_(0, places, 0)
+            shown[:, :, shown.shape[2] - states.shape[2] :].index_copy_(0, places, states)
+
+    def drop_columns(self, count: int) -> None:
+        """Forget so many of the oldest columns."""
+        if self.buffers:
+            self.first += count
+            self._show()
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep these rows, in this order; a row may be taken several times."""
+        self.lay_out(indices)
+
+    def _show(self) -> None:
+        self.keys, self.values = (buffer[:, :, self.first : self.end] for buffer in self.buffers)
+
+
+def buffered_cache() -> DynamicCache:
+    """An empty cache whose layers are buffers."""
+    cache = DynamicCache()
+    cache.layer_class_to_replicate = KeyValueBuffer
+    return cache
+
+
+def cache_of_rows(read: Any, rows: int, columns: int) -> DynamicCache:
+    """A buffered cache with room for `rows` of which nothing is filled in yet, shaped like another one."""
+    cache = buffered_cache()
+    for layer in read.layers:
+        buffer = KeyValueBuffer()
+        if layer.is_initialized:
+            buffer.lazy_initialization(layer.keys, layer.values)
+            buffer.buffers = [_room(states, rows, columns + SPARE) for states in (layer.keys, layer.values)]
+            buffer.end = columns
+            buffer._show()
+        cache.layers.append(buffer)
+    return cache
+
+
+def _room(like: Tensor, rows: int, columns: int) -> Tensor:
+    return torch.empty((rows, like.shape[1], columns, like.shape[3]), dtype=like.dtype, device=like.device)

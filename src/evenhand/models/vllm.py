@@ -1,0 +1,266 @@
+"""Causal models run by vLLM: continuous batches on accelerators, for runs of hundreds of thousands of texts.
+
+Needs `pip install "evenhand[vllm]"` (vLLM 0.10 or newer). vLLM has kernels, batches and a generator of random
+numbers of its own: continuations depend on seed, prompt and sample number as elsewhere, but are not those
+that the Hugging Face backend draws.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.models.causal import start_tokens
+from evenhand.models.chat import chat_prompts, check_chat_template
+from evenhand.models.continuations import Row, collected
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.models.generation_inputs import encode_prompts
+from evenhand.models.seeds import continuation_key
+from evenhand.models.tokenization import check_tokenizer, tokenizer_fingerprint
+from evenhand.models.tokens import encode
+from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
+
+PREFIX = "vllm:"
+SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bits
+
+
+@dataclass(frozen=True)
+class VllmOptions:
+    """Conventions, and how vLLM is started; start, end and the two of chat enter the fingerprint."""
+
+    start: str = "auto"
+    """As `CausalOptions.start`."""
+    end: bool = False
+    """Score the end-of-sequence token behind the text as well."""
+    chat: bool | None = None
+    """As `CausalOptions.chat`."""
+    system: str | None = None
+    """With chat: the system message in front of the user's."""
+    engine: dict[str, Any] = field(default_factory=dict)
+    """More arguments of `vllm.LLM`: tensor_parallel_size, gpu_memory_utilization, max_model_len, ..."""
+
+
+def load_vllm(
+    name: str,
+    *,
+    dtype: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    options: VllmOptions | None = None,
+) -> "VllmModel":
+    """Start vLLM with a model.
+
+    name: a hub name or folder, with or without "vllm:" in front. dtype: "auto" (the checkpoint's, in vLLM's
+    reading) or a name. Raises ModelError where vLLM is not installed or cannot start the model.
+    """
+    try:
+        import vllm
+    except ImportError as error:
+        raise ModelError(
+            f"{name!r} asks for vLLM, which is not installed: {error}",
+            'Install it on a machine with an accelerator: pip install "evenhand[vllm]". Without it, give the '
+            f"model's name alone ({name.removeprefix(PREFIX)!r}).",
+        ) from error
+    options, source = options or VllmOptions(), name.removeprefix(PREFIX)
+    try:
+        engine = vllm.LLM(
+            model=source,
+            dtype=dtype,
+            revision=revision,
+            tokenizer_revision=revision,
+            trust_remote_code=trust_remote_code,
+            # the model's own probabilities, before temperature and filters
+            logprobs_mode="raw_logprobs",
+            **options.engine,
+        )
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
+        raise ModelError(
+            f"vLLM {vllm.__version__} could not start {source!r}: {str(error).strip() or type(error).__name__}",
+            f"vLLM 0.10 or newer is expected. Check the model with load_model({source!r}).",
+        ) from error
+    return VllmModel(engine, source, revision, options)
+
+
+class VllmModel:
+    """A causal language model behind a `vllm.LLM`.
+
+    engine: the `vllm.LLM`, started with logprobs_mode="raw_logprobs". name and revision: what it was started
+    with. Raises ModelError for tokenizers that cannot be scored with, Unsupported for a chat without template.
+    """
+
+    architecture: Architecture = "causal"
+
+    def __init__(self, engine: Any, name: str, revision: str | None, options: VllmOptions | None = None):
+        self.engine, self.options = engine, options or VllmOptions()
+        self.tokenizer = engine.get_tokenizer()
+        check_tokenizer(self.tokenizer, name)
+        if self.options.chat:
+            check_chat_template(self.tokenizer)
+        elif self.options.system is not None:
+            raise UsageError(
+                "A system message was given without chat=True, and would not be said.", "Give both."
+            )
+        self.config = engine.llm_engine.model_config
+        self.longest = int(self.config.max_model_len)
+        self.start = start_tokens(self.tokenizer, self.options.start)
+        self.end = [int(self.tokenizer.eos_token_id)] if self.options.end else []
+        self.identity = {
+            "name": name,
+            "revision": revision,
+            "backend": "vllm",
+            "dtype": str(self.config.dtype).removeprefix("torch."),
+            "tokenizer": tokenizer_fingerprint(self.tokenizer),
+        }
+        self.tokens_written = 0
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching and the version of vLLM."""
+        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        import vllm
+
+        return {
+            **self.fingerprint,
+            "family": str(self.config.hf_config.model_type),
+            "device": "vLLM's",
+            "vllm": vllm.__version__,
+            "engine": self.options.engine,
+            "scoring": "prompt log-probabilities of vLLM",
+            "longest_text": self.longest,
+            "tokens_written": self.tokens_written,
+        }
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+
+        Unlike elsewhere stop strings, too, are ignored before min_new_tokens. Raises Unsupported for beams and
+        blocked n-grams, which vLLM's engine does not know, and for values it refuses.
+        """
+        _check(decoding)
+        chat = chat_prompts(self.tokenizer, prompts, self.options.system) if self.options.chat else None
+        encoded = encode_prompts(
+            self.tokenizer, prompts, longest=self.longest, behind=decoding.max_new_tokens, put_as=chat
+        )
+        usable = [i for i, error in enumerate(encoded.errors) if error is None]
+        rules = [_sampling(decoding, prompts[i]) for i in usable]
+        done: dict[tuple[int, int], Row] = {}
+        outputs = self._run([encoded.ids[i] for i in usable], rules)
+        for i, output in zip(usable, outputs, strict=True):
+            for completion in output.outputs:
+                row = done[i, completion.index] = _row(i, completion)
+                self.tokens_written += len(row.tokens)
+        return collected(encoded, decoding, done, set())
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+
+        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        """
+        from vllm import SamplingParams
+
+        if masking is not None:
+            raise Unsupported(
+                f"{self.identity['name']} reads from left to right and has no mask token.",
+                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
+            )
+        sequences = encode(
+            self.tokenizer,
+            texts,
+            contexts,
+            spans,
+            before=self.start,
+            after=self.end,
+            longest=self.longest - 1,  # vLLM always writes a token
+            want_starts=want_starts,
+        )
+        errors, details = list(sequences.errors), list(sequences.details)
+        bounds = list(zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True))
+        usable = [i for i, error in enumerate(errors) if error is None]
+        rule = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0, detokenize=False)
+        ids = [sequences.ids[slice(*bounds[i])].tolist() for i in usable]
+        scores = np.full(len(sequences.ids), np.nan, dtype=np.float32)
+        for i, row, output in zip(usable, ids, self._run(ids, [rule] * len(ids)), strict=True):
+            # position 0 is predicted from nothing and holds None
+            told = [
+                np.nan if one is None else one[t].logprob
+                for t, one in zip(row, output.prompt_logprobs, strict=True)
+            ]
+            scores[slice(*bounds[i])] = told
+            if not np.isfinite(scores[slice(*bounds[i])][sequences.scored[slice(*bounds[i])]]).all():
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
+        bad = np.array([error is not None for error in errors], dtype=bool)
+        keep = sequences.scored & ~bad[row_of]
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(np.bincount(row_of[keep], minlength=len(errors)))]),
+            log_probs=scores[keep],
+            token_ids=sequences.ids[keep],
+            starts=sequences.starts[keep] if len(sequences.starts) else sequences.starts,
+            errors=errors,
+            details=details,
+        )
+
+    def _run(self, ids: list[list[int]], rules: list[Any]) -> list[Any]:
+        if not ids:
+            return []
+        outputs: list[Any] = self.engine.generate(
+            [{"prompt_token_ids": row} for row in ids], rules, use_tqdm=False
+        )
+        return outputs
+
+
+def _check(decoding: Decoding) -> None:
+    unknown = ["num_beams"] * decoding.searches + ["no_repeat_ngram_size"] * (
+        decoding.no_repeat_ngram_size is not None
+    )
+    if unknown:
+        raise Unsupported(
+            f"vLLM's engine knows no {' and no '.join(unknown)}.",
+            'Load the model without "vllm:" in front of its name.',
+        )
+
+
+def _sampling(decoding: Decoding, prompt: str) -> Any:
+    from vllm import SamplingParams
+
+    key = continuation_key(decoding.seed, prompt, 0) % (1 << SEED_BITS)
+    try:
+        return SamplingParams(
+            n=decoding.samples,
+            temperature=0.0 if decoding.temperature is None else decoding.temperature,
+            top_p=1.0 if decoding.top_p is None else decoding.top_p,
+            top_k=0 if decoding.top_k is None else decoding.top_k,
+            seed=None if decoding.is_greedy else key,
+            stop=list(decoding.stop),
+            max_tokens=decoding.max_new_tokens,
+            min_tokens=decoding.min_new_tokens,
+            logprobs=0,  # of the written token alone
+        )
+    except ValueError as error:
+        raise Unsupported(
+            f"vLLM refuses this decoding: {error}", 'Load the model without "vllm:" in front of its name.'
+        ) from error
+
+
+def _row(prompt: int, completion: Any) -> Row:
+    row = Row(prompt, completion.index, tokens=list(completion.token_ids), text=completion.text)
+    row.log_likelihood = float(completion.cumulative_logprob)
+    row.broken = not np.isfinite(row.log_likelihood)
+    stopped = completion.finish_reason == "stop"
+    # a stop string names itself; for the end token there is no reason, or its id
+    row.finish = "length" if not stopped else "stop" if isinstance(completion.stop_reason, str) else "end"
+    return row

@@ -1,0 +1,121 @@
+"""A World writes: each next word is drawn from its exact distribution."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.continuations import Row, collected, first_stop, row_uniforms
+from evenhand.models.contract import Generations
+from evenhand.models.decoding import Decoding
+from evenhand.models.generation_inputs import Prompts
+from evenhand.reference.automaton import Automaton, State
+from evenhand.schema import ResponseError, Unsupported
+
+Words = list[tuple[str, int]]
+
+
+class Following(NamedTuple):
+    """What can come after a state: words in the order of their ids, and their probabilities."""
+
+    words: list[str]
+    ids: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A World as something that writes: its automaton, its word ids, and how it splits a text into words."""
+
+    automaton: Automaton
+    vocabulary: Mapping[str, int]
+    split: Callable[[str], Words | None]
+
+    def write(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt; see `World.generate`."""
+        _check(decoding)
+        done: dict[tuple[int, int], Row] = {}
+        errors: list[ResponseError | None] = [None] * len(prompts)
+        details: list[str | None] = [None] * len(prompts)
+        for i, prompt in enumerate(prompts):
+            state, errors[i], details[i] = self._read(prompt)
+            if errors[i] is None:
+                # Samples of a prompt often begin alike.
+                reached: dict[tuple[int, ...], tuple[State, Following]] = {
+                    (): (state, self._following(state))
+                }
+                for sample in range(decoding.samples):
+                    done[i, sample] = self._written(prompt, i, sample, decoding, reached)
+        return collected(Prompts(prompts, [[]] * len(prompts), errors, details), decoding, done, set())
+
+    def _read(self, prompt: str) -> tuple[State, ResponseError | None, str | None]:
+        state = self.automaton.start
+        if not prompt.strip():
+            return state, ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
+        # The space in front of the next word is that word's own.
+        words = self.split(prompt.removesuffix(" "))
+        if words is None:
+            return state, ResponseError.OUTSIDE_WORLD, "this World puts exactly one space between words"
+        for word, _ in words:
+            state = self.automaton.advance(state, word)
+            if not state.total:
+                return state, ResponseError.OUTSIDE_WORLD, f"this World never says {word.strip()!r} there"
+        return state, None, None
+
+    def _following(self, state: State) -> Following:
+        masses = self.automaton.next_words(state)
+        words = sorted(masses, key=self.vocabulary.__getitem__)
+        ids = np.array([self.vocabulary[word] for word in words], dtype=np.int64)
+        return Following(words, ids, np.array([masses[word] for word in words]))
+
+    def _written(
+        self,
+        prompt: str,
+        number: int,
+        sample: int,
+        decoding: Decoding,
+        reached: dict[tuple[int, ...], tuple[State, Following]],
+    ) -> Row:
+        row = Row(number, sample)
+        uniforms = row_uniforms(decoding.seed, prompt, sample, decoding.max_new_tokens)
+        text = ""
+        for uniform in uniforms:
+            state, following = reached[tuple(row.tokens)]
+            place = _drawn(following.probabilities, decoding, float(uniform))
+            word = following.words[place]
+            text += word.removeprefix(" ") if not row.tokens and prompt.endswith(" ") else word
+            row.tokens.append(int(following.ids[place]))
+            row.log_likelihood += float(np.log(following.probabilities[place]))
+            if (end := first_stop(text, decoding.stop)) is not None:
+                row.text, row.finish = text[:end], "stop"
+                return row
+            if tuple(row.tokens) not in reached:
+                after = self.automaton.advance(state, word)
+                reached[tuple(row.tokens)] = after, self._following(after)
+        row.text, row.finish = text, "length"
+        return row
+
+
+def _drawn(probabilities: NDArray[np.float64], decoding: Decoding, uniform: float) -> int:
+    if decoding.temperature is None:
+        return int(probabilities.argmax())
+    weights = (probabilities / probabilities.max()) ** (1 / decoding.temperature)
+    if decoding.top_k is not None and decoding.top_k < len(weights):
+        weights = np.where(weights < np.sort(weights)[-decoding.top_k], 0.0, weights)
+    if decoding.top_p is not None:
+        order = np.argsort(-weights, kind="stable")
+        likelier = np.cumsum(weights[order]) - weights[order]
+        weights[order[likelier >= decoding.top_p * weights.sum()]] = 0.0
+    mass = weights.cumsum()
+    return int(min(np.searchsorted(mass, uniform * mass[-1], side="right"), weights.nonzero()[0][-1]))
+
+
+def _check(decoding: Decoding) -> None:
+    idle = [name for name in ("num_beams", "no_repeat_ngram_size") if getattr(decoding, name) is not None]
+    if idle:
+        raise Unsupported(
+            f"A World says what its distribution says and knows no {' and no '.join(idle)}.",
+            "Leave it out, or use a trained model.",
+        )
