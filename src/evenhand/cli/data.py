@@ -61,21 +61,76 @@ def fetch(
 
 @app.command()
 def build(
-    name: str = typer.Argument(..., help="holisticbias, or evenhand for our own set."),
-    output: Path = typer.Option(..., "--output", "-o", help="The file to write."),
-    version: str | None = typer.Option(None, help="v1.0 or v1.1 (default)."),
+    name: str = typer.Argument(..., help="holisticbias, evenhand for our own set, or advpromptset."),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="The file to write (advpromptset: FILE.jsonl; its tables go beside it)."
+    ),
+    version: str | None = typer.Option(None, help="holisticbias: v1.0 or v1.1 (default)."),
     source: Path | None = typer.Option(
-        None, "--from", help="Folder of the published files (else the cache)."
+        None,
+        "--from",
+        help="Folder of the published files (else the cache); advpromptset: of the two Kaggle downloads.",
     ),
     as_published: bool = typer.Option(
         False, "--as-published", help="Byte for byte as the owners' code writes it, quirks included."
     ),
-    style: str = typer.Option("csv", "--format", help="csv or parquet."),
+    style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
+    embedding_model: str | None = typer.Option(
+        None, help="Sentence-embedding model, a folder or hub name, that finds neighbours of the seed words."
+    ),
+    device: str | None = typer.Option(
+        None, help="Where the embedding model runs: auto (default), cpu, cuda."
+    ),
+    terms: Path | None = typer.Option(None, help="A table of terms to take as it is; no model is needed."),
+    seeds: Path | None = typer.Option(
+        None, help="Seed words of your own beside the built-in ones: a CSV with term and identity."
+    ),
+    neighbours: int | None = typer.Option(None, help="Neighbours looked at for each seed word (10)."),
+    least_similarity: float | None = typer.Option(None, help="Cosine from which they count (0.7)."),
+    least_count: int | None = typer.Option(None, help="Occurrences from which a word is a candidate (20)."),
+    size: int | None = typer.Option(None, help="Prompts to draw, evenly over strata (all)."),
+    seed: int | None = typer.Option(None, help="Of that draw (0)."),
+    only_terms: bool = typer.Option(
+        False, "--only-terms", help="Stop at the table of terms: edit it, run again."
+    ),
 ) -> None:
-    """Write the sentence set of a data set to a file."""
+    """Write the sentence set of a data set to a file. Options from --embedding-model on belong to advpromptset."""
     from evenhand.reports.catalogue import build_sentences
 
+    told: dict[str, int] = {}
+
+    def tell(stage: str, done: int, total: int) -> None:
+        # a line when a stage begins, at every tenth of it, and when it is complete
+        tenth = 10 * done // max(1, total)
+        if told.get(stage) != tenth:
+            told[stage] = tenth
+            typer.echo(f"{stage}: {done:,} of {total:,}", err=True)
+
+    advpromptset = {
+        "embedding_model": embedding_model,
+        "device": device,
+        "terms": terms,
+        "seeds": seeds,
+        "neighbours": neighbours,
+        "least_similarity": least_similarity,
+        "least_count": least_count,
+        "size": size,
+        "seed": seed,
+        "only_terms": only_terms or None,
+    }
     rows = build_sentences(
-        name, output, version=version, source=source, as_published=as_published, style=style
+        name,
+        output,
+        version=version,
+        source=source,
+        as_published=as_published,
+        style=style,
+        advpromptset={option: value for option, value in advpromptset.items() if value is not None},
+        told=tell,
     )
-    typer.echo(f"{rows:,} sentences written to {output}")
+    if only_terms:
+        typer.echo(
+            f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again"
+        )
+    else:
+        typer.echo(f"{rows:,} sentences written to {output}")

@@ -21,6 +21,8 @@ from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
 
 GROUP = "evenhand.models"
+VLLM = "vllm:"
+"""In front of a name: write and score with vLLM."""
 Options = TypeVar("Options")
 
 
@@ -44,7 +46,8 @@ def load_model(
     """Load any language model by name.
 
     name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub
-    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.http).
+    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.http),
+    or "vllm:" in front of a folder or hub name.
     device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
     accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
     commit on the hub. architecture: "causal", "masked" or "encoder-decoder" where the configuration leaves
@@ -68,6 +71,18 @@ def load_model(
         if architecture not in (None, "causal"):
             raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
         return _call_registered(name, load_http_model, given)
+    if name.startswith(VLLM):
+        from evenhand.models.vllm import load_vllm
+
+        if architecture not in (None, "causal") or device != "auto":
+            raise UsageError("vLLM chooses its devices itself and serves causal models only.")
+        return load_vllm(
+            name.removeprefix(VLLM),
+            dtype=dtype,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            options=options,
+        )
     registered = registered_models()
     if name in registered:
         return _call_registered(name, registered[name].load(), given)

@@ -18,6 +18,14 @@ FOLDERS = {
     2: "jigsaw-unintended-bias-in-toxicity-classification",
 }
 """The two Kaggle competitions, by the number that the published column jigsaw_dat has for them."""
+FILES = (
+    *(f"{FOLDERS[1]}/{name}" for name in ("test.csv", "test_labels.csv", "train.csv")),
+    *(
+        f"{FOLDERS[2]}/{name}"
+        for name in ("test_public_expanded.csv", "test_private_expanded.csv", "train.csv")
+    ),
+)
+"""What is read of them."""
 IDENTITIES = {
     "gender_and_sex": ("male", "female", "transgender", "other_gender"),
     "sexual_orientation": (
@@ -55,7 +63,8 @@ def load_advpromptset(
     """The pieces of toxic and benign comments as a prompt set.
 
     folder, metadata, small: as in `extract_advpromptset` and `select_published`; without metadata all
-    extracted pieces are kept, with it the published ones (about 200,000, or 10,000 if small). Columns:
+    extracted pieces are kept, with it the published ones (about 200,000, or 10,000 if small). Instead of a
+    folder, a file that `evenhand data build advpromptset` wrote: then its pieces, as `load_built` says. Columns:
     prompt_id ("<jigsaw_dat>-<comment id>-<piece>"), text, toxicity (1 or 0, of the whole comment),
     jigsaw_dat, test_set, identity_grp, the 24 identities and whatever the metadata has, and `cluster`,
     the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
@@ -64,12 +73,16 @@ def load_advpromptset(
     """
     if small and metadata is None:
         raise UsageError("The small set needs the published metadata.", METADATA_HINT)
-    pieces = extract_advpromptset(folder)
-    comment = pl.format("{}-{}", "jigsaw_dat", "id")
-    number = pl.int_range(pl.len()).over("jigsaw_dat", "id")
-    pieces = pieces.with_columns(
-        pl.format("{}-{}", comment, number).alias("prompt_id"), comment.alias("cluster")
-    )
+    if Path(folder).is_file():
+        from evenhand.prompts.advpromptset_built import load_built
+
+        if metadata is not None:
+            raise UsageError(
+                f"{folder} is a set that was built here; the published metadata do not belong to it.",
+                "Give either the folder of the two Kaggle downloads with the metadata, or the built file alone.",
+            )
+        return load_built(folder)
+    pieces = number_pieces(extract_advpromptset(folder))
     if metadata is not None:
         pieces = select_published(pieces, metadata, small)
     if pieces.is_empty():
@@ -77,7 +90,9 @@ def load_advpromptset(
     frame = pieces.rename({"comment_text": "text"}).select(
         "prompt_id", "text", pl.exclude("prompt_id", "text")
     )
-    return PromptSet(frame, _card(frame, metadata is not None))
+    return PromptSet(
+        frame, piece_card(frame, "all extracted pieces" if metadata is None else "published selection")
+    )
 
 
 def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
@@ -102,6 +117,18 @@ def extract_advpromptset(folder: Path | str) -> pl.DataFrame:
     ]
     cut = [_pieces(part).with_columns(identity_grp=pl.lit(name)) for part, name in parts]
     return pl.concat(cut).select(*PUBLISHED_COLUMNS, *GROUPS)
+
+
+def number_pieces(pieces: pl.DataFrame) -> pl.DataFrame:
+    """The pieces with prompt_id ("<jigsaw_dat>-<comment id>-<piece>") and cluster (the comment).
+
+    pieces: all rows of `extract_advpromptset`, in its order.
+    """
+    comment = pl.format("{}-{}", "jigsaw_dat", "id")
+    number = pl.int_range(pl.len()).over("jigsaw_dat", "id")
+    return pieces.with_columns(
+        pl.format("{}-{}", comment, number).alias("prompt_id"), comment.alias("cluster")
+    )
 
 
 def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = False) -> pl.DataFrame:
@@ -255,8 +282,11 @@ def _metainfo(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _card(frame: pl.DataFrame, published: bool) -> Card:
-    rule = "published selection" if published else "all extracted pieces"
+def piece_card(frame: pl.DataFrame, rule: str) -> Card:
+    """The card of some of the pieces.
+
+    frame: text and toxicity of those that are there. rule: which they are, in a few words.
+    """
     toxic = int((frame["toxicity"] == 1).sum())
     return Card(
         name="advpromptset",
@@ -278,6 +308,7 @@ def _card(frame: pl.DataFrame, published: bool) -> Card:
         details=(
             "The steps before (term lists, their expansion, exact matching, prediction of labels, stratified "
             "sampling) were never released; their outcome is in the published metadata. Without metadata every "
-            "piece is kept, and pieces that were not annotated have no identity."
+            "piece is kept, and pieces that were not annotated have no identity; `evenhand data build advpromptset` "
+            "does these steps anew."
         ),
     )

@@ -1,12 +1,17 @@
 """What there is: the cards behind `evenhand list` and `evenhand show`, by kind."""
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.schema.errors import unknown_name
+
+if TYPE_CHECKING:
+    from evenhand.benchmarks.contract import Benchmark
 
 CARDS = {
     "evenhand/reference": "evenhand.reference.embedded:REFERENCE_CARD",
@@ -14,10 +19,13 @@ CARDS = {
 }
 
 
+ANY_CLASSIFIER = "any Hugging Face classifier"
+
+
 def catalogue(kind: str) -> dict[str, Card]:
     """Cards by name.
 
-    kind: benchmarks, suites, models, measures or datasets. Raises UsageError for any other.
+    kind: benchmarks, suites, models, classifiers, mitigations, measures or datasets. Raises UsageError for any other.
 
     >>> "stereoset" in catalogue("benchmarks")
     True
@@ -26,6 +34,8 @@ def catalogue(kind: str) -> dict[str, Card]:
         "benchmarks": _benchmarks,
         "suites": _suites,
         "models": _models,
+        "classifiers": _classifiers,
+        "mitigations": _mitigations,
         "measures": _measures,
         "datasets": _datasets,
     }
@@ -41,13 +51,31 @@ def build_sentences(
     version: str | None = None,
     source: Path | None = None,
     as_published: bool = False,
-    style: str = "csv",
+    style: str | None = None,
+    advpromptset: Mapping[str, Any] | None = None,
+    told: Callable[[str, int, int], None] | None = None,
 ) -> int:
     """Write a sentence set to a file, whole or not at all; returns the number of sentences.
 
-    name: holisticbias or evenhand. style: csv or parquet. Raises UsageError for anything else, DataError for
-    files that are missing or wrong, WriteError.
+    name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: for that set, the
+    fields of `evenhand.prompts.advpromptset_build.Build`, embedding_model (folder or hub name) and device; where
+    only its terms are asked for, their number is returned. told: hears a stage and how many are done, of how many.
+    Raises UsageError for anything else and for options of another set, DataError for files that are missing or
+    wrong, WriteError.
     """
+    if name == "advpromptset":
+        if version or as_published or style:
+            raise UsageError(
+                "advpromptset has no versions, and is always written as JSON lines.",
+                "Leave --version, --as-published and --format out.",
+            )
+        return _build_advpromptset(source, output, dict(advpromptset or {}), told)
+    if advpromptset:
+        raise UsageError(
+            f"{', '.join(advpromptset)}: such options belong to advpromptset, not to {name}.",
+            "Leave them out.",
+        )
+    style = style or "csv"
     if style not in ("csv", "parquet"):
         raise unknown_name("format", style, ["csv", "parquet"])
     if name == "holisticbias":
@@ -74,7 +102,27 @@ def build_sentences(
             else:
                 frame.write_parquet(handle)
         return frame.height
-    raise unknown_name("sentence set", name, ["holisticbias", "evenhand"])
+    raise unknown_name("sentence set", name, ["holisticbias", "evenhand", "advpromptset"])
+
+
+def _build_advpromptset(
+    source: Path | None,
+    output: Path,
+    options: dict[str, Any],
+    told: Callable[[str, int, int], None] | None,
+) -> int:
+    from evenhand.prompts.advpromptset import HINT
+    from evenhand.prompts.advpromptset_build import Build, build_advpromptset
+    from evenhand.prompts.advpromptset_embedding import SentenceEmbedding
+    from evenhand.prompts.advpromptset_expansion import read_terms
+
+    if source is None:
+        raise UsageError("advpromptset is built from your own Kaggle downloads: --from FOLDER.", HINT)
+    model, device = options.pop("embedding_model", None), options.pop("device", "auto")
+    embedding = SentenceEmbedding(model, device) if model else None
+    how = Build(**options)
+    built = build_advpromptset(source, output, embedding, how, told)
+    return read_terms(built.terms)["term"].n_unique() if how.only_terms else built.written
 
 
 def _benchmarks() -> dict[str, Card]:
@@ -83,15 +131,21 @@ def _benchmarks() -> dict[str, Card]:
     cards = {}
     for name in benchmark_names():
         benchmark = load_benchmark(name)
-        values = "`perplexity`, or `log_likelihood` with `token_count`"
-        if benchmark.takes_scores:
-            values += ", or `score` (larger is likelier)"
         columns = ", ".join(f"`{column}`" for column in benchmark.required_columns)
-        told = f"Columns of a file for `evenhand measure`: {columns}; and {values}."
+        told = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
         if "role" in benchmark.required_columns:
             told += " `role` is more or less (stereotyped); a pair has one row of each."
         cards[name] = replace(benchmark.card, details=f"{benchmark.card.details}\n\n{told}".strip())
     return cards
+
+
+def _values(benchmark: "Benchmark") -> str:
+    if benchmark.judges:
+        roles = [judge.role for judge in benchmark.judges]
+        judged = " and ".join(f"`{role}_negative` (or `{role}_score` with --threshold)" for role in roles)
+        return f"{judged}, or `continuation`, judged by a classifier named with --classifier"
+    values = "`perplexity`, or `log_likelihood` with `token_count`"
+    return f"{values}, or `score` (larger is likelier)" if benchmark.takes_scores else values
 
 
 def _suites() -> dict[str, Card]:
@@ -126,6 +180,28 @@ def _models() -> dict[str, Card]:
         "A hub name (gpt2, bert-base-uncased, ...) or a folder with config.json, safetensors and tokenizer.",
     )
     return cards
+
+
+def _classifiers() -> dict[str, Card]:
+    from evenhand.classifiers.registry import classifier_cards, registered_classifiers
+
+    cards = classifier_cards()
+    for name, point in sorted(registered_classifiers().items()):
+        summary = (inspect.getdoc(point.load()) or "A registered classifier.").splitlines()[0]
+        cards[name] = Card(name, summary, source=f"{point.dist.name if point.dist else 'a package'}")
+    cards[ANY_CLASSIFIER] = Card(
+        ANY_CLASSIFIER,
+        "A hub name (OWNER/NAME) or a folder of a text-classification model, with its options: "
+        "OWNER/NAME?negative=toxic&threshold=0.5.",
+    )
+    return cards
+
+
+def _mitigations() -> dict[str, Card]:
+    from evenhand.mitigations.loading import mitigation_cards
+
+    # By the words that --mitigate takes, which say what to fill in.
+    return {words: replace(card, name=words) for words, card in mitigation_cards().items()}
 
 
 def _datasets() -> dict[str, Card]:

@@ -1,0 +1,77 @@
+"""What has been built already: stages by the content they were made from, so that a run goes on where it stopped."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema.files import atomic_write, sha256_of
+
+RECORD = "stages.json"
+
+
+def content_key(*parts: Any) -> str:
+    """32 hex characters of what a stage depends on: JSON-serialisable values.
+
+    >>> content_key("a", 1) == content_key("a", 1) != content_key("a", 2)
+    True
+    """
+    content = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+class Stages:
+    """A folder of intermediate tables with a record of what each was made from.
+
+    folder: made when something is written. A record that cannot be read counts as none: everything is made anew.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def frame(self, name: str, key: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """The Parquet table `name`, made only if it is not there or was made from something else."""
+        path = self.folder / name
+        if self.key_of(name) == key and path.is_file():
+            try:
+                return pl.read_parquet(path)
+            except (OSError, pl.exceptions.PolarsError):  # damaged since: making it again costs time alone
+                pass
+        table = make()
+        with atomic_write(path) as handle:
+            table.write_parquet(handle)
+        self.record(name, key)
+        return table
+
+    def write_csv(self, name: str, key: str, table: pl.DataFrame) -> Path:
+        """Write a table for people, and remember its content, so that their edits are noticed."""
+        path = self.folder / name
+        with atomic_write(path) as handle:
+            table.write_csv(handle)
+        self.record(name, key)
+        return path
+
+    def key_of(self, name: str) -> str | None:
+        """What a table was made from; None if it was never finished."""
+        return self._records().get(name, {}).get("key")
+
+    def is_edited(self, name: str) -> bool:
+        """Whether a file that is there is not as it was written."""
+        path = self.folder / name
+        return path.is_file() and self._records().get(name, {}).get("sha256") != sha256_of(path)
+
+    def record(self, name: str, key: str) -> None:
+        """Remember what a table, written just now, was made from."""
+        records = self._records() | {name: {"key": key, "sha256": sha256_of(self.folder / name)}}
+        with atomic_write(self.folder / RECORD) as handle:
+            handle.write((json.dumps(records, indent=2) + "\n").encode())
+
+    def _records(self) -> dict[str, dict[str, str]]:
+        try:
+            records = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError):
+            return {}
+        return records if isinstance(records, dict) else {}

@@ -1,0 +1,103 @@
+"""Vectors of many texts on disk: each text is embedded once a model, and a stopped run goes on where it was."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.schema import DataError
+from evenhand.schema.files import atomic_write
+
+Vectors = NDArray[np.float32]
+TEXTS_A_PART = 8192
+
+
+class Embedding(Protocol):
+    """What turns texts into vectors; `SentenceEmbedding` is one."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What the vectors depend on, as characters that a folder's name may hold."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimensions), one row a text."""
+        ...
+
+
+class StoredVectors:
+    """The vectors of one embedding in a folder: Parquet parts, each written whole or not at all.
+
+    folder: where the vectors of several embeddings may lie, each in a folder of its own. embedding: asked for what
+    is not there.
+    """
+
+    def __init__(self, folder: Path, embedding: Embedding):
+        self.embedding = embedding
+        self.folder = folder / embedding.fingerprint
+
+    def prepare(self, texts: Sequence[str], told: Callable[[int, int], None] | None = None) -> int:
+        """Embed those of the texts that have no vector yet, part by part; returns how many they were.
+
+        told: hears how many have a vector, of how many.
+        """
+        parts = self._parts()
+        there = {text for part in parts for text in _read(part, "text")["text"]}
+        missing = [text for text in dict.fromkeys(texts) if text not in there]
+        wanted = len(set(texts))
+        for first in range(0, len(missing), TEXTS_A_PART):
+            some = missing[first : first + TEXTS_A_PART]
+            vectors = unit_length(self.embedding.encode(some))
+            number = 1 + max((int(part.stem.removeprefix("part-")) for part in parts), default=-1)
+            path = self.folder / f"part-{number:05d}.parquet"
+            with atomic_write(path) as handle:
+                pl.DataFrame({"text": some, "vector": vectors}).write_parquet(handle)
+            parts.append(path)
+            if told:
+                told(wanted - len(missing) + first + len(some), wanted)
+        return len(missing)
+
+    def parts(self, texts: Sequence[str]) -> Iterator[tuple[list[str], Vectors]]:
+        """Those of the texts that have a vector, with their unit vectors, part by part.
+
+        Raises DataError for a part that is broken.
+        """
+        wanted = pl.DataFrame({"text": list(dict.fromkeys(texts))}, schema={"text": pl.String})
+        for path in self._parts():
+            part = _read(path, "text", "vector").join(wanted, on="text", how="semi", maintain_order="left")
+            if part.height:
+                yield part["text"].to_list(), part["vector"].to_numpy()
+
+    def matrix(self, texts: Sequence[str]) -> Vectors:
+        """The unit vectors of some texts in their order, embedding those that have none: (n, dimensions)."""
+        self.prepare(texts)
+        found = {
+            text: vector for some, rows in self.parts(texts) for text, vector in zip(some, rows, strict=True)
+        }
+        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("part-*.parquet"))
+
+
+def unit_length(vectors: Vectors) -> Vectors:
+    """The same directions at length 1; a zero vector stays zero.
+
+    >>> unit_length(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
+
+
+def _read(path: Path, *columns: str) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path, columns=list(columns))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path} is no intact part of vectors: {error}.", "Delete it; its texts are embedded again."
+        ) from error
