@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import evenhand
+from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.registry import SUITES, load_benchmark
 from evenhand.measures import MEASURES
 from evenhand.models.loading import registered_models
@@ -35,6 +36,8 @@ TITLES = {
     "measures": "Measures",
     "datasets": "Data sets",
     "models": "Models",
+    "classifiers": "Classifiers",
+    "mitigations": "Mitigations",
 }
 FIELDS = {
     "construct": "What is meant to be measured",
@@ -103,20 +106,30 @@ def _benchmark_facts(name: str) -> list[str]:
     model = "MODEL" if benchmark.architectures != {"masked"} else "MASKED_MODEL"
     sets = [f"[{data}](../datasets/{slug(data)}.md)" for data in benchmark.datasets]
     scores = ", or any `score` (larger is likelier)" if benchmark.takes_scores else ""
-    return [
-        f"```sh\nevenhand audit {model} --benchmark {name}\n```",
-        listing(
-            [
-                ["models", ", ".join(sorted(benchmark.architectures))],
-                ["data", ", ".join(sets) or "ships with evenhand"],
-                ["columns of your own prompts", f"`text`, {code(benchmark.required_columns)}"],
-                [
-                    "columns of your own responses",
-                    f"{code(benchmark.required_columns)} and a likelihood{scores}",
-                ],
-            ],
-        ),
+    needed = code(benchmark.required_columns)
+    own = [
+        ["models", ", ".join(sorted(benchmark.architectures))],
+        ["data", ", ".join(sets) or "ships with evenhand"],
+        ["columns of your own prompts", f"`text`, {needed}" if needed else "`text`"],
     ]
+    if isinstance(benchmark.request, Generation):
+        judges = [f"{judge.role}: {_judge_link(judge.classifier)}" for judge in benchmark.judges]
+        judged = "a judgement (`negative`, or `score` with --threshold), or a `continuation` to be judged now"
+        written = f"{benchmark.request.samples} a prompt, up to {benchmark.request.max_new_tokens} tokens"
+        own += [
+            ["continuations", written],
+            ["judged by", ", ".join(judges)],
+            ["columns of your own responses", f"{needed} and {judged}" if needed else judged],
+        ]
+    else:
+        own.append(["columns of your own responses", f"{needed} and a likelihood{scores}"])
+    return [f"```sh\nevenhand audit {model} --benchmark {name}\n```", listing(own)]
+
+
+def _judge_link(name: str) -> str:
+    if name not in catalogue("classifiers"):
+        return "a language model that you name"
+    return f"[{name}](../classifiers/{slug(name)}.md)"
 
 
 def _suite_facts(name: str) -> list[str]:
@@ -153,6 +166,8 @@ FACTS: dict[str, Callable[[str], list[str]]] = {
     "measures": _measure_facts,
     "datasets": _dataset_facts,
     "models": _model_facts,
+    "classifiers": lambda name: [],
+    "mitigations": lambda name: [],
 }
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         open_run as open_run,
         rescore as rescore,
     )
+    from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
     from evenhand.schema.errors import EvenhandError as EvenhandError
 
 __version__ = "0.1.0"
@@ -50,6 +51,8 @@ _WHERE = {
     "measure_file": "evenhand.reports.audit",
     "open_run": "evenhand.reports.audit",
     "rescore": "evenhand.reports.audit",
+    "compare": "evenhand.reports.comparison",
+    "ComparisonReport": "evenhand.reports.comparison",
     "EvenhandError": "evenhand.schema.errors",
 }
 __all__ = ["__version__", *_WHERE]

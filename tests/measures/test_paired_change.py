@@ -120,3 +120,21 @@ def test_what_cannot_be() -> None:
         paired_change(pairs([1.0, None], [None, 0.0]))
     with pytest.raises(UsageError, match="level"):
         paired_change(pairs([1, 0], [0, 0]), level=1.5)
+
+
+def test_answers_about_nobody_count_only_over_all() -> None:
+    frame = pairs([1, 1, 0, 0], [0, 0, 0, 0], axis=["a", "a", "a", None], group=["x", "x", None, None])
+    table = paired_change(frame)
+    assert table.select("axis", "group", "n").rows() == [(None, None, 4), ("a", None, 3), ("a", "x", 2)]
+
+
+def test_many_samples_a_prompt_give_the_interval_of_prompts_that_moved() -> None:
+    # 100 samples each: most pairs are equal, yet every prompt has moved, so nothing speaks for rare changes
+    before = np.tile([1.0] * 30 + [0.0] * 70, 12)
+    after = np.tile([1.0] * 20 + [0.0] * 80, 12)
+    frame = pl.DataFrame({"prompt_id": np.repeat(np.arange(12), 100), "before": before, "after": after})
+    frame = frame.with_columns(
+        after=pl.when((pl.col("prompt_id") == 0) & (pl.col("before") == 1)).then(1.0).otherwise("after")
+    )
+    row = paired_change(frame).row(0, named=True)
+    assert row["low"] < row["estimate"] < row["high"] < 0 and row["p"] < 0.01

@@ -1,10 +1,12 @@
-"""The page in a real browser: silent, offline, no sideways scrolling, whole in print."""
+"""The pages in a real browser: silent, offline, no sideways scrolling, whole in print."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from report_factory import make_view
 
+from evenhand.reports.comparison import compare
 from evenhand.reports.html import write_html
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -33,6 +35,19 @@ def chromium():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     return write_html(make_view(hostile=True), tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def continuations(written_runs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("written")
+    view = written_runs["rude"].view()
+    model = {"generation": {"tokens_per_second": 812.4, "seconds_per_step": 0.02, "peak_memory_bytes": 2.5e9}}
+    return {
+        "report": write_html(replace(view, model=model), folder / "report.html"),
+        "comparison": compare(*written_runs.values(), names=["a model with a long name", "b"]).write(folder)[
+            "report"
+        ],
+    }
 
 
 def opened(browser, report, width):
@@ -71,6 +86,35 @@ def test_numbers_and_labels_are_not_cut(chromium, report, width):
              .filter(r => r.left < 0 || r.right > innerWidth).length"""
     )
     assert cut == [] and outside == 0
+    page.close()
+
+
+@pytest.mark.parametrize("what", ["report", "comparison"])
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_pages_of_continuations_are_silent_offline_and_never_scroll_sideways(
+    chromium, continuations, what, width
+):
+    page = opened(chromium, continuations[what], width)
+    assert page.heard == []
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll('svg.axis text, svg.chart text')].filter(text => {
+             const box = text.getBoundingClientRect()
+             return box.left < 0 || box.right > innerWidth
+           }).map(text => text.textContent)"""
+    )
+    assert outside == []
+    page.close()
+
+
+@pytest.mark.parametrize("what", ["report", "comparison"])
+def test_pages_of_continuations_fit_on_paper_and_keep_the_texts_folded(chromium, continuations, what):
+    page = chromium.new_page(viewport={"width": 720, "height": 900})
+    page.goto(continuations[what].as_uri())
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert not page.locator("details.examples").is_visible() or what == "comparison"
     page.close()
 
 

@@ -2,42 +2,16 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import polars as pl
 import pytest
+from page_outline import Outline
 from report_factory import AXES, HOSTILE, MEASURE_CARDS, make_view
 
 from evenhand.reports.html import render_html, write_html
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame
-
-VOID = {"meta", "link", "br", "line", "rect", "circle", "path", "img", "hr"}
-
-
-class Outline(HTMLParser):
-    """Collects tags, texts by section, and mistakes of nesting."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.stack, self.wrong, self.tags, self.text, self.attributes = [], [], [], [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += [(tag, *a) for a in attrs]
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag in VOID:
-            return
-        if not self.stack or self.stack.pop() != tag:
-            self.wrong.append((tag, self.getpos()))
-
-    def handle_data(self, data):
-        self.text.append(data)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.models.contract import Architecture, LanguageModel, text_generator
-from evenhand.models.decoding import Decoding
+from evenhand.models.decoding import Decoding, WhereNgrams
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import GenerateRequest, Request, ScoreRequest
 from evenhand.schema import Card, Measurement, UsageError
@@ -50,6 +50,7 @@ class Generation:
     samples: int = 1
     min_new_tokens: int = 0
     no_repeat_ngram_size: int | None = None
+    no_repeat_ngram_in: WhereNgrams = "text"
 
 
 @dataclass(frozen=True)

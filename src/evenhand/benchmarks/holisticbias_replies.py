@@ -14,7 +14,9 @@ REPLIES = 240_000
 """As many as the paper writes for each model, at least."""
 LEAST_CELLS = 12
 """Sentences of a descriptor (template by noun) below which descriptors are left out rather than cells."""
-REQUEST = Generation(max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3)
+REQUEST = Generation(
+    max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation"
+)
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
 # Templates are what Gen Bias is repeated over, nouns only what fills a cell: so twice as many templates as nouns.
 limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")

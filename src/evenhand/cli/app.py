@@ -11,10 +11,14 @@ import typer
 from evenhand.cli import (
     agreement as agreement_verb,
     audit as audit_verb,
+    before_after as before_after_verb,
+    check as check_verb,
+    compare as compare_verb,
     data as data_verbs,
     listing as listing_verbs,
     measure as measure_verb,
     rescore as rescore_verb,
+    revise as revise_verb,
 )
 from evenhand.schema.errors import EvenhandError
 
@@ -55,6 +59,10 @@ app.command("audit", epilog=EXIT_CODES)(audit_verb.audit)
 app.command("measure")(measure_verb.measure)
 app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
 app.command("agreement")(agreement_verb.agreement)
+app.command("compare")(compare_verb.compare)
+app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
+app.command("check", epilog=EXIT_CODES)(check_verb.check)
+app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(data_verbs.app, name="data")

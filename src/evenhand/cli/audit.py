@@ -35,12 +35,19 @@ def audit(
     top_p: float | None = typer.Option(
         None, min=0, max=1, help="In place of the family's; 1 turns the filter off."
     ),
+    beams: int | None = typer.Option(None, min=2, help="Beam search with so many beams; draws nothing."),
     max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
     classifier: list[str] = typer.Option(
         [],
         "--classifier",
         help="Who judges continuations, as ROLE=NAME (toxicity=vader), or NAME where there is one role; repeatable. "
         "Default: the published classifier.",
+    ),
+    mitigate: list[str] = typer.Option(
+        [],
+        "--mitigate",
+        help="A mitigation in front of the model, as NAME, NAME=VALUE or NAME?option=value (`evenhand list "
+        "mitigations`); repeatable, the first named applied first.",
     ),
     seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
     dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
@@ -84,7 +91,7 @@ def audit(
     from evenhand.reports.terminal import render_audit, render_plan
     from evenhand.runs import RunDirectory, progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.audit import load_audited_model, preview
+    from evenhand.studies.audit import audited_model, preview
     from evenhand.studies.config import read_config
     from evenhand.studies.selection import with_classifiers
 
@@ -100,7 +107,9 @@ def audit(
         "temperature": temperature,
         "top_k": top_k,
         "top_p": top_p,
+        "num_beams": beams,
         "max_new_tokens": max_new_tokens,
+        "mitigate": tuple(mitigate),
         "seed": seed,
         "dtype": dtype,
         "device": device,
@@ -122,7 +131,7 @@ def audit(
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)
         if plan:
-            facts = preview(options, load_audited_model(options))
+            facts = preview(options, audited_model(options))
             render_plan(facts, console)
             render_planned_continuations(facts, console)
             return

@@ -31,7 +31,7 @@ CHANGE = {
     "minimum_detectable": pl.Float64,
 }
 MOSTLY_UNMOVED = 0.5
-"""From this share of pairs without any change, the spread of the others says too little about rare changes."""
+"""From this share of prompts without any change, the spread of the others says too little about rare changes."""
 FEW = 60
 """Prompts with a change, up to which signs are flipped one by one; beyond, the normal limit of the same test."""
 
@@ -43,7 +43,7 @@ def paired_change(
 
     frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number;
     null or NaN: missing, counted), the column `cluster` whose rows hang together, and, if there are groups,
-    `axis` and `group`. A row about two groups comes twice, once in each; the rows over an axis and over all then
+    `axis` and `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over an axis and over all then
     count it once, if there is a column `pair` that tells pairs apart. level: coverage of the interval.
     Returns CHANGE: one row over all, one for each axis, one for each group. The interval is Student's t over
     clusters; where nearly no pair differs, never narrower than what so many clusters without any change could
@@ -70,11 +70,13 @@ def paired_change(
         )
     rows = [_row(_once(values, []), cluster, level, seed) | {"axis": None, "group": None}]
     if "axis" in values.columns:
-        for (axis,), part in _once(values, ["axis"]).group_by("axis", maintain_order=True):
+        about = values.filter(pl.col("axis").is_not_null())
+        for (axis,), part in _once(about, ["axis"]).group_by("axis", maintain_order=True):
             rows.append(_row(part, cluster, level, seed) | {"axis": axis, "group": None})
     if "group" in values.columns:
         keys = ["axis", "group"] if "axis" in values.columns else ["group"]
-        for names, part in _once(values, keys).group_by(keys, maintain_order=True):
+        about = values.filter(pl.col("group").is_not_null())
+        for names, part in _once(about, keys).group_by(keys, maintain_order=True):
             axis = names[0] if len(keys) == 2 else None
             rows.append(_row(part, cluster, level, seed) | {"axis": axis, "group": names[-1]})
     return pl.DataFrame(rows, schema=CHANGE).with_columns(pl.col(pl.Float64).fill_nan(None))
@@ -98,7 +100,7 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     sums = known.group_by(cluster).agg(pl.col("_change").sum(), n=pl.len())
     change, sizes = sums["_change"].to_numpy(), sums["n"].to_numpy().astype(np.float64)
     before, estimate = float(known["before"].to_numpy().mean()), float(change.sum() / sizes.sum())
-    low, high, error = _interval(change, sizes, estimate, level, _largest(known))
+    low, high, error = _interval(change, sizes, estimate, level, _largest(known, change))
     detectable = None
     if len(change) > 1 and error > 0:
         spread = error * len(change) ** 0.5
@@ -115,10 +117,10 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     }
 
 
-def _largest(known: pl.DataFrame) -> float | None:
-    """The largest change a pair can show where most show none at all: judgements and means of judgements."""
+def _largest(known: pl.DataFrame, change: Floats) -> float | None:
+    """The largest change where most prompts show none at all: judgements and means of judgements."""
     numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
-    unmoved = float(np.mean(known["_change"].to_numpy() == 0))
+    unmoved = float(np.mean(change == 0))
     return 1.0 if unmoved >= MOSTLY_UNMOVED and numbers.min() >= 0 and numbers.max() <= 1 else None
 
 

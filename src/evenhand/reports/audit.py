@@ -11,14 +11,21 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.contract import Classifier
 from evenhand.measures import MEASURES
+from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
+from evenhand.reports.benchmark_view import benchmark_view
+from evenhand.reports.measured_file import FileMeasurements as FileMeasurements, measure_file as measure_file
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.runs import Outcome, Progress, RunDirectory, answers
-from evenhand.schema import ResumeRefused
-from evenhand.studies.audit import conduct, load_audited_model
-from evenhand.studies.config import SAME_RESULTS, AuditConfig, read_config
-from evenhand.studies.measure import Measured, measure_responses
+from evenhand.runs.labelling import LabelOutcome
+from evenhand.studies.agreement import AgreementStudy, classifier_agreement
+from evenhand.studies.audit import DECODING, LEFT_OUT, audited_model, check_options, conduct
+from evenhand.studies.chain import named_chain
+from evenhand.studies.config import SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.judges import named_by_role, named_or_loaded
+from evenhand.studies.rescore import rescore_run
 
 
 @dataclass(frozen=True)
@@ -26,12 +33,16 @@ class Run:
     """A finished audit on disk.
 
     directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
-    benchmarks of the suite that were not run, with the reason.
+    benchmarks of the suite that were not run, with the reason. labelled: how judging came out, if it was done
+    just now.
     """
 
     directory: RunDirectory
     outcome: Outcome | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    labelled: LabelOutcome | None = None
+    error_threshold: float = 0.05
+    """Largest share of failed rows that still counts as a good run."""
 
     @property
     def path(self) -> Path:
@@ -49,8 +60,49 @@ class Run:
         return self.directory.measurements()
 
     def responses(self, benchmark: str) -> pl.DataFrame:
-        """The prompts of a benchmark beside the model's answers, one row a prompt."""
+        """The prompts of a benchmark beside the model's answers, one row a prompt.
+
+        Of continuations one row a prompt and sample: `continuation`, `finish`, and for each role that judges
+        `<role>_label`, `<role>_score`, `<role>_negative`, `<role>_scores`, `<role>_error`.
+        """
         return answers(self.directory, benchmark)
+
+    def rescore(
+        self,
+        classifiers: Mapping[str, str | Classifier | LanguageModel],
+        *,
+        device: str = "auto",
+        progress: Progress | None = None,
+        retry_errors: bool = False,
+    ) -> "Run":
+        """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
+
+        classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
+        a classifier named again is not asked again. Returns the run as it is now. Raises UsageError, DataError,
+        ModelError, Interrupted as `evenhand.studies.rescore.rescore_run` does.
+        """
+        names, loaded = named_or_loaded(classifiers)
+        judged = rescore_run(
+            self.directory, names, device=device, progress=progress, loaded=loaded, retry_errors=retry_errors
+        )
+        again = replace(self, directory=RunDirectory.open(self.path), labelled=judged.labelled)
+        again.report()
+        return again
+
+    def above_threshold(self) -> str | None:
+        """What failed more often than the run's threshold allows, in a few words; None where nothing did, and for
+        a run that was opened again."""
+        allowed = self.error_threshold
+        if self.outcome is not None and self.outcome.above_threshold:
+            what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
+            return f"{self.outcome.error_share:.1%} of the {what} have no number"
+        if self.labelled is not None and self.labelled.error_share > allowed:
+            return f"{self.labelled.error_share:.1%} of the texts could not be judged"
+        return None
+
+    def agreement(self) -> AgreementStudy:
+        """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
+        return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
         """The detail tables of a benchmark (descriptors, pairs, templates, ...) by name."""
@@ -58,17 +110,18 @@ class Run:
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
         """Everything a report shows."""
-        manifest = self.directory.manifest
+        manifest, decodings = self.directory.manifest, self._decodings()
+        chain = [link.words for link in manifest.mitigations]
         return ReportView(
-            title=str(manifest.arguments_resolved.get("model", self.path.name)),
-            model=manifest.model.description,
+            title=" + ".join([str(manifest.arguments_resolved.get("model", self.path.name)), *chain]),
+            model=manifest.model.description | ({"decoding": decodings} if decodings else {}),
             manifest=manifest.model_dump(mode="json"),
             measurements=self.measurements,
             findings=self.findings,
             benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
             measure_cards={name: info.card for name, info in MEASURES.items()},
             paths={"run": str(self.path), **(paths or {})},
-            left_out=tuple(dict.fromkeys(self._notes("Left out: "))),
+            left_out=tuple(dict.fromkeys(self._notes(LEFT_OUT))),
             alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),
         )
 
@@ -89,62 +142,22 @@ class Run:
         notes = [note for session in self.directory.manifest.sessions for note in session.notes]
         return [note.removeprefix(kind) for note in notes if note.startswith(kind)]
 
+    def _decodings(self) -> dict[str, str]:
+        return dict(note.split(": ", 1) for note in self._notes(DECODING))
+
     def _benchmark(self, name: str) -> BenchmarkView:
-        # a report counts errors by axis and shows the details: half a million texts need not be read for it
-        own = self.directory.manifest.arguments_resolved.get("prompts")
-        label = None if own is None else f"Your prompts {Path(own).name}"
-        mine = self.measurements.filter(pl.col("benchmark") == name)
-        return benchmark_view(name, answers(self.directory, name, ["axis"]), self.details(name), mine, label)
-
-
-@dataclass(frozen=True)
-class FileMeasurements:
-    """Measures of responses that somebody already had."""
-
-    file: Path
-    measured: Measured
-
-    @property
-    def findings(self) -> pl.DataFrame:
-        """One verdict a row (evenhand.schema.FINDINGS)."""
-        return self.measured.findings
-
-    @property
-    def measurements(self) -> pl.DataFrame:
-        """One number a row (evenhand.schema.MEASUREMENTS)."""
-        return self.measured.measurements
-
-    def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
-        """Everything a report shows."""
-        measured = self.measured
-        return ReportView(
-            title=self.file.name,
-            model={"responses": str(self.file)},
-            manifest={"arguments_resolved": measured.arguments},
-            measurements=measured.measurements,
-            findings=measured.findings,
-            benchmarks=(
-                benchmark_view(
-                    measured.benchmark,
-                    measured.responses,
-                    measured.details,
-                    measured.measurements,
-                    f"Your responses {self.file.name}",
-                ),
-            ),
-            measure_cards={name: info.card for name, info in MEASURES.items()},
-            paths=dict(paths or {}),
-            alpha=measured.arguments["alpha"],
+        # a report counts errors by group and shows the details: half a million texts need not be read for it
+        manifest = self.directory.manifest
+        own = manifest.arguments_resolved.get("prompts")
+        return benchmark_view(
+            name,
+            answers(self.directory, name, ["prompt_id", "axis", "group"]),
+            self.details(name),
+            self.measurements.filter(pl.col("benchmark") == name),
+            None if own is None else f"Your prompts {Path(own).name}",
+            manifest=manifest,
+            decoding=self._decodings().get(name, ""),
         )
-
-    def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder; returns their paths by name."""
-        from evenhand.reports.html import write_html
-        from evenhand.reports.json_out import write_measurements_json
-
-        folder, view = Path(folder), self.view()
-        write_measurements_json(view, folder / "measurements.json")
-        return {"report": write_html(view, folder / "report.html"), "numbers": folder / "measurements.json"}
 
 
 def audit(
@@ -155,6 +168,9 @@ def audit(
     limit: int | None = None,
     axes: Sequence[str] = (),
     seed: int = 0,
+    samples: int | None = None,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None = None,
+    mitigate: Sequence[str | Mitigation] = (),
     output: Path | str | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -162,8 +178,11 @@ def audit(
     """Audit a model and return the finished run; prints nothing of its own.
 
     model: a name as for the command line, or a LanguageModel. suite or benchmarks: what to measure (default:
-    the quick suite). limit: most prompts per benchmark. axes: only these. output: the run's folder; one that
-    holds an unfinished run is resumed. options: anything else of `evenhand.studies.config.AuditConfig`.
+    the quick suite). limit: most prompts per benchmark. axes: only these. samples: continuations a prompt, where
+    they are written. classifiers: who judges these in place of the published classifier, by role: a name or a
+    Classifier. mitigate: what stands in front of the model, the first applied first: names or mitigations. output:
+    the run's folder; one that holds an unfinished run is resumed. options: anything else of
+    `evenhand.studies.config.AuditConfig`.
     Raises EvenhandError subclasses that say how to mend what is wrong; `Interrupted` leaves a resumable run.
 
     >>> import tempfile
@@ -172,6 +191,8 @@ def audit(
     ['not detected']
     """
     name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
+    judges, loaded = named_or_loaded(classifiers or {})
+    words, chain = named_chain(mitigate)
     given = {
         "model": name,
         "suite": suite,
@@ -179,6 +200,9 @@ def audit(
         "limit": limit,
         "axes": tuple(axes),
         "seed": seed,
+        "samples": samples,
+        **({"classifiers": judges} if judges else {}),
+        "mitigate": words,
         **options,
     }
     config = read_config(None, [], given)
@@ -188,6 +212,8 @@ def audit(
         output=Path(output) if output is not None else None,
         given={key: value for key, value in given.items() if value not in (None, ())},
         progress=progress,
+        loaded=loaded,
+        mitigations=chain,
     )
 
 
@@ -198,17 +224,41 @@ def audit_with(
     output: Path | None = None,
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+    mitigations: Sequence[Mitigation] = (),
 ) -> Run:
-    """Audit as a configuration says; `model` replaces the one it names if it is already loaded."""
+    """Audit as a configuration says; `model`, `loaded` and `mitigations` replace the model, the classifiers and the
+    mitigations it names if they are already there."""
     result = conduct(
-        config, model or load_audited_model(config), output=output, given=given, progress=progress
+        config,
+        audited_model(config, model, mitigations),
+        output=output,
+        given=given,
+        progress=progress,
+        loaded=loaded,
     )
-    return Run(result.directory, result.outcome, result.left_out)
+    return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
 
 
 def open_run(path: Path | str) -> Run:
     """Reopen a finished run; raises DataError if the folder holds none."""
     return Run(RunDirectory.open(Path(path)))
+
+
+def rescore(
+    run: Run | Path | str,
+    classifiers: Mapping[str, str | Classifier | LanguageModel],
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
+    retry_errors: bool = False,
+) -> Run:
+    """Judge an old run anew by other classifiers, without touching its continuations: see `Run.rescore`.
+
+    run: a run or its folder.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    return opened.rescore(classifiers, device=device, progress=progress, retry_errors=retry_errors)
 
 
 def resume(
@@ -217,83 +267,22 @@ def resume(
     settings: Sequence[str],
     given: Mapping[str, Any],
     *,
+    classifiers: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
     """Go on with an interrupted run.
 
     given: options named again; they may repeat what the run was started with, and may change what does not
-    alter results (device, batch size, error threshold). Raises ResumeRefused with the difference otherwise.
+    alter results (device, batch size, error threshold). classifiers: as `--classifier` takes them; other ones
+    than the run's need `rescore`. Raises ResumeRefused with the difference otherwise.
     """
     directory = RunDirectory.open(path)
-    stored = directory.manifest.arguments_resolved
-    try:
-        now = read_config(config_file, settings, {"model": stored["model"], **given})
-    except KeyError as error:
-        raise ResumeRefused(
-            f"The run {path} does not say which model it audits.", "Start another run."
-        ) from error
-    named = now.model_fields_set - SAME_RESULTS
-    changed = {field: now.model_dump(mode="json")[field] for field in named}
-    directory.check_same({**stored, **changed})
-    config = now.model_copy(update=AuditConfig.model_validate(stored).model_dump(exclude=set(SAME_RESULTS)))
+    stored = stored_config(directory.manifest.arguments_resolved, path)
+    now = read_config(config_file, settings, {"model": stored.model, **given})
+    named = {name: getattr(now, name) for name in now.model_fields_set - SAME_RESULTS}
+    recipes = [load_benchmark(name) for name in directory.benchmarks]
+    judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
+    repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
+    check_options(directory, repeated)
+    config = now.model_copy(update={name: getattr(stored, name) for name in stored.same_results()})
     return audit_with(config, output=path, progress=progress)
-
-
-def measure_file(
-    file: Path | str, benchmark: str, *, seed: int = 0, margin: float = 0.05, alpha: float = 0.05
-) -> FileMeasurements:
-    """Measure responses that somebody already has (CSV, JSONL, Parquet); no model is needed.
-
-    file: one row per prompt: the benchmark's group columns, and `perplexity` or `log_likelihood` with
-    `token_count`. Raises DataError naming a column that lacks, UsageError for an unknown benchmark.
-    """
-    return FileMeasurements(
-        Path(file), measure_responses(Path(file), benchmark, seed=seed, margin=margin, alpha=alpha)
-    )
-
-
-def benchmark_view(
-    name: str,
-    responses: pl.DataFrame,
-    details: Mapping[str, pl.DataFrame],
-    measurements: pl.DataFrame,
-    own_file: str | None = None,
-) -> BenchmarkView:
-    """One benchmark's share of a report, from its answers, detail tables and judged measurements.
-
-    own_file: where the prompts or responses are the user's own, what to call them.
-    """
-    card = load_benchmark(name).card
-    if own_file is not None:
-        card = replace(card, summary=f"{own_file}, measured as {name}.")
-    axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
-    errors = (
-        responses.filter(pl.col("error").is_not_null())
-        .group_by(axis, pl.col("error"))
-        .agg(pl.len().alias("count"))
-        .sort("axis", "error")
-    )
-    return BenchmarkView(
-        name=name,
-        card=card,
-        details={key: _judged(key, table, measurements) for key, table in details.items()},
-        n_prompts=responses.height,
-        n_errors=int(errors["count"].sum()),
-        errors=errors,
-    )
-
-
-GROUP_MEASURES = {
-    "descriptors": ("descriptor_log_ratio",),
-    "valence": ("valence_shift", "humanising_contrast"),
-}
-
-
-def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
-    """A detail table with the q of the findings: one family of tests wherever a reader looks."""
-    if detail not in GROUP_MEASURES or "q" not in table.columns:
-        return table
-    judged = measurements.filter(
-        pl.col("measure").is_in(GROUP_MEASURES[detail]) & pl.col("group").is_not_null()
-    ).select("axis", "q", descriptor="group")
-    return table.drop("q").join(judged, on=["axis", "descriptor"], how="left", maintain_order="left")

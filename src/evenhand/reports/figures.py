@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -20,7 +21,14 @@ from evenhand.reports.heat_map import short_perplexity
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
 
-KINDS = {"biased": "biased", "not detected": "clear", "not measurable": "blank"}
+KINDS = {
+    "biased": "biased",
+    "not detected": "clear",
+    "not measurable": "blank",
+    "lower": "lower",
+    "higher": "higher",
+}
+"""CSS classes of verdicts: of an audit, and of a comparison."""
 EXTREMES = 8
 
 
@@ -40,6 +48,10 @@ class Row:
     kind: str = ""
     note: str = ""
     overall: bool = False
+    under: str = ""
+    """What stands small beside the label."""
+    cells: tuple[str, ...] = ()
+    """Texts of the further columns that `Forest.heads` names."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +65,31 @@ class Forest:
     right: str = ""
     band: bool = False
     null: bool = False
+    heads: tuple[str, ...] = ()
 
 
-def measure_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
+Further = Mapping[str | None, tuple[str, ...]]
+
+
+def measure_forest(
+    view: ReportView,
+    benchmark: BenchmarkView,
+    measure: str,
+    heads: tuple[str, ...] = (),
+    further: Further = MappingProxyType({}),
+) -> Forest | None:
     """A measure's estimate on every axis, beside its null; None if it has no such rows.
 
-    Where the benchmark has a `groups` detail and this is its first measure, the range an unbiased
-    model would give is drawn as a band and ties are counted.
+    Where the benchmark has a `groups` detail with nulls and this is its first measure, the range an unbiased
+    model would give is drawn as a band and ties are counted. heads: names of further columns. further: their texts,
+    by axis.
     """
     rows = view.rows(benchmark.name, measure).to_dicts()
     if not rows:
         return None
     groups = benchmark.detail("groups") if measure == view.measures(benchmark.name)[0] else None
+    if groups is not None and "null_low" not in groups.columns:
+        groups = None
     bands = {row["axis"]: row for row in groups.to_dicts()} if groups is not None else {}
     numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
     edges = [band[c] for band in bands.values() for c in ("null_low", "null_high")]
@@ -72,7 +97,19 @@ def measure_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> 
     places = decimals(numbers)
     rows.sort(key=lambda row: row["axis"] is None)  # the row over all axes closes the table
     return Forest(
-        rows=tuple(_measure_row(row, scale, places, bands.get(row["axis"], {})) for row in rows),
+        rows=tuple(
+            forest_row(
+                row,
+                label(row["axis"]),
+                scale,
+                places,
+                band=bands.get(row["axis"], {}),
+                overall=row["axis"] is None,
+                cells=further.get(row["axis"], ("",) * len(heads)),
+            )
+            for row in rows
+        ),
+        heads=heads,
         axis=axis_svg(scale),
         unit=rows[0]["unit"] or "",
         band=bool(bands),
@@ -80,8 +117,25 @@ def measure_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> 
     )
 
 
-def _measure_row(row: Mapping[str, Any], scale: Scale, places: int, band: Mapping[str, Any]) -> Row:
-    name, verdict = label(row["axis"]), row["verdict"] or ""
+def forest_row(
+    row: Mapping[str, Any],
+    name: str,
+    scale: Scale,
+    places: int,
+    *,
+    under: str = "",
+    band: Mapping[str, Any] = MappingProxyType({}),
+    kind: str = "",
+    overall: bool = False,
+    cells: tuple[str, ...] = (),
+) -> Row:
+    """One estimate as a line of a forest plot.
+
+    row: estimate, low, high, null, q, n, verdict, note. name, under: its label and what stands small beside it. band:
+    null_low, null_high and ties, if known. kind: class of the marker where there is no verdict. cells: of further
+    columns.
+    """
+    verdict = row["verdict"] or ""
     interval = _interval(row["low"], row["high"], places)
     spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
     spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
@@ -95,7 +149,7 @@ def _measure_row(row: Mapping[str, Any], scale: Scale, places: int, band: Mappin
             row["high"],
             null=row["null"],
             band=(band.get("null_low"), band.get("null_high")),
-            kind=KINDS.get(verdict, ""),
+            kind=KINDS.get(verdict, kind),
             filled=verdict != "not detected",
             described=spoken,
         ),
@@ -108,7 +162,9 @@ def _measure_row(row: Mapping[str, Any], scale: Scale, places: int, band: Mappin
         symbol=SYMBOLS.get(verdict, ""),
         kind=KINDS.get(verdict, ""),
         note=row["note"] or "",
-        overall=row["axis"] is None,
+        overall=overall,
+        under=under,
+        cells=cells,
     )
 
 

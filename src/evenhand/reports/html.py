@@ -1,7 +1,5 @@
 """report.html: the whole audit on one page that needs no network, verdict first."""
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +9,15 @@ import polars as pl
 
 from evenhand import __version__
 from evenhand.reports import figures, wording
-from evenhand.reports.charts import sunset_css
 from evenhand.reports.figures import Forest
+from evenhand.reports.glance import glance
 from evenhand.reports.heat_map import HeatMap, heat_map
+from evenhand.reports.page import rendered
 from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.reports.written_sections import FAILING, WrittenSection, written_section
 from evenhand.schema import Card
 from evenhand.schema.files import atomic_write
 
-TEMPLATES = Path(__file__).parent / "templates"
-UNFOLD_FOR_PRINT = (
-    'addEventListener("beforeprint",()=>'
-    'document.querySelectorAll("details:not(.long)").forEach(d=>d.open=true))'
-)
 PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
 CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
@@ -65,6 +60,7 @@ class BenchmarkSection:
     errors: list[tuple[str, list[int], int]]
     unmeasured: list[dict[str, Any]]
     unmeasured_groups: int
+    written: WrittenSection | None
 
 
 def render_html(view: ReportView) -> str:
@@ -79,33 +75,16 @@ def render_html(view: ReportView) -> str:
     >>> "&lt;b&gt;" in render_html(ReportView("<b>", {}, {}, *empty, ()))
     True
     """
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        label=wording.label, number=wording.number, probability=wording.probability, times=wording.times
-    )
     sections = [_benchmark(view, benchmark, i) for i, benchmark in enumerate(view.benchmarks)]
-    digest = base64.b64encode(hashlib.sha256(UNFOLD_FOR_PRINT.encode()).digest()).decode()
-    return environment.get_template("report.html.j2").render(
+    return rendered(
+        "report.html.j2",
         view=view,
         sections=sections,
+        glance=glance(view),
         cards=_measure_cards(view),
         citations=_citations(view),
         facts=_facts(view),
         provenance=_provenance(view),
-        symbols=wording.SYMBOLS,
-        kinds=figures.KINDS,
-        share=wording.share,
-        style=(TEMPLATES / "report.css").read_text(encoding="utf-8") + sunset_css(),
-        script=UNFOLD_FOR_PRINT,
-        script_hash=f"sha256-{digest}",
     )
 
 
@@ -135,6 +114,13 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
     summary = wording.summarise(view, name)
     verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
     kinds, errors = _errors(benchmark)
+    written = written_section(view, benchmark)
+    drawn = (
+        set()
+        if written is None
+        else {"negative_rate", *FAILING, *(figure.name for figure in written.figures)}
+    )
+    elsewhere = [measure for measure in view.measures(name) if measure not in drawn]
     blank = view.findings.filter(
         (pl.col("benchmark") == name) & (pl.col("verdict") == wording.NOT_MEASURABLE)
     )
@@ -147,11 +133,12 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         scorings=figures.scoring_forest(view, benchmark),
         distributions=figures.distributions(benchmark),
         axes=[_axis(benchmark, axis, verdicts.get(axis), view.alpha) for axis in _axes(benchmark)],
-        singled_out=[s for m in view.measures(name) if (s := _singled_out(view, name, m)) is not None],
+        singled_out=[s for m in elsewhere if (s := _singled_out(view, name, m)) is not None],
         error_kinds=kinds,
         errors=errors,
         unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
         unmeasured_groups=blank.filter(pl.col("group").is_not_null()).height,
+        written=written,
     )
 
 

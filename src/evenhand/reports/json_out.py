@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.reports.view import ReportView
+from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema.files import atomic_write
 
 FORMAT = 1
@@ -33,10 +33,7 @@ def write_measurements_json(view: ReportView, path: Path | str) -> Path:
         "alpha": view.alpha,
         "measurements": plain(view.measurements.to_dicts()),
         "findings": plain(view.findings.to_dicts()),
-        "benchmarks": [
-            {"name": b.name, "n_prompts": b.n_prompts, "n_errors": b.n_errors, "card": b.card.to_dict()}
-            for b in view.benchmarks
-        ],
+        "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
         "model": plain(view.model, ordered=True),
         "manifest": plain(view.manifest, ordered=True),
     }
@@ -44,6 +41,39 @@ def write_measurements_json(view: ReportView, path: Path | str) -> Path:
     with atomic_write(path) as handle:
         handle.write(text.encode("utf-8", "backslashreplace"))
     return path
+
+
+def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": benchmark.name,
+        "n_prompts": benchmark.n_prompts,
+        "n_errors": benchmark.n_errors,
+        "card": benchmark.card.to_dict(),
+    }
+    if (written := benchmark.written) is None:
+        return told
+    told["written"] = {
+        "n_prompts": written.n_prompts,
+        "samples": written.samples,
+        "decoding": written.decoding,
+        "judges": [
+            {
+                "role": judge.role,
+                "name": judge.name,
+                "revision": judge.revision,
+                "judged_text": judge.text,
+                "negative": judge.threshold,
+                "licence": judge.licence,
+                "notice": judge.notice,
+                "texts": judge.texts,
+                "card": judge.card.to_dict() if judge.card else None,
+            }
+            for judge in written.judges
+        ],
+        "failures": plain(written.failures.to_dicts()),
+    }
+    tables = {name: benchmark.detail(name) for name in ("groups", "axes", "maxima")}
+    return told | {name: plain(table.to_dicts()) for name, table in tables.items() if table is not None}
 
 
 def plain(value: Any, *, ordered: bool = False) -> Any:

@@ -10,6 +10,7 @@ from evenhand.reports import wording
 from evenhand.reports.printer import Printer
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.reports.written_terminal import asked_for, render_how, render_quality, render_rates
 from evenhand.schema import Card
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -38,6 +39,8 @@ def render_audit(view: ReportView, console: Console) -> None:
     for benchmark in view.benchmarks:
         out.gap()
         _benchmark(view, benchmark, out)
+    if any(benchmark.written is not None for benchmark in view.benchmarks):
+        render_quality(view, out)
     if view.paths:
         out.gap()
         for name, path in view.paths.items():
@@ -116,9 +119,14 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     if benchmark.n_errors:
         rate = wording.share(benchmark.n_errors, benchmark.n_prompts)
         errors = f", {benchmark.n_errors:,} without a number ({rate})"
-    out.line(f"{benchmark.name}: {benchmark.n_prompts:,} prompts{errors}", "bold")
+    written = benchmark.written
+    asked = f"{benchmark.n_prompts:,} prompts" if written is None else asked_for(benchmark, written)
+    out.line(f"{benchmark.name}: {asked}{errors}", "bold")
+    if written is not None:
+        render_how(written, out)
     summary = wording.summarise(view, benchmark.name)
-    out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
+    if written is None or view.judged(benchmark.name):
+        out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
     if summary.biased:
         out.line(f"Detected: {wording.listing([wording.label(v.axis) for v in summary.biased])}.")
     if summary.not_detected:
@@ -129,7 +137,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         out.line(
             f"Not measurable: {wording.listing([wording.label(v.axis) for v in summary.not_measurable])}."
         )
-    for measure in view.judged(benchmark.name) or view.measures(benchmark.name)[:1]:
+    described = [] if written is not None else view.measures(benchmark.name)[:1]
+    for measure in view.judged(benchmark.name) or described:
         _measure(view.rows(benchmark.name, measure), measure, out)
     for detail, column, heading in (
         (
@@ -142,7 +151,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         frame = benchmark.detail(detail)
         if frame is not None:
             _worst(frame, column, heading, view.alpha, out)
-    if benchmark.errors is not None and benchmark.errors["count"].sum():
+    if written is not None:
+        render_rates(view, benchmark, out)
+    elif benchmark.errors is not None and benchmark.errors["count"].sum():
         _missing(benchmark.errors, out)
 
 

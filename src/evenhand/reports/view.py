@@ -12,13 +12,52 @@ JUDGED = ("verdict", "note")
 
 
 @dataclass(frozen=True)
+class JudgeView:
+    """Who judged the continuations of a benchmark in one role, and what of them.
+
+    name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: what was
+    put to it, in words. card: of the classifier, where it is a known one. notice: what it says of its own end.
+    texts: distinct ones judged. facts: all it states, as plain data.
+    """
+
+    role: str
+    name: str
+    text: str
+    revision: str = ""
+    licence: str = ""
+    threshold: str = ""
+    notice: str = ""
+    texts: int | None = None
+    card: Card | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WrittenView:
+    """What a benchmark of continuations asked for, and what became of it.
+
+    n_prompts, samples: prompts, and continuations of each. decoding: how they were written and why so, in words.
+    asked: columns axis, group, n: continuations asked for. failures: columns axis, group, step ("written", or the role
+    that judged), error, count; a continuation that was not written is not listed as unjudged again.
+    """
+
+    n_prompts: int
+    samples: int
+    asked: pl.DataFrame
+    failures: pl.DataFrame
+    decoding: str = ""
+    judges: tuple[JudgeView, ...] = ()
+
+
+@dataclass(frozen=True)
 class BenchmarkView:
     """One benchmark's share of a report.
 
     name and card: as in `evenhand.benchmarks`. details: the analysis' frames by name, each optional
     (`descriptors`, `descriptor_templates`, `templates`, `pairs`, `valence`, `distribution`, `groups`,
-    `scorings`). n_prompts: prompts put to the model. n_errors: how many of them have no number.
-    errors: columns axis, error, count. examples: some prompts to show (axis, text, perplexity).
+    `scorings`). n_prompts: answers asked for: one a prompt, of continuations one a sample. n_errors: how many of them
+    have no number. errors: columns axis, error, count. examples: some prompts to show (axis, text, perplexity).
+    written: for a benchmark of continuations.
 
     >>> BenchmarkView("mine", Card("mine", "one line"), n_prompts=4).detail("pairs") is None
     True
@@ -31,6 +70,7 @@ class BenchmarkView:
     n_errors: int = 0
     errors: pl.DataFrame | None = None
     examples: pl.DataFrame | None = None
+    written: WrittenView | None = None
 
     def detail(self, name: str, axis: str | None = None) -> pl.DataFrame | None:
         """A detail frame, optionally of one axis; None where it is absent or has no such rows."""
@@ -80,16 +120,19 @@ class ReportView:
         rows = self.measurements.filter(pl.col("benchmark") == benchmark)
         return rows["measure"].unique(maintain_order=True).to_list()
 
-    def rows(self, benchmark: str, measure: str, *, groups: bool = False) -> pl.DataFrame:
+    def rows(
+        self, benchmark: str, measure: str, *, groups: bool = False, strata: bool = False
+    ) -> pl.DataFrame:
         """Measurements with `verdict` and `note` beside them (null where nothing was judged).
 
-        benchmark, measure: which. groups: rows of single groups instead of rows of whole axes.
-        Returns the measurement columns, `verdict` and `note`; pooled strata only.
+        benchmark, measure: which. groups: rows of single groups instead of rows of whole axes. strata: rows of
+        single strata instead of pooled ones. Returns the measurement columns, `verdict` and `note`.
         """
         keys = ["benchmark", "measure", "axis", "group", "stratum"]
         mine = (pl.col("benchmark") == benchmark) & (pl.col("measure") == measure)
         whole = pl.col("group").is_not_null() if groups else pl.col("group").is_null()
-        chosen = self.measurements.filter(mine & whole & pl.col("stratum").is_null())
+        part = pl.col("stratum").is_not_null() if strata else pl.col("stratum").is_null()
+        chosen = self.measurements.filter(mine & whole & part)
         verdicts = self.findings.select(*keys, *JUDGED).unique(keys, maintain_order=True)
         return chosen.join(verdicts, on=keys, how="left", nulls_equal=True, maintain_order="left")
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from evenhand.reports.view import ReportView
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
-SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–"}
+LOWER, HIGHER = "lower", "higher"
+SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲"}
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"
+JOINERS = "\u200c\u200d"
+"""Not printable by themselves, and part of how some scripts and emoji are written."""
 
 
 def known(value: float | None) -> bool:
@@ -29,10 +32,12 @@ def label(name: str | None) -> str:
 def decimals(values: Iterable[float | None]) -> int:
     """Decimals that give a column about three figures, judged by its largest value.
 
-    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0])
-    (3, 1, 0)
+    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0])
+    (3, 1, 0, 5)
     """
     largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
+    if 0 < largest < 0.02:
+        return min(2 - math.floor(math.log10(largest)), 8)
     return 0 if largest >= 1000 else 1 if largest >= 10 else 2 if largest >= 2 else 3
 
 
@@ -44,7 +49,7 @@ def number(value: float | None, places: int | None = None) -> str:
     """
     if value is None or not math.isfinite(value):
         return ABSENT
-    text = f"{value:,.{decimals([value]) if places is None else places}f}"
+    text = f"{value:,.{min(decimals([value]), 3) if places is None else places}f}"
     if float(text.replace(",", "")) == 0:
         text = text.lstrip("-")  # no "−0.000"
     return text.replace("-", "−")
@@ -93,6 +98,17 @@ def listing(items: Sequence[str]) -> str:
     'age, ability and religion'
     """
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def printable(text: str, characters: int | None = None) -> str:
+    """A text from outside without control characters, on one line, cut to so many characters.
+
+    >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
+    ('a\ufffd[31m b c', 'long …')
+    """
+    held = "".join(c if c.isprintable() or c.isspace() or c in JOINERS else "\ufffd" for c in text)
+    line = " ".join(held.split())
+    return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 
 def bytes_of(size: float) -> str:

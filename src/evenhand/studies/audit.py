@@ -1,6 +1,6 @@
 """An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +11,8 @@ import polars as pl
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.benchmarks.registry import load_benchmark, load_suite
 from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.loading import mitigated
 from evenhand.models.contract import LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import (
@@ -26,6 +28,7 @@ from evenhand.runs import (
 from evenhand.runs.labelling import LabelOutcome, label
 from evenhand.schema import ModelError, ResumeRefused, measurement_frame
 from evenhand.stats import judge
+from evenhand.studies.chain import folder_name, records
 from evenhand.studies.config import AuditConfig
 from evenhand.studies.decoding import described
 from evenhand.studies.selection import Selection, select
@@ -104,7 +107,9 @@ def conduct(
     """
     selection = select(config, model, loaded=loaded)
     plan = selection.plan(model)
-    path = output or default_path(config.model, config.suite or "-".join(config.benchmarks) or "quick")
+    path = output or default_path(
+        folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"
+    )
     if RunDirectory.is_run(path):
         directory = RunDirectory.open(path)
         check_options(directory, config)
@@ -119,6 +124,8 @@ def conduct(
             benchmark_cards={b.name: b.card.to_dict() for b in selection.benchmarks},
             seeds={"prompts": config.seed, "analysis": config.seed, "decoding": config.seed},
         )
+        directory.manifest.mitigations = records(model, config.mitigate)
+        directory.save()
     outcome = execute(
         plan,
         model,
@@ -212,8 +219,19 @@ def note_session(directory: RunDirectory, notes: list[str]) -> None:
             directory.save()
 
 
+def audited_model(
+    config: AuditConfig, model: LanguageModel | None = None, chain: Sequence[Mitigation] = ()
+) -> LanguageModel:
+    """The model of an audit behind its mitigations.
+
+    model, chain: in place of those the options name, where they are there already. Raises what loading raises, and
+    Unsupported where the model cannot do what a mitigation needs.
+    """
+    return mitigated(model or load_audited_model(config), chain or config.mitigate)
+
+
 def load_audited_model(config: AuditConfig) -> LanguageModel:
-    """The model of an audit, with its device, precision and batch size.
+    """The model of an audit without its mitigations, with its device, precision and batch size.
 
     Raises ModelError or UsageError as `evenhand.models.load_model` does.
     """

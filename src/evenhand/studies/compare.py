@@ -34,6 +34,8 @@ SUMMARY = {
     "largest_group": pl.String,
     "parameters": pl.Int64,
 }
+FEWEST = 10
+"""Answers below which no group is called the most harmed: one of two is no rate."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ def _changes(
         if frame.select((pl.col("before") - pl.col("after")).is_not_null().any()).item() is not True:
             notes.append(f"{benchmark}: no pair of {first_name} and {name} has both values of {outcome}.")
             continue
-        grouped = [key for key in ("axis", "group") if frame[key].null_count() == 0]
+        grouped = [key for key in ("axis", "group") if frame[key].null_count() < frame.height]
+        if "group" in grouped:  # an answer about no group belongs to no axis that groups are compared on
+            frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then("axis"))
         table = paired_change(frame.select("prompt_id", "pair", "before", "after", *grouped), seed=seed)
         tables.append(
             _judged(table, alpha)
@@ -229,7 +233,8 @@ def _largest(frame: pl.DataFrame, outcome: str) -> dict[str, object]:
     groups = (
         frame.filter(pl.col("group").is_not_null() & pl.col(outcome).is_not_null())
         .group_by("axis", "group")
-        .agg(rate=pl.col(outcome).mean())
+        .agg(pl.len(), rate=pl.col(outcome).mean())
+        .filter(pl.col("len") >= FEWEST)
         .sort("rate", "group", descending=[True, False])
     )
     if groups.height < 2:

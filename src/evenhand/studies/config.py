@@ -58,12 +58,18 @@ class AuditConfig(BaseModel):
     """In place of the family's; 0 turns the filter off."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     """In place of the family's; 1 turns the filter off."""
+    num_beams: int | None = Field(default=None, ge=2)
+    """Beam search in place of drawing tokens, following so many continuations."""
     samples: int | None = Field(default=None, ge=1)
     """Continuations a prompt, in place of the benchmark's own number."""
     max_new_tokens: int | None = Field(default=None, ge=1)
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
     classifiers: dict[str, str] = Field(default_factory=dict)
     """Who judges continuations in place of the published classifier, by role (toxicity, regard, ...)."""
+    mitigate: tuple[str, ...] = ()
+    """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
+    beside: tuple[str, ...] = ()
+    """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
 
     @field_validator("decoding")
     @classmethod

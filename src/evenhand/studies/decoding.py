@@ -41,11 +41,14 @@ def choose_decoding(generation: Generation, config: AuditConfig, model: Language
     (1.0, 0.9)
     """
     settings, reasons = _named_settings(config, model)
+    if config.num_beams is not None:
+        settings, reasons = dict.fromkeys(OVERRIDES), [f"beam search, {config.num_beams} beams, as asked"]
     overrides = {name: value for name in OVERRIDES if (value := getattr(config, name)) is not None}
-    if config.decoding == "greedy" and overrides:
+    if (config.decoding == "greedy" or config.num_beams is not None) and overrides:
+        rule = "Greedy decoding" if config.num_beams is None else "Beam search"
         raise UsageError(
-            f"Greedy decoding draws no tokens, and {' and '.join(overrides)} was given.",
-            "Leave it out, or leave out --decoding greedy.",
+            f"{rule} draws no tokens, and {' and '.join(overrides)} was given.",
+            "Leave it out, or leave out --decoding greedy and --beams.",
         )
     settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
     reasons += [f"{name} {value} as given" for name, value in overrides.items()]
@@ -62,6 +65,8 @@ def choose_decoding(generation: Generation, config: AuditConfig, model: Language
         max_new_tokens=config.max_new_tokens or generation.max_new_tokens,
         min_new_tokens=generation.min_new_tokens,
         no_repeat_ngram_size=generation.no_repeat_ngram_size,
+        no_repeat_ngram_in=generation.no_repeat_ngram_in,
+        num_beams=config.num_beams,
         samples=samples,
         seed=config.seed,
         **settings,
@@ -89,7 +94,8 @@ def described(decoding: Decoding) -> str:
     >>> described(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
     'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'
     """
-    told = ["greedy"] if decoding.is_greedy else [f"temperature {decoding.temperature}"]
+    likeliest = "greedy" if decoding.num_beams is None else f"{decoding.num_beams} beams"
+    told = [likeliest] if decoding.is_greedy else [f"temperature {decoding.temperature}"]
     told += [f"top-k {decoding.top_k}"] if decoding.top_k is not None else []
     told += [f"top-p {decoding.top_p}"] if decoding.top_p is not None else []
     least = f"{decoding.min_new_tokens} to " if decoding.min_new_tokens else "up to "

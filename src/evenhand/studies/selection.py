@@ -26,7 +26,7 @@ from evenhand.studies.judges import (
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
-WRITING = ("decoding", "temperature", "top_k", "top_p", "samples", "max_new_tokens")
+WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
 """Options that say how continuations are written."""
 
 
@@ -62,7 +62,8 @@ def wanted_benchmarks(config: AuditConfig) -> tuple[str, ...]:
     """
     if config.benchmarks and config.suite:
         raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
-    return tuple(dict.fromkeys(config.benchmarks or load_suite(config.suite or "quick").benchmarks))
+    chosen = config.benchmarks or load_suite(config.suite or "quick").benchmarks
+    return tuple(dict.fromkeys([*chosen, *config.beside]))
 
 
 def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
@@ -82,8 +83,8 @@ def select(
     """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
 
     A benchmark named by the user must suit the model and its classifiers must be here; of a suite, those that do
-    not suit it, or whose data or classifiers are not here, are left out, with the reason. A classifier named by
-    the user must be here in any case. loaded: classifiers that need no loading, by name. Raises Unsupported,
+    not suit it, or whose data or classifiers are not here, are left out, with the reason, and so are those that
+    run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by name. Raises Unsupported,
     UsageError, DataError, ModelError.
     """
     wanted = wanted_benchmarks(config)
@@ -91,15 +92,18 @@ def select(
     if forgiving:
         suite = load_suite(config.suite or "quick")
         alternatives, limit = suite.one_for_each_kind, limit or suite.limit
+    beside = set(config.beside) - set(config.benchmarks)
     if config.prompts:
-        suited = [name for name in wanted if model.architecture in load_benchmark(name).architectures]
+        compared = [name for name in wanted if name not in beside]
+        suited = [name for name in compared if model.architecture in load_benchmark(name).architectures]
         if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
-            wanted = tuple(suited)
-        if len(wanted) != 1:
+            compared = suited
+        if len(compared) != 1:
             raise UsageError(
-                f"Your own prompts go with one benchmark, and {len(wanted)} are selected: {', '.join(wanted)}.",
+                f"Your own prompts go with one benchmark, and {len(compared)} are selected: {', '.join(compared)}.",
                 "Name one with --benchmark.",
             )
+        wanted = tuple(name for name in wanted if name in beside or name in compared)
     recipes = [load_benchmark(name) for name in wanted]
     check_roles(config.classifiers, recipes)
     _check_writing(config, recipes)
@@ -115,20 +119,21 @@ def select(
         name = benchmark.name
         try:
             _check_architecture(benchmark, model)
-            full = _own_prompts(config.prompts, benchmark) if config.prompts else benchmark.build(folders)
+            own = None if name in beside else config.prompts
+            full = _own_prompts(own, benchmark) if own else benchmark.build(folders)
             full = benchmark.prompts_for(full, model.architecture)
             judges = shelf.of(benchmark, config.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in config.classifiers
-            if not forgiving or asked_for:
+            if not (forgiving or name in beside) or asked_for:
                 raise
             if not (alternatives and isinstance(error, Unsupported)):
                 left_out[name] = str(error)
             continue
-        if config.axes:
+        if config.axes and name not in beside:
             axes = config.axes
             if forgiving:  # the benchmarks of a suite know different axes
-                there = set(full.frame["axis"].unique())
+                there = set(full.frame["axis"].unique()) if "axis" in full.frame.columns else set()
                 seen |= there
                 axes = tuple(axis for axis in axes if axis in there)
                 if not axes:
@@ -137,7 +142,9 @@ def select(
             full = full.filter_axes(axes)
         prompts[name] = benchmark.sample(full, limit, config.seed) if limit else full
         if isinstance(benchmark.request, Generation):
-            decodings[name] = choose_decoding(benchmark.request, config, model)
+            # Samples are asked for to tell groups apart; what runs beside compares none.
+            asked = config.model_copy(update={"samples": None}) if name in beside else config
+            decodings[name] = choose_decoding(benchmark.request, asked, model)
         _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
         chosen.append(benchmark)

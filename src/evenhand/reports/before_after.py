@@ -1,0 +1,255 @@
+"""The Python front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.reports import before_after_wording as words
+from evenhand.reports.audit import Run, open_run
+from evenhand.reports.comparison import ComparisonReport, compare
+from evenhand.reports.json_out import plain
+from evenhand.runs import Progress
+from evenhand.schema import UsageError
+from evenhand.schema.files import atomic_write
+from evenhand.studies.before_after import BeforeAfter, study_before_after
+from evenhand.studies.before_after_record import (
+    AFTER,
+    BEFORE,
+    is_before_after,
+    stored_study,
+    with_changes,
+)
+from evenhand.studies.chain import named_chain
+from evenhand.studies.config import AuditConfig, read_config
+from evenhand.studies.judges import named_or_loaded
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = 1
+PAGE, NUMBERS = "before_after.html", "before_after.json"
+
+
+@dataclass(frozen=True)
+class BeforeAfterReport:
+    """A finished before/after study, ready to be shown.
+
+    study: its tables (see `evenhand.studies.before_after.BeforeAfter`). comparison: of the two runs by axis and group,
+    None where neither wrote continuations.
+    """
+
+    study: BeforeAfter
+    comparison: ComparisonReport | None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        paths = {"report": self.path / PAGE, "numbers": self.path / NUMBERS}
+        return paths if self.comparison is None else paths | {"comparison": self.path / "compare.html"}
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.study.path
+
+    @property
+    def before(self) -> Run:
+        """The audit of the model by itself."""
+        return open_run(self.study.before.path)
+
+    @property
+    def after(self) -> Run:
+        """The audit of the model behind its mitigations."""
+        return open_run(self.study.after.path)
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """A row for each benchmark and kind of harm: benchmark, outcome, verdict, headline, told."""
+        rows = [
+            {
+                "benchmark": verdict.benchmark,
+                "outcome": verdict.outcome,
+                "verdict": verdict.kind,
+                "headline": words.HEADLINES[verdict.kind],
+                "told": " ".join(words.lines(verdict, self.study.quality)),
+            }
+            for verdict in self.study.verdicts
+        ]
+        names = ("benchmark", "outcome", "verdict", "headline", "told")
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+
+    @property
+    def harm(self) -> pl.DataFrame:
+        """Paired changes of harm, counted in three ways (`evenhand.studies.before_after_harm.HARM`)."""
+        return self.study.harm
+
+    @property
+    def quality(self) -> pl.DataFrame:
+        """Changes of the text (`evenhand.studies.before_after_quality.QUALITY`, q and verdict)."""
+        return self.study.quality
+
+    @property
+    def changes(self) -> pl.DataFrame | None:
+        """Paired changes by axis and by group (`evenhand.studies.compare.CHANGES`)."""
+        return None if self.comparison is None else self.comparison.changes
+
+    def report(self) -> dict[str, Path]:
+        """Write before_after.html and before_after.json, and the comparison by axis and group, into the study's folder.
+
+        Returns their paths by what they are. Raises WriteError.
+        """
+        from evenhand.reports.before_after_html import render_before_after_html
+
+        page = render_before_after_html(self).encode("utf-8", "replace")
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        contents = {"report": page, "numbers": text.encode("utf-8", "backslashreplace")}
+        for name, content in contents.items():
+            with atomic_write(self.paths[name]) as handle:
+                handle.write(content)
+        if self.comparison is not None:
+            self.comparison.write(self.path)
+        return self.paths
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        study = self.study
+        content = {
+            "format": FORMAT,
+            "model": study.config.model,
+            "mitigations": [link.model_dump(mode="json") for link in study.chain],
+            "options": study.config.model_dump(mode="json"),
+            "verdicts": self.verdicts.to_dicts(),
+            "harm": study.harm.to_dicts(),
+            "silence": study.silence.to_dicts(),
+            "quality": study.quality.to_dicts(),
+            "measured": study.measured.to_dicts(),
+            "cost": study.cost.to_dicts(),
+            "changes": [] if self.changes is None else self.changes.to_dicts(),
+            "notes": list(study.notes),
+            "failed": list(study.failed),
+            "runs": {BEFORE: str(study.before.path), AFTER: str(study.after.path)},
+        }
+        return dict(plain(content))
+
+    def render(self, console: "Console") -> None:
+        """Print the study."""
+        from evenhand.reports.before_after_terminal import render_before_after
+
+        render_before_after(self, console)
+
+
+def before_after(
+    model: str | LanguageModel,
+    mitigate: Sequence[str | Mitigation] = (),
+    *,
+    suite: str | None = None,
+    benchmarks: Sequence[str] = (),
+    limit: int | None = None,
+    axes: Sequence[str] = (),
+    seed: int = 0,
+    samples: int | None = None,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None = None,
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> BeforeAfterReport:
+    """Audit a model by itself and behind mitigations, and say what changed: harm, silence, text, time and memory.
+
+    model: a name, or a LanguageModel. mitigate: names or mitigations, the first applied first. The other arguments are
+    those of `evenhand.audit`; without suite and benchmarks the benchmark regard is asked. The benchmark quality runs
+    beside, where its texts are here; the role perplexity may be judged by a language model in any case. output: the
+    study's folder; one that holds an unfinished study is gone on with. Prints nothing; writes the report.
+    Raises as `evenhand.audit`, and Unsupported where the model cannot do what a mitigation needs.
+    Source: ROBBIE, section 3.2, tables 6 and 15.
+
+    >>> import tempfile
+    >>> from evenhand.mitigations import Prefix
+    >>> from evenhand.models.puppets import writes
+    >>> said = writes(lambda prompt, sample: " a happy cook." if "kind" in prompt else " a hated liar.")
+    >>> study = before_after(said, [Prefix("Be kind.")], limit=12, samples=10, classifiers={"regard": "vader"},
+    ...                      output=tempfile.mkdtemp() + "/study")
+    >>> study.verdicts.select("benchmark", "verdict").row(0)
+    ('regard', 'fell')
+    """
+    name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
+    judges, loaded = named_or_loaded(classifiers or {})
+    chain, links = named_chain(mitigate)
+    given = {
+        "model": name,
+        "suite": suite,
+        "benchmarks": tuple(benchmarks),
+        "limit": limit,
+        "axes": tuple(axes),
+        "seed": seed,
+        "samples": samples,
+        **({"classifiers": judges} if judges else {}),
+        "mitigate": chain,
+        **options,
+    }
+    return before_after_with(
+        read_config(None, [], given),
+        model=None if isinstance(model, str) else model,
+        chain=links,
+        output=None if output is None else Path(output),
+        given={key: value for key, value in given.items() if value not in (None, ())},
+        progress=progress,
+        loaded=loaded,
+    )
+
+
+def before_after_with(
+    config: AuditConfig,
+    *,
+    model: LanguageModel | None = None,
+    chain: Sequence[Mitigation] = (),
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+) -> BeforeAfterReport:
+    """Run a study as a configuration says, and write all its reports; `model`, `chain` and `loaded` replace what it
+    names where they are there already."""
+    study = study_before_after(
+        config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
+    )
+    report = BeforeAfterReport(study, _compared(study))
+    for run in (report.before, report.after):
+        run.report()
+    report.report()
+    return report
+
+
+def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
+    """The options of a study on disk with those named again, which the study itself refuses where they would alter
+    results.
+
+    Raises UsageError for a folder without a study.
+    """
+    if not is_before_after(path):
+        raise UsageError(
+            f"{path} is a folder and holds no before/after study.", "Give a model, or the folder of one."
+        )
+    return with_changes(stored_study(path), {name: value for name, value in given.items() if name != "model"})
+
+
+def _compared(study: BeforeAfter) -> ComparisonReport | None:
+    runs = (study.before, study.after)
+    written = [
+        {name for name, asked in run.manifest.asked.items() if asked.decoding is not None} for run in runs
+    ]
+    if not written[0] & written[1]:
+        return None
+    return compare(
+        study.before.path,
+        study.after.path,
+        names=(BEFORE, AFTER),
+        alpha=study.config.alpha,
+        seed=study.config.seed,
+    )

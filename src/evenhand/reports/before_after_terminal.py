@@ -1,0 +1,76 @@
+"""A before/after study in a terminal: verdicts, harm, what it cost."""
+
+from rich.console import Console
+
+from evenhand.reports import before_after_wording as words, wording
+from evenhand.reports.before_after import BeforeAfterReport
+from evenhand.reports.comparison_figures import table_of_models
+from evenhand.reports.printer import Printer
+from evenhand.studies.before_after_texts import QUALITY_BENCHMARK
+
+STYLES = {"lower": "blue", "higher": "bold magenta", "biased": "bold magenta", "blank": "dim"}
+
+
+def render_before_after(report: BeforeAfterReport, console: Console) -> None:
+    """Print what became of each kind of harm, then rates, text, time and memory before and after.
+
+    console: its width, colours and encoding are respected.
+    """
+    out, study = Printer(console), report.study
+    out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")
+    for note in (*study.failed, *study.notes):
+        out.line(f"Note: {note}", "dim")
+    for verdict in study.verdicts:
+        out.gap()
+        kind, symbol = words.MARKS[verdict.kind]
+        out.line(
+            f"{symbol} {words.place(verdict)}: {words.HEADLINES[verdict.kind]}", STYLES.get(kind, "bold")
+        )
+        for line in words.lines(verdict, study.quality):
+            out.line(line)
+    _rates(report, out)
+    _quality(report, out)
+
+
+def _rates(report: BeforeAfterReport, out: Printer) -> None:
+    if report.comparison is None:
+        return
+    columns, rows = table_of_models(report.comparison)
+    for place, (benchmark, outcome, unit) in enumerate(columns):
+        if benchmark == QUALITY_BENCHMARK:
+            continue
+        scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
+        scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
+        out.gap()
+        out.line(f"{benchmark}: {outcome}{f', {unit}' if unit else ''}", "bold")
+        table = out.table(("", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
+        for side, cells in rows:
+            cell = cells[place]
+            further = (cell.corrected, cell.published, cell.group) if scored else ()
+            out.row(table, side, cell.rate, cell.interval, *further)
+        out.show(table)
+
+
+def _quality(report: BeforeAfterReport, out: Printer) -> None:
+    study = report.study
+    if study.quality.is_empty() and study.cost.is_empty():
+        return
+    out.gap()
+    out.line("Text, time and memory", "bold")
+    table = out.table(
+        ("texts", "left"), ("measure", "left"), ("before", "right"), ("after", "right"), ("change", "right"),
+        ("95 % interval", "left"), ("q", "right"), ("verdict", "left"),
+    )  # fmt: skip
+    for row in study.quality.to_dicts():
+        name, unit = words.MEASURES[row["measure"]]
+        before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+        q = wording.probability(row["q"]) if wording.known(row["p"]) else ""
+        verdict = f"{words.symbol(row['verdict'])} {row['verdict']}".strip()
+        named = f"{name}, {unit}" if unit else name
+        out.row(table, row["benchmark"], named, before, after, *words.quality_change(row), q, verdict,
+                style=STYLES.get(row["verdict"], ""))  # fmt: skip
+    for row in study.cost.to_dicts():
+        name, unit = words.MEASURES[row["measure"]]
+        before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+        out.row(table, "", f"{name}, {unit}" if unit else name, before, after, "", "", "", "")
+    out.show(table)

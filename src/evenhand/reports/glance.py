@@ -1,0 +1,134 @@
+"""A model of continuations at a glance: each benchmark in one line, quality and cost beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import wording
+from evenhand.reports.view import BenchmarkView, ReportView
+
+QUALITY = {
+    "judge_perplexity": ("perplexity under the judge", ""),
+    "own_perplexity": ("perplexity to itself", ""),
+    "distinct_2_at_budget": ("different bigrams", "%, of 1,000"),
+    "distinct_2": ("different bigrams in all", "%"),
+    "repetition": ("repeated 4-grams", "%"),
+    "empty_rate": ("empty", "%"),
+    "refusal_rate": ("refused", "%"),
+}
+"""Measures of text shown beside bias, with the words for them."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One benchmark, its numbers already text."""
+
+    benchmark: str
+    rate: str
+    interval: str
+    score: str
+    harmed: str
+    published: str
+    largest: str
+    largest_null: str
+    whose: str
+    lost: str
+
+
+@dataclass(frozen=True)
+class Glance:
+    """rows: a line for each benchmark with negative responses. quality, cost: (name, value, unit)."""
+
+    rows: tuple[Line, ...] = ()
+    quality: tuple[tuple[str, str, str], ...] = ()
+    cost: tuple[tuple[str, str, str], ...] = ()
+
+
+def glance(view: ReportView) -> Glance:
+    """Everything of benchmarks of continuations that fits into a line; empty where there are none."""
+    written = [benchmark for benchmark in view.benchmarks if benchmark.written is not None]
+    lines = tuple(line for benchmark in written if (line := _line(view, benchmark)) is not None)
+    return Glance(lines, quality(view.measurements), cost(view.model) if written else ())
+
+
+def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
+    """How good the continuations are as text, where the benchmark `quality` was run: (name, value, unit)."""
+    rows = measurements.filter(
+        (pl.col("benchmark") == "quality") & pl.col("axis").is_null() & pl.col("group").is_null()
+    )
+    found = dict(rows.select("measure", "estimate").rows())
+    if wording.known(found.get("distinct_2_at_budget")):
+        found.pop("distinct_2", None)
+    return tuple(
+        (name, wording.number(found[measure]), unit)
+        for measure, (name, unit) in QUALITY.items()
+        if wording.known(found.get(measure))
+    )
+
+
+def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """How fast a model wrote and what memory it took, as far as it says: (name, value, unit).
+
+    model: `LanguageModel.describe()`; a server's numbers stand under `service`.
+
+    >>> cost({"generation": {"tokens_per_second": 1234.5, "peak_memory_bytes": 3_400_000}})
+    (('tokens written', '1,234', 'a second'), ('peak memory', '3.4 MB', ''))
+    """
+    told = model.get("generation") or {}
+    if not isinstance(told, Mapping):
+        return ()
+    found = []
+    if isinstance(speed := told.get("tokens_per_second"), int | float):
+        found.append(("tokens written", wording.number(speed, 0), "a second"))
+    if isinstance(step := told.get("seconds_per_step"), int | float):
+        found.append(("latency", wording.number(1000 * step), "ms a step"))
+    if isinstance(peak := told.get("peak_memory_bytes"), int | float):
+        found.append(("peak memory", wording.bytes_of(peak), ""))
+    return tuple(found)
+
+
+def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
+    rates = _whole(view, benchmark.name, "negative_rate")
+    if rates is None:
+        return None
+    score = _whole(view, benchmark.name, "bias_score") or {}
+    published = _whole(view, benchmark.name, "bias_score_published") or {}
+    largest = _whole(view, benchmark.name, "max_subgroup_rate") or {}
+    low, high = (wording.number(rates[c], 1) for c in ("low", "high"))
+    return Line(
+        benchmark=benchmark.name,
+        rate=wording.number(rates["estimate"], 1),
+        interval=f"{low} to {high}" if wording.known(rates["low"]) else "",
+        score=wording.number(score["estimate"], 1) if wording.known(score.get("estimate")) else "",
+        harmed=_counted(benchmark),
+        published=wording.number(published["estimate"], 1)
+        if wording.known(published.get("estimate"))
+        else "",
+        largest=wording.number(largest["estimate"], 1) if wording.known(largest.get("estimate")) else "",
+        largest_null=wording.number(largest["null"], 1) if wording.known(largest.get("null")) else "",
+        whose=_whose(benchmark),
+        lost=wording.share(benchmark.n_errors, benchmark.n_prompts),
+    )
+
+
+def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | None:
+    rows = view.rows(benchmark, measure).filter(pl.col("axis").is_null())
+    return rows.row(0, named=True) if rows.height else None
+
+
+def _counted(benchmark: BenchmarkView) -> str:
+    axes = benchmark.detail("axes")
+    if axes is None or "n_harmed" not in axes.columns:
+        return ""
+    whole = axes.filter(pl.col("axis").is_null()).select("n_harmed", "n_groups").rows()
+    return f"{whole[0][0]} of {whole[0][1]}" if whole else ""
+
+
+def _whose(benchmark: BenchmarkView) -> str:
+    maxima = benchmark.detail("maxima")
+    if maxima is None:
+        return ""
+    whole = maxima.filter(pl.col("axis").is_null())["group"].drop_nulls()
+    return wording.label(whole[0]) if len(whole) else ""

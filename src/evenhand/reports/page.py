@@ -1,0 +1,45 @@
+"""What all pages share: the template engine, the style, the one script they run, and its hash."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from evenhand.reports import figures, wording
+from evenhand.reports.charts import sunset_css
+
+TEMPLATES = Path(__file__).parent / "templates"
+UNFOLD_FOR_PRINT = (
+    'addEventListener("beforeprint",()=>'
+    'document.querySelectorAll("details:not(.long)").forEach(d=>d.open=true))'
+)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page: styles and drawings inside, every text escaped.
+
+    A content security policy in it forbids every request and every script but its own (which only unfolds sections
+    before printing).
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        label=wording.label, number=wording.number, probability=wording.probability, times=wording.times
+    )
+    digest = base64.b64encode(hashlib.sha256(UNFOLD_FOR_PRINT.encode()).digest()).decode()
+    return environment.get_template(template).render(
+        **values,
+        symbols=wording.SYMBOLS,
+        kinds=figures.KINDS,
+        share=wording.share,
+        style=(TEMPLATES / "report.css").read_text(encoding="utf-8") + sunset_css(),
+        script=UNFOLD_FOR_PRINT,
+        script_hash=f"sha256-{digest}",
+    )

@@ -1,0 +1,278 @@
+"""A search for an instruction as a page and in a terminal: what it changed, how it came about, what to beware of."""
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+from rich.console import Console
+
+from evenhand.mitigations.revision import KEPT, NONE, REFERENCE
+from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
+from evenhand.mitigations.revision_history import lineage
+from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over, tick_text
+from evenhand.reports.printer import Printer
+from evenhand.reports.wording import SYMBOLS, probability
+from evenhand.schema.files import atomic_write
+from evenhand.studies.prompt_revision import Revision
+from evenhand.studies.revision_card import effect, percent, points
+
+STYLE_SHEET = Path(__file__).parent / "templates" / "report.css"
+HEIGHT, TOP, BOTTOM = 260, 14, 26  # pixels of the chart; text above and below the points
+LEFT, RIGHT = 9.0, 4.0  # per cent kept free for the labels
+KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
+STYLE = """
+svg .kept{fill:#33658f}svg .dropped{fill:#fff;stroke:#8a939d;stroke-width:1.5}svg .path{stroke:#33658f;stroke-width:2}
+svg .final{stroke:#aa3377;stroke-width:2.5}svg .finaldot{fill:#aa3377}svg .tick{font-size:11.5px;fill:var(--soft)}
+blockquote{margin:.6em 0;padding:.5em 1em;border-left:3px solid var(--hair);font-size:1.1em}
+table{border-collapse:collapse;width:100%}td,th{padding:.25em .5em;text-align:left;vertical-align:top}
+td.n,th.n{text-align:right;white-space:nowrap}tr{border-bottom:1px solid var(--hair)}td.plot{min-width:11em;width:34%}
+td.v{white-space:nowrap}
+main{max-width:60rem;margin:auto;padding:1rem}
+"""
+
+
+def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -> Markup:
+    """The search as a drawing: rounds from left to right, the change from no instruction upwards.
+
+    history: see `mitigations.revision_history.history_frame`. final: `change`, `change_low` and `change_high` of the
+    chosen instruction on new prompts, drawn at the right end. Each round has its own prompts, so that changes
+    from its own reference are drawn, not rates.
+
+    >>> from evenhand.mitigations.revision_history import HISTORY
+    >>> table = pl.DataFrame([{"iteration": 0, "instruction": "Be kind.", "fate": "kept", "change": -0.1}], HISTORY)
+    >>> str(history_svg(table)).count("<circle")
+    1
+    """
+    tried = history.filter(pl.col("change").is_not_null() & (pl.col("fate") != REFERENCE))
+    ends = [final[name] for name in ("change", "change_low", "change_high")] if final else []
+    scale = scale_over([100 * v for v in [*tried["change"], *ends] if v is not None], include=[0.0])
+    rounds = int(history["iteration"].max() or 0)  # type: ignore[arg-type]
+    columns = rounds + 1 + bool(final)
+    parts = [_rule(scale, tick) for tick in scale.ticks]
+    parts += [
+        Markup('<text class="tick" x="{}%" y="{}" text-anchor="middle">{}</text>').format(
+            _across(i, columns), HEIGHT - 6, text
+        )
+        for i, text in enumerate([*map(str, range(rounds + 1)), *(["final"] if final else [])])
+    ]
+    kept = tried.filter(pl.col("fate") == KEPT)
+    line = kept.group_by("iteration").agg(pl.col("change").min()).sort("iteration").rows()
+    for (i, a), (j, b) in itertools.pairwise(line):
+        parts.append(
+            _line("path", _across(i, columns), _down(scale, a), _across(j, columns), _down(scale, b))
+        )
+    for i, fate, change in tried.sort(pl.col("fate") == KEPT).select("iteration", "fate", "change").rows():
+        kind = "kept" if fate == KEPT else "dropped"
+        parts.append(_dot(kind, _across(i, columns), _down(scale, change)))
+    if final and final["change"] is not None:
+        x = _across(columns - 1, columns)
+        if final["change_low"] is not None:
+            low, high = (_down(scale, final[name]) for name in ("change_low", "change_high"))
+            parts.append(_line("final", x, low, x, high))
+        parts.append(_dot("finaldot", x, _down(scale, final["change"])))
+    told = (
+        f"Change of the share of negative continuations by round, {rounds + 1} rounds; the best kept: "
+        + ", ".join(points(change) for _, change in line)
+    )
+    return Markup('<svg height="{}" role="img" aria-label="{}">{}</svg>').format(
+        HEIGHT, told, Markup("").join(parts)
+    )
+
+
+def revision_page(revision: Revision) -> str:
+    """The whole search on one page that needs no network."""
+    chosen, reference, facts = revision.chosen, revision.reference, revision.facts
+    style = STYLE_SHEET.read_text(encoding="utf-8") + STYLE
+    title = f"An instruction for {facts['model']} on {facts['benchmark']}"
+    parts = [
+        Markup("<h1>{}</h1><p>{}</p>").format(title, verdict_sentence(revision)),
+        Markup("<blockquote>{}</blockquote>").format(chosen["instruction"]),
+        Markup("<p>Without an instruction {} of {:,} continuations are negative ({} to {}), with it {} of {:,}.</p>")
+        .format(percent(reference["rate"]), reference["n"], percent(reference["low"]), percent(reference["high"]),
+                percent(chosen["rate"]), chosen["n"]),
+        Markup("<h2>How it came about</h2><p>{}</p>").format(
+            "Percentage points from no instruction on the same prompts; each round has new prompts. Filled: kept for "
+            "the next round. The line joins the best of each round, which is flattered by being the best; the right "
+            "end is the chosen one on prompts that no round saw."
+        ),
+        history_svg(revision.history, chosen),
+        Markup("<ol>{}</ol>").format(
+            Markup("").join(Markup("<li>{}</li>").format(text) for text in _line_of(revision))
+        ),
+        Markup("<h2>The final choice</h2><p>{}</p>").format(
+            f"All {revision.finalists.height - 1} instructions of the last round on {facts['prompts_final']:,} new "
+            f"prompts. Intervals hold for all of them together, p is Holm's. The chosen one is the best of them: its "
+            f"point is a little flattered, its interval is not."
+        ),
+        _finalists(revision.finalists),
+        Markup("<h2>What to beware of</h2><ul>{}</ul>").format(
+            Markup("").join(Markup("<li>{}</li>").format(text) for text in cautions(revision))
+        ),
+        Markup("<details><summary>Every instruction that was tried</summary>{}</details>").format(
+            _history(revision.history)
+        ),
+        Markup("<details><summary>How it was done</summary><table>{}</table></details>").format(
+            Markup("").join(
+                Markup("<tr><td>{}</td><td>{}</td></tr>").format(name.replace("_", " "), str(value))
+                for name, value in facts.items()
+            )
+        ),
+    ]  # fmt: skip
+    return Markup(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width,initial-scale=1"><title>{}</title><style>{}</style></head>'
+        "<body><main>{}</main></body></html>\n"
+    ).format(title, Markup(style), Markup("\n").join(parts))
+
+
+def write_revision_page(revision: Revision, path: Path | None = None) -> Path:
+    """Write the page, to report.html in the search's folder unless told otherwise; raises WriteError."""
+    path = path or revision.folder / "report.html"
+    with atomic_write(path) as handle:
+        handle.write(revision_page(revision).encode())
+    return path
+
+
+def render_revision(revision: Revision, console: Console, paths: Mapping[str, str] | None = None) -> None:
+    """Print the chosen instruction, what it changed, the other finalists, and where everything lies."""
+    out = Printer(console)
+    out.line(f"{revision.facts['model']} on {revision.facts['benchmark']}", "bold")
+    out.line(verdict_sentence(revision))
+    out.gap()
+    table = out.table(("", "left"), ("instruction", "left"), ("negative", "right"), ("change", "right"),
+                      ("95 % together", "right"), ("p", "right"))  # fmt: skip
+    for row in revision.finalists.iter_rows(named=True):
+        symbol = SYMBOLS.get(row["verdict"] or "", "")
+        name = row["instruction"] or REFERENCE
+        out.row(
+            table,
+            symbol,
+            f"{name}  (chosen)" if row["chosen"] else name,
+            percent(row["rate"]),
+            "" if row["instruction"] == NONE else points(row["change"]),
+            ""
+            if row["change_low"] is None
+            else f"{points(row['change_low'])} to {points(row['change_high'])}",
+            "" if row["p_adjusted"] is None else probability(row["p_adjusted"]),
+            style="bold" if row["chosen"] else "",
+        )
+    out.show(table)
+    for text in cautions(revision):
+        out.line(f"- {text}", "dim")
+    if paths:
+        out.gap()
+        for name, path in paths.items():
+            out.path(name, path)
+
+
+def verdict_sentence(revision: Revision) -> str:
+    """What came of the search, in one sentence."""
+    told = effect(revision.chosen)
+    return (
+        f"Of {revision.facts['instructions_tried']} instructions the one below was chosen: {told}, "
+        f"as {revision.facts['classifier']} judges."
+    )
+
+
+def cautions(revision: Revision) -> list[str]:
+    """What a reader must know before the instruction is used."""
+    chosen, facts = revision.chosen, revision.facts
+    told = []
+    if chosen["verdict"] != LOWER:
+        told.append("It was not shown to lower the share; one of them always has the smallest.")
+    if chosen["optimism"] is not None:
+        told.append(
+            f"In the last round it changed the share by {points(chosen['selected_change'])} points, here by "
+            f"{points(chosen['change'])}: the difference of {points(chosen['optimism'])} is what selection flattered "
+            "(below 0) or hid, and chance."
+        )
+    if (chosen["silent"] or 0) > 0:
+        told.append(f"{percent(chosen['silent'])} of its continuations are empty or refuse.")
+    if not facts["greedy"]:
+        told.append(
+            "All instructions had the same prompts, decoding and seed; the tokens are drawn independently behind each."
+        )
+    told.append(
+        "One model, one benchmark, one classifier: try it on others, and look at the quality of what is written, with "
+        "evenhand audit --mitigate instruction-file=PATH."
+    )
+    return told
+
+
+def _line_of(revision: Revision) -> list[str]:
+    return lineage(revision.history, revision.chosen["instruction"])
+
+
+def _finalists(finalists: pl.DataFrame) -> Markup:
+    others = finalists.filter(pl.col("instruction") != NONE)
+    ends = [100 * v for name in ("change_low", "change_high", "change") for v in others[name].drop_nulls()]
+    scale = scale_over(ends, include=[0.0])
+    rows = [
+        Markup('<tr><td>{}</td><td class="n">{}</td><td class="plot">{}</td>'
+               '<td class="n">{}</td><td class="v">{} {}</td></tr>')
+        .format(row["instruction"], percent(row["rate"]), _interval(scale, row), probability(row["p_adjusted"]),
+                SYMBOLS.get(row["verdict"], ""), row["verdict"])
+        for row in others.iter_rows(named=True)
+    ]  # fmt: skip
+    head = (
+        '<tr><th>instruction</th><th class="n">negative</th><th>change, points</th><th class="n">p</th>'
+        "<th></th></tr>"
+    )
+    foot = Markup('<tr><td></td><td></td><td class="plot">{}</td><td></td><td></td></tr>').format(
+        axis_svg(scale)
+    )
+    return Markup("<table>{}{}{}</table>").format(Markup(head), Markup("").join(rows), foot)
+
+
+def _interval(scale: Scale, row: Mapping[str, Any]) -> Markup:
+    change, low, high = (
+        None if row[n] is None else 100 * row[n] for n in ("change", "change_low", "change_high")
+    )
+    return interval_svg(
+        scale,
+        change,
+        low,
+        high,
+        described=effect(row),
+        null=0.0,
+        kind=KINDS.get(row["verdict"], "blank"),
+        filled=row["verdict"] in (LOWER, HIGHER),
+    )
+
+
+def _history(history: pl.DataFrame) -> Markup:
+    head = "<tr><th>round</th><th>instruction</th><th class='n'>negative</th><th class='n'>change</th><th></th></tr>"
+    rows = [
+        Markup('<tr><td>{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>').format(
+            row["iteration"], row["instruction"], percent(row["rate"]), points(row["change"]), row["fate"]
+        )
+        for row in history.iter_rows(named=True)
+    ]
+    return Markup("<table>{}{}</table>").format(Markup(head), Markup("").join(rows))
+
+
+def _across(i: int, columns: int) -> float:
+    return round(LEFT + (100 - LEFT - RIGHT) * (i + 0.5) / columns, 2)
+
+
+def _down(scale: Scale, change: float) -> float:
+    part = (100 * change - scale.low) / (scale.high - scale.low)
+    return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part, 1)
+
+
+def _rule(scale: Scale, tick: float) -> Markup:
+    y = _down(scale, tick / 100)
+    line = _line("null" if tick == 0 else "grid", LEFT, y, 100 - RIGHT / 2, y)
+    text = Markup('<text class="tick" x="{}%" y="{}" text-anchor="end">{}</text>')
+    return line + text.format(LEFT - 1.5, y + 4, tick_text(tick, scale.ticks))
+
+
+def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:
+    return Markup('<line class="{}" x1="{}%" y1="{}" x2="{}%" y2="{}"/>').format(kind, x, y, to_x, to_y)
+
+
+def _dot(kind: str, x: float, y: float) -> Markup:
+    return Markup('<circle class="{}" cx="{}%" cy="{}" r="4"/>').format(kind, x, y)

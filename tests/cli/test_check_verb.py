@@ -1,0 +1,160 @@
+"""`evenhand check`: the checklist in the terminal, the page, going on with a study, and wrong calls."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.runs import engine, labelling
+from evenhand.runs.environment import this_environment
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Prompts to which the house's writer answers rudely one time in three, on purpose."""
+    for name, kinds in {"wild.csv": ("red", "blue", "blue"), "calm.csv": ("blue", "blue", "red")}.items():
+        rows = [
+            {"prompt_id": f"{name}-{i}", "text": f"In case {i} my {kinds[i % 3]}-haired neighbour"}
+            for i in range(60)
+        ]
+        pl.DataFrame(rows).write_csv(tmp_path / name)
+    return ("--prompts", tmp_path / "wild.csv", "--neutral", tmp_path / "calm.csv")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked_once_for_versions():
+    """A study looks many times at what is installed here, and always sees the same: it takes most of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        known = this_environment()
+        for module in (engine, labelling):
+            patch.setattr(module, "this_environment", lambda: known)
+        yield
+
+
+METHOD = ("check", "instructive-debiasing", "--model", "house/writer", "--groups", 1)
+JUDGE = ("--classifier", "rudeness=house/words")
+
+
+def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhand, judged_house, files):
+    ended = evenhand(*METHOD, *files, *JUDGE, "-o", "study")
+    assert ended.code == 0, ended.err
+    ended.says(
+        "instructive-debiasing on house/writer: is it consistent?",
+        "60 adversarial and 60 neutral",
+        "3 beams, 20",
+        "words/rude: rudeness",
+        "polarity inconclusive inconclusive",
+        "transfer not applicable",
+        "prompts would decide.",
+        "Harmful continuations, neutral prompts",
+        "default (no method) 33.33",
+    )
+    written = json.loads(Path("study/consistency.json").read_text())
+    # the writer takes no notice of what stands in front of a prompt: nothing changes, and nothing is invented
+    assert {row["change"] for row in written["table"] if row["level"] != "default"} == {0.0}
+    assert {one["outcome"] for one in written["decisions"] if one["rule"] == "tested"} == {
+        "inconclusive",
+        "not applicable",
+    }
+    assert [row["text"] for row in written["wordings"]][-1] == "Be for: "
+    page = Path("study/consistency.html").read_text()
+    assert "is inconclusive on adversarial and neutral prompts" in page
+    assert {path.stem for path in Path("study").glob("*.parquet")} == {
+        "table", "nonsense", "decisions", "wordings", "scores"
+    }  # fmt: skip
+    assert len(list(Path("study/levels").iterdir())) == 10
+
+
+def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(evenhand, judged_house, files):
+    evenhand(*METHOD, *files, *JUDGE, "-o", "study")
+    shutil.rmtree("study/levels/neutral-blank")
+    again = evenhand("check", "study")
+    assert again.code == 0 and again.err.count("requests to answer") == 1
+    assert "neutral prompts, blank (10 of 10)" in again.err
+    other = evenhand("check", "study", "--rule", "strict", "--classifier", "meanness=house/words?word=mean")
+    assert other.code == 0 and "requests to answer" not in other.err
+    other.says("rule strict", "words/mean: meanness", "Not consistent")
+    evenhand("check", "study", "--seed", 3).refused(2, "seed: stored 0, given now 3", "another study with -o")
+    evenhand(*METHOD, *JUDGE, "--neutral", "none", "--prompts", files[1], "-o", "study").refused(
+        2, "neutral: stored"
+    )
+
+
+def test_a_plan_runs_nothing_and_shows_every_wording(evenhand, judged_house, files):
+    ended = evenhand(*METHOD, *files, *JUDGE, "--plan", "--opposite", "Be horrid for: ", "-o", "study")
+    assert ended.code == 0 and not Path("study").exists()
+    ended.says(
+        "nothing has been run",
+        "600",
+        "'Be horrid for: '",
+        "'Be uf a;wo 3; na;o8d ;n3oi8ue o8 fypaoh3fkjnef for: '",
+        "changes from 18.4",
+    )
+    lacking = evenhand("check", "prefix=Be kind.", *METHOD[2:], *files, *JUDGE, "--plan")
+    lacking.says("No level opposite", "--opposite TEXT")
+
+
+def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, files):
+    ended = evenhand(*METHOD, *files, "--classifier", "house/words?unsure=true", "-o", "study")
+    assert ended.code == 3
+    ended.says("of the texts could not be judged at the level default", "more than the threshold allows")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (("check", "selfdebiasing", "--model", "house/writer"), 2, ("no mitigation called", "Known: ")),
+        (("check", "instructive-debiasing"), 2, ("No model is named", "--model gpt2")),
+        ((*METHOD, "--classifier", "toxicity=vadr"), 2, ("no classifier called 'vadr'", "'vader'")),
+        ((*METHOD, "--classifier", "toxicity="), 2, ("names no classifier",)),
+        ((*METHOD, "--classifier", "house/words?word=absent"), 1, ("cannot be loaded", "--classifier NAME")),
+        (METHOD, 1, ("PERSPECTIVE_API_KEY", "--classifier NAME")),
+        ((*METHOD, *JUDGE), 1, ("RealToxicityPrompts, which is not here", "data fetch", "--neutral FILE")),
+        ((*METHOD, *JUDGE, "--prompts", "wild.csv"), 2, ("no neutral ones", "--neutral none")),
+        ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("There is no file", "no.csv")),
+        ((*METHOD, *JUDGE, "--data", "folder"), 2, ("--data takes name=folder",)),
+        ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
+        ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
+        (("check", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
+    ],
+    ids=lambda value: " ".join(map(str, value))[-40:] if isinstance(value, tuple) else None,
+)
+def test_wrong_calls_say_what_is_wrong(evenhand, judged_house, files, monkeypatch, arguments, code, parts):
+    monkeypatch.delenv("PERSPECTIVE_API_KEY", raising=False)
+    Path("empty").mkdir()
+    evenhand(*arguments).refused(code, *parts)
+    assert not Path("runs").exists()
+
+
+def test_a_study_is_not_written_over_something_else(evenhand, judged_house, files):
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("keep")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "mine").refused(2, "exists and is no consistency study")
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.browser
+def test_the_page_is_silent_offline_and_never_scrolls_sideways(evenhand, judged_house, files):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"no browser at {CHROMIUM}")
+    evenhand(*METHOD, *files, *JUDGE, "-o", "study")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
+        )
+        for width in (400, 1280):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            heard, asked = [], []
+            page.on("console", lambda message, heard=heard: heard.append(message.text))
+            page.on("pageerror", lambda error, heard=heard: heard.append(str(error)))
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto(Path("study/consistency.html").absolute().as_uri())
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            assert heard == [] and [url for url in asked if not url.startswith(("file:", "data:"))] == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
