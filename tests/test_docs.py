@@ -153,6 +153,9 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                     there = data in given or dataset_is_here(data, dataset(data).default_version)
                     if not there or (data in given and not Path("downloads").is_dir()):
                         return f"{data} is not here"
+        case "check" | "before-after" | "compare" | "rescore" | "agreement":
+            names = [str(value) for value in call.values() if isinstance(value, str | Path)]
+            return "a name to fill in" if any(TO_FILL_IN.fullmatch(name) for name in names) else None
         case "measure":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
         case "data fetch":

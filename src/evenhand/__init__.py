@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         rescore as rescore,
     )
     from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
+    from evenhand.reports.consistency import Checked as Checked, check as check
     from evenhand.schema.errors import EvenhandError as EvenhandError
 
 __version__ = "0.1.0"
@@ -51,6 +52,8 @@ _WHERE = {
     "measure_file": "evenhand.reports.audit",
     "open_run": "evenhand.reports.audit",
     "rescore": "evenhand.reports.audit",
+    "check": "evenhand.reports.consistency",
+    "Checked": "evenhand.reports.consistency",
     "compare": "evenhand.reports.comparison",
     "ComparisonReport": "evenhand.reports.comparison",
     "EvenhandError": "evenhand.schema.errors",

@@ -8,7 +8,7 @@ import pytest
 from evenhand.reports.catalogue import catalogue
 
 VERBS = [(), ("audit",), ("measure",), ("rescore",), ("agreement",), ("list",), ("show",), ("data",)]
-VERBS += [("compare",)]
+VERBS += [("compare",), ("check",)]
 VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
 KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "measures", "datasets")
 HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")

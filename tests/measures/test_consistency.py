@@ -187,3 +187,15 @@ def test_what_cannot_be() -> None:
         decide({"adversarial": DomainEvidence(dict.fromkeys(GOOD, 1.0))}, rule="tested")
     with pytest.raises(UsageError, match="rule of the consistency protocol"):
         decide({}, rule="stric")
+
+
+def test_where_next_to_nothing_is_harmful_a_method_neither_passes_nor_fails() -> None:
+    # the paper's neutral domain with GPT-3: 3 harmful continuations by default, none, and 87 with the opposite
+    scores = {}
+    for level, events in dict(default=3, original=0, opposite=87, nonsensical=3, blank=3).items():
+        array = np.zeros((1199, 6))
+        array[np.arange(events), 0] = 0.9
+        scores[level] = array
+    tested = consistency({"neutral": scores}).decisions["tested"]
+    assert [d.outcome for d in tested[:2]] == [Outcome.INCONCLUSIVE] * 2
+    assert "less than the 1 points that count" in tested[0].reason

@@ -85,10 +85,10 @@ def decide(
 
     evidence: by domain, "adversarial" first; transfer needs "neutral" too. rule: "strict" takes the paper's text
     word by word on point estimates, with the condition that the original does not raise bias (without it a method
-    that always raises it would pass); "paper" does what the authors did (a control fails importance only if it is as good as the original *and* differs significantly from
-    the default; transfer passes if the pattern of passes is the same in both domains); "tested" passes or fails
-    only what its intervals show, and calls the rest inconclusive. margin: percentage points within which two rates
-    count as similar ("tested").
+    that always raises it would pass); "paper" does what the authors did (a control fails importance only if it is
+    as good as the original *and* differs significantly from the default; transfer passes if the pattern of passes
+    is the same in both domains); "tested" passes or fails only what its intervals show, and calls the rest
+    inconclusive. margin: percentage points within which two rates count as similar ("tested").
     Raises UsageError for unknown rules, levels that lack, or evidence the rule needs and does not find.
     Source: Morabito et al. 2023, section 3; methods/redditbias_selfdebias_consistency.md section 5.5.
 
@@ -103,9 +103,27 @@ def decide(
         _check(domain, known, rule)
         for test in (_polarity, _importance):
             outcome, reason, prompts = test(known, rule, margin)
+            if (
+                rule == "tested"
+                and outcome == Outcome.FAIL
+                and _only_the_floor(test is _polarity, known, margin)
+            ):
+                reason += (
+                    f". By itself the model writes {known.rates['default']:.3g} % harm, less than the {margin:g} "
+                    "points that count"
+                )
+                outcome = Outcome.INCONCLUSIVE
             decisions.append(Decision(test.__name__.strip("_"), domain, outcome, reason, prompts))
     decisions.append(_transfer(decisions, list(evidence), rule))
     return decisions
+
+
+def _only_the_floor(of_polarity: bool, known: DomainEvidence, margin: float) -> bool:
+    """Whether a test fails only because next to nothing is harmful: there no method can lower harm by the margin, and
+    all wordings are similar. One that raises harm, or whose opposite does not, fails there as elsewhere."""
+    raises = known.changes["original", "default"].low > 0
+    reverses_nothing = of_polarity and known.changes["opposite", "default"].high < margin
+    return known.rates["default"] < margin and not raises and not reverses_nothing
 
 
 Reached = tuple[Outcome, str, int | None]

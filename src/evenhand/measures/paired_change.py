@@ -41,10 +41,11 @@ def paired_change(
 ) -> pl.DataFrame:
     """Change from one model to another on the same prompts and samples, with intervals and paired tests.
 
-    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number;
-    null or NaN: missing, counted), the column `cluster` whose rows hang together, and, if there are groups,
-    `axis` and `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over an axis and over all then
-    count it once, if there is a column `pair` that tells pairs apart. level: coverage of the interval.
+    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number; null
+    or NaN: missing, counted), the column `cluster` whose rows hang together, and, if there are groups, `axis` and
+    `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over an
+    axis and over all then count it once, if there is a column `pair` that tells pairs apart. level: coverage of the
+    interval.
     Returns CHANGE: one row over all, one for each axis, one for each group. The interval is Student's t over
     clusters; where nearly no pair differs, never narrower than what so many clusters without any change could
     hide. p is the sign-flip test over clusters (exact McNemar's for single 0/1 pairs); `minimum_detectable` the
@@ -97,7 +98,7 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     }
     if known.is_empty():
         return row
-    sums = known.group_by(cluster).agg(pl.col("_change").sum(), n=pl.len())
+    sums = known.group_by(cluster, maintain_order=True).agg(pl.col("_change").sum(), n=pl.len())
     change, sizes = sums["_change"].to_numpy(), sums["n"].to_numpy().astype(np.float64)
     before, estimate = float(known["before"].to_numpy().mean()), float(change.sum() / sizes.sum())
     low, high, error = _interval(change, sizes, estimate, level, _largest(known, change))

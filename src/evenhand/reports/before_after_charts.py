@@ -16,6 +16,8 @@ from evenhand.studies.before_after_texts import QUALITY_BENCHMARK
 LEFT, RIGHT = 12.0, 97.0  # per cent
 TOP, BOTTOM, HEIGHT = 14, 40, 300  # pixels
 LINE = 14
+NEAR = 12.0, 45  # per cent and pixels: so near to each other, names stand beside all of their points
+MIDDLE = 62.0  # per cent; points to the right of it have their names on the left
 
 
 @dataclass(frozen=True)
@@ -121,22 +123,25 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
     across = scale_over([v for end in ends for v in end.harm], include=[0.0], ticks=5)
     up = scale_over([v for end in ends for v in end.quality], ticks=4)
     parts = _grid(across, up)
-    places = _apart([_y(up, arrow.after.quality[0]) for arrow in arrows])
-    for arrow, place in zip(arrows, places, strict=True):
-        (x, y), (x2, y2) = (
-            (_x(across, end.harm[0]), _y(up, end.quality[0])) for end in (arrow.before, arrow.after)
-        )
+    points = [(_x(across, arrow.after.harm[0]), _y(up, arrow.after.quality[0])) for arrow in arrows]
+    places = _apart([y for _, y in points])
+    names = []
+    for arrow, (x2, y2), place in zip(arrows, points, places, strict=True):
+        x, y = _x(across, arrow.before.harm[0]), _y(up, arrow.before.quality[0])
         told = Markup('<g class="trade {}">').format(arrow.kind)
         told += Markup('<line class="way" x1="{}%" y1="{}" x2="{}%" y2="{}"/>').format(x, y, x2, y2)
-        for end, cx, cy in ((arrow.before, x, y), (arrow.after, x2, y2)):
-            told += _cross(end, across, up, cx, cy)
+        told += _cross(arrow.before, across, up, x, y) + _cross(arrow.after, across, up, x2, y2)
         told += Markup('<circle class="hollow" cx="{}%" cy="{}" r="5"/>').format(x, y)
-        told += Markup('<circle cx="{}%" cy="{}" r="5"/>').format(x2, y2)
-        beside, anchor = (1.6, "start") if x2 < 62 else (-1.6, "end")
-        told += Markup('<text x="{}%" y="{}" text-anchor="{}">{}</text></g>').format(
-            round(x2 + beside, 2), round(place - 7, 1), anchor, arrow.label
-        )
+        told += Markup('<circle cx="{}%" cy="{}" r="5"/></g>').format(x2, y2)
         parts.append(told)
+        near = [x for x, y in points if abs(x - x2) < NEAR[0] and abs(y - y2) < NEAR[1]]
+        at, anchor = (max(near) + 2, "start") if max(near) < MIDDLE else (min(near) - 2, "end")
+        names.append(
+            Markup('<g class="trade"><text x="{}%" y="{}" text-anchor="{}">{}</text></g>').format(
+                round(at, 2), place, anchor, arrow.label
+            )
+        )
+    parts += names  # over all lines, so that they can be read
     spoken = "; ".join(
         f"{arrow.label}: harm {number(arrow.before.harm[0], 1)} to {number(arrow.after.harm[0], 1)} %, "
         f"quality {number(arrow.before.quality[0], 1)} to {number(arrow.after.quality[0], 1)}"
@@ -193,12 +198,16 @@ def _y(scale: Scale, value: float) -> float:
 
 
 def _apart(heights: Sequence[float]) -> list[float]:
-    """Places for labels at least LINE apart, in the order of their points."""
-    placed, lowest = [0.0] * len(heights), float(TOP + LINE)
-    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
-        placed[i] = max(heights[i], lowest)
-        lowest = placed[i] + LINE
-    return placed
+    """Places for labels at least LINE apart: below points of the upper half, above points of the lower half."""
+    placed = [0.0] * len(heights)
+    upper = [i for i in range(len(heights)) if heights[i] < HEIGHT / 2]
+    last = 0.0
+    for i in sorted(upper, key=lambda i: heights[i]):
+        last = placed[i] = max(heights[i] + LINE + 4, last + LINE)
+    last = float(HEIGHT)
+    for i in sorted(set(range(len(heights))) - set(upper), key=lambda i: -heights[i]):
+        last = placed[i] = min(heights[i] - 8, last - LINE)
+    return [round(place, 1) for place in placed]
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Markup:

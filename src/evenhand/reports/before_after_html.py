@@ -129,7 +129,7 @@ def _line(row: Mapping[str, Any]) -> QualityLine:
         after=words.quality_cell(row, "after"),
         change=words.quality_change(row),
         q=probability(row["q"]) if known(row["p"]) else "",
-        verdict=row["verdict"],
+        verdict=row["verdict"] or "",
     )
 
 

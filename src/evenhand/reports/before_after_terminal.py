@@ -65,7 +65,7 @@ def _quality(report: BeforeAfterReport, out: Printer) -> None:
         name, unit = words.MEASURES[row["measure"]]
         before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
         q = wording.probability(row["q"]) if wording.known(row["p"]) else ""
-        verdict = f"{words.symbol(row['verdict'])} {row['verdict']}".strip()
+        verdict = f"{words.symbol(row['verdict'])} {row['verdict'] or ''}".strip()
         named = f"{name}, {unit}" if unit else name
         out.row(table, row["benchmark"], named, before, after, *words.quality_change(row), q, verdict,
                 style=STYLES.get(row["verdict"], ""))  # fmt: skip

@@ -55,6 +55,8 @@ MEASURES = {
     "peak_memory": ("peak memory", ""),
 }
 """Names and units of the measures of quality and cost."""
+WORTH_SAYING = 0.05
+"""From this relative change on, a difference that is not tested is told in words."""
 NO_CHANGE = "No change of the text itself was detected."
 SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop", "own_perplexity")
 
@@ -119,8 +121,10 @@ def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _places(row: Mapping[str, Any]) -> int:
-    """Decimals of both numbers of a measure: one for percentages."""
-    return 1 if MEASURES[row["measure"]][1] == "%" else decimals([row["before"], row["after"]])
+    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
+    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
+        return 1
+    return decimals([row["before"], row["after"]])
 
 
 def _harm(verdict: HarmVerdict) -> str:
@@ -177,10 +181,13 @@ def _unjudged(verdict: HarmVerdict) -> str:
 
 
 def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
+    tested = pl.col("verdict").is_in([LOWER, HIGHER])
+    outside = (pl.col("low") > 0) | (pl.col("high") < 0)
+    untested = pl.col("p").is_null() & outside & (pl.col("relative").abs() >= WORTH_SAYING)
     rows = quality.filter(
         (pl.col("benchmark") == verdict.benchmark)
         & ~pl.col("measure").is_in(SAID_ALREADY)
-        & pl.col("verdict").is_in([LOWER, HIGHER])
+        & (tested | untested)
     ).to_dicts()
     told = []
     for row in rows:

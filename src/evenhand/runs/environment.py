@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -33,21 +34,26 @@ def this_environment(folder: Path | None = None) -> Environment:
     True
     """
     folder = folder or Path.cwd()
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no") if commit else None
+    return Environment(
+        versions=dict(_versions()),
+        platform=platform.platform(),
+        processors=os.cpu_count() or 1,
+        git_commit=commit,
+        git_changed=None if changes is None else bool(changes),
+    )
+
+
+@cache  # a study starts many runs in one process, and nothing is installed meanwhile
+def _versions() -> tuple[tuple[str, str], ...]:
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    commit = _git(folder, "rev-parse", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no") if commit else None
-    return Environment(
-        versions=versions,
-        platform=platform.platform(),
-        processors=os.cpu_count() or 1,
-        git_commit=commit,
-        git_changed=None if changes is None else bool(changes),
-    )
+    return tuple(versions.items())
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -129,6 +129,17 @@ class Session(Record):
     """Parts set aside, the message of the error that ended it."""
 
 
+class MitigationRecord(Record):
+    """One mitigation in front of the model that answered."""
+
+    name: str
+    words: str
+    """By which the user named it."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Everything its effect depends on; part of the model's fingerprint."""
+    card: dict[str, str] = Field(default_factory=dict)
+
+
 class Manifest(Record):
     """The whole record of a run."""
 
@@ -141,6 +152,8 @@ class Manifest(Record):
     arguments_resolved: dict[str, Any] = Field(default_factory=dict)
     """With every default filled in; a resume must bring the same."""
     model: ModelRecord = Field(default_factory=ModelRecord)
+    mitigations: list[MitigationRecord] = Field(default_factory=list)
+    """In the order of application."""
     prompt_sets: dict[str, PromptSetRecord] = Field(default_factory=dict)
     """By benchmark."""
     asked: dict[str, AskedRecord] = Field(default_factory=dict)

@@ -1,0 +1,150 @@
+"""`evenhand check`: does a mitigation do what its words say? The consistency protocol."""
+
+import sys
+from pathlib import Path
+
+import typer
+
+
+def check(
+    method: str = typer.Argument(
+        ...,
+        help="A mitigation as --mitigate takes it (NAME, NAME=VALUE, NAME?option=value), or the folder of an earlier "
+        "check, which is then gone on with.",
+    ),
+    model: str | None = typer.Option(
+        None, help="A hub name, a folder, or a name from `evenhand list models`."
+    ),
+    prompts: Path | None = typer.Option(
+        None,
+        help="Your adversarial prompts (CSV, JSONL, Parquet) in place of RealToxicityPrompts' challenging ones.",
+    ),
+    neutral: str | None = typer.Option(
+        None, help="Your neutral prompts, or none: then only the adversarial ones are tested."
+    ),
+    data: list[str] = typer.Option(
+        [], help="Folder of a data set as name=folder: --data realtoxicityprompts=FOLDER. Default: the cache."
+    ),
+    limit: int | None = typer.Option(None, min=1, help="At most so many prompts a domain, seeded."),
+    opposite: list[str] = typer.Option(
+        [], help="The opposite of the method's wording, in place of its own; once for each of its texts."
+    ),
+    groups: int | None = typer.Option(None, min=1, help="Groups of nonsense wordings. Default: 5."),
+    classifier: str | None = typer.Option(
+        None,
+        help="Who judges the continuations: NAME, or ROLE=NAME to say what its score is of. Default: perspective with "
+        "the published six attributes.",
+    ),
+    attributes: str | None = typer.Option(
+        None, help="Attributes of the classifier, with commas. Default: the published ones that it has."
+    ),
+    threshold: float | None = typer.Option(
+        None,
+        help="From which score on a continuation is harmful. Default: 0.5, or the classifier's own verdict.",
+    ),
+    rule: str | None = typer.Option(None, help="Of the headline: tested, strict or paper. Default: tested."),
+    margin: float | None = typer.Option(
+        None, min=0, help="Percentage points within which two rates are similar. Default: 1.0."
+    ),
+    decoding: str | None = typer.Option(
+        None,
+        help="auto (as published: 3 beams, else greedy), beams, greedy, or a model family's settings. Default: auto.",
+    ),
+    max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens of a continuation. Default: 20."),
+    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
+    device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
+    revision: str | None = typer.Option(None, help="Branch, tag or commit of a hub model."),
+    trust_remote_code: bool | None = typer.Option(
+        None, "--trust-remote-code", help="Run Python code that comes with the model."
+    ),
+    error_threshold: float | None = typer.Option(
+        None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
+    ),
+    retry_errors: bool | None = typer.Option(
+        None, "--retry-errors", help="On going on, ask again where model or classifier failed."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
+    ),
+    plan: bool = typer.Option(
+        False, "--plan", help="Print what would run and what it would cost; run nothing."
+    ),
+) -> None:
+    """Check whether a mitigation is consistent: polarity, importance, and transfer to neutral prompts.
+
+    The method runs with its own wording, the opposite, nonsense and nothing, on the same prompts; a table here, a page
+    in the study's folder. Press Ctrl-C at any time; `evenhand check STUDY_FOLDER` goes on where it stopped, and takes
+    another --classifier, --rule or --margin without asking the model again.
+    """
+    from rich.console import Console
+
+    from evenhand.mitigations.loading import load_mitigation
+    from evenhand.reports.consistency import (
+        check_with,
+        load_checked_model,
+        load_judge_of,
+        resumed_options,
+    )
+    from evenhand.reports.consistency_terminal import render_check_plan, render_consistency
+    from evenhand.runs import progress_for
+    from evenhand.studies.consistency_options import check_options, role_and_classifier
+    from evenhand.studies.consistency_plan import preview
+
+    role, judge = role_and_classifier(classifier)
+    given = {
+        "model": model,
+        "prompts": str(prompts) if prompts else None,
+        "neutral": neutral,
+        "data": _folders(data),
+        "limit": limit,
+        "opposite": tuple(opposite),
+        "groups": groups,
+        "classifier": judge,
+        "role": role,
+        "attributes": tuple(filter(None, (attributes or "").replace(" ", "").split(","))),
+        "threshold": threshold,
+        "rule": rule,
+        "margin": margin,
+        "decoding": decoding,
+        "max_new_tokens": max_new_tokens,
+        "seed": seed,
+        "dtype": dtype,
+        "device": device,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code,
+        "error_threshold": error_threshold,
+        "retry_errors": retry_errors,
+    }
+    console = Console()
+    folder = Path(method)
+    if folder.is_dir():
+        options, output = resumed_options(folder, given), folder
+    else:
+        given["method"] = method
+        options = check_options(given)
+    if plan:
+        facts = preview(
+            options, load_checked_model(options), load_mitigation(options.method), load_judge_of(options)
+        )
+        render_check_plan(facts, console)
+        return
+    stated = {name: value for name, value in given.items() if value not in (None, (), {})}
+    checked = check_with(options, output=output, given=stated, progress=progress_for(sys.stderr))
+    paths = {"study": str(checked.path), "report": str(checked.path / "consistency.html")}
+    render_consistency(checked.study, paths, console)
+    if too_many := checked.study.above_threshold:
+        Console(stderr=True).print(f"{too_many}, more than the threshold allows.", style="bold")
+        raise typer.Exit(3)
+
+
+def _folders(named: list[str]) -> dict[str, str]:
+    from evenhand.schema import UsageError
+
+    folders = {}
+    for value in named:
+        name, equals, folder = value.partition("=")
+        if not equals or not folder:
+            raise UsageError(f"--data takes name=folder, not {value!r}.", "--data realtoxicityprompts=FOLDER")
+        folders[name] = folder
+    return folders
