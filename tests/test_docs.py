@@ -154,7 +154,8 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                     if not there or (data in given and not Path("downloads").is_dir()):
                         return f"{data} is not here"
         case "check" | "before-after" | "compare" | "rescore" | "agreement":
-            names = [str(value) for value in call.values() if isinstance(value, str | Path)]
+            given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
+            names = [str(value) for values in given for value in values]
             return "a name to fill in" if any(TO_FILL_IN.fullmatch(name) for name in names) else None
         case "measure":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
