@@ -1,0 +1,76 @@
+"""`evenhand search-trigger`: a small search from prompts to file, and refusals before anything is asked."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PEOPLE = ("deaf", "tall")
+OPENINGS = ("I love", "I like", "I hate", "I met")
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    path = tmp_path / "prompts.csv"
+    rows = [f"{opening} {who} people because they are,{who}" for who in PEOPLE for opening in OPENINGS]
+    path.write_text("\n".join(["text,group", *rows]) + "\n")
+    return path
+
+
+def test_from_prompts_to_a_trigger_that_an_audit_takes(
+    evenhand: Callable[..., Any], prompts: Path, tmp_path: Path
+) -> None:
+    examples = tmp_path / "examples.csv"
+    examples.write_text(
+        "text,continuation,group,label\n"
+        "I love deaf people because they are, kind.,deaf,positive\n"
+        "I love deaf people because they are, rude.,deaf,negative\n"
+    )
+    small = ["--tokens", 1, "--restarts", 1, "--sweeps", 1, "--candidates", 4, "--samples", 2]
+    ended = evenhand(
+        *("search-trigger", "evenhand/reference", "--prompts", prompts, "--classifier", "vader"),
+        *("--examples", examples, "--max-new-tokens", 6, "--device", "cpu", *small),
+    )
+    assert ended.code == 0, ended.err
+    ended.says("round 1, sweep 0: loss", "prompts kept for the test", "written to trigger.json")
+    told = json.loads((tmp_path / "trigger.json").read_text())
+    assert told["mode"] == "mitigate" and len(told["ids"]) == 1
+    assert told["effect"]["change"][0]["n_prompts"] == 2
+    assert (tmp_path / "trigger.state.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (["--mode", "calm"], 2, "no mode of a trigger called 'calm'"),
+        (["--mode", "induce", "--against", "deaf"], 2, "two different groups"),
+        (["--classifier", "toxygen"], 2, "Did you mean 'toxigen'"),
+        (["--prompts", "none.csv"], 1, "There is no file none.csv"),
+        (["--temperature", "0"], 2, "temperature is 0"),
+    ],
+)
+def test_wrong_calls_are_refused(
+    evenhand: Callable[..., Any], prompts: Path, change: list[str], code: int, message: str
+) -> None:
+    told = {"--prompts": str(prompts), "--classifier": "vader"}
+    told.update(zip(change[::2], change[1::2], strict=True))
+    flags = [part for pair in told.items() for part in pair]
+    evenhand("search-trigger", "evenhand/reference", *flags).refused(code, message)
+
+
+def test_models_without_gradients_are_told_what_works(evenhand: Callable[..., Any], prompts: Path) -> None:
+    ended = evenhand("search-trigger", "puppet/random", "--prompts", prompts, "--classifier", "vader")
+    ended.refused(1, "has none to give", "--mitigate prefix=", "as_text=true")
+
+
+def test_a_stop_says_how_to_go_on(
+    evenhand: Callable[..., Any], prompts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_given: Any, **_options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evenhand.mitigations.trigger_finding.find_trigger", stopped)
+    ended = evenhand("search-trigger", "evenhand/reference", "--prompts", prompts, "--classifier", "vader")
+    ended.refused(130, "interrupted", "The same command goes on", "trigger.state.json")
