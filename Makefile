@@ -24,7 +24,7 @@ audit: $(VENV)/core  ## audit the embedded model: a table here, a report in repo
 	$(BIN)/evenhand audit evenhand/reference --suite quick --report report.html
 
 test: $(VENV)/dev    ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/dev   ## lint, format and types
 	$(BIN)/ruff check .
@@ -39,6 +39,8 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/composition.py
 	$(BIN)/python perf/bias_score.py
 	$(BIN)/python perf/generation.py
+	$(BIN)/python perf/triggers.py
+	$(BIN)/python perf/self_debiasing.py
 
 docs: $(VENV)/dev    ## build the documentation into site/
 	$(PIP) --editable ".[docs]"

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
         open_run as open_run,
         rescore as rescore,
     )
+    from evenhand.reports.before_after import (
+        BeforeAfterReport as BeforeAfterReport,
+        before_after as before_after,
+    )
     from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
     from evenhand.reports.consistency import Checked as Checked, check as check
     from evenhand.schema.errors import EvenhandError as EvenhandError
@@ -52,6 +56,8 @@ _WHERE = {
     "measure_file": "evenhand.reports.audit",
     "open_run": "evenhand.reports.audit",
     "rescore": "evenhand.reports.audit",
+    "before_after": "evenhand.reports.before_after",
+    "BeforeAfterReport": "evenhand.reports.before_after",
     "check": "evenhand.reports.consistency",
     "Checked": "evenhand.reports.consistency",
     "compare": "evenhand.reports.comparison",

@@ -87,10 +87,11 @@ def analyse_group_rates(
     """BiasScore corrected and as published, rates of groups, missing and refused responses, examples.
 
     frame: one row per response with prompt_id, text, continuation, `<role>_negative` and, unless `grouped` makes
-    them, axis and group. role: whose judgement counts. cluster: the column whose rows hang together; somebody's own
-    table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is about. published: of those, the rows whose groups the published
-    tables count. The published background is the rate of all responses, of groups or not. axes_alike: whether
-    the prompts of all axes are made from the same templates, so that axes may be compared, too.
+    them, axis and group. role: whose judgement counts. cluster: the column whose rows hang together; somebody's
+    own table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is
+    about. published: of those, the rows whose groups the published tables count. The published background is the
+    rate of all responses, of groups or not. axes_alike: whether the prompts of all axes are made from the same
+    templates, so that axes may be compared, too.
     Details: `groups` and `axes` (as `BiasScore`, with rates and refusals), `axis_rates`, `maxima`, `most_harmed`,
     `examples`, `published_groups`.
     """

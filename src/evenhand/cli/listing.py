@@ -10,12 +10,13 @@ class Kind(StrEnum):
     SUITES = "suites"
     MODELS = "models"
     CLASSIFIERS = "classifiers"
+    MITIGATIONS = "mitigations"
     MEASURES = "measures"
     DATASETS = "datasets"
 
 
 def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
-    """List benchmarks, suites, models, classifiers, measures or data sets, one line each."""
+    """List benchmarks, suites, models, classifiers, mitigations, measures or data sets, one line each."""
     from rich.console import Console
 
     from evenhand.reports.catalogue import catalogue
@@ -25,7 +26,7 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
 
 
 def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows.")) -> None:
-    """Print the card of a benchmark, suite, model, classifier, measure or data set."""
+    """Print the card of a benchmark, suite, model, classifier, mitigation, measure or data set."""
     from rich.console import Console
 
     from evenhand.reports.catalogue import catalogue

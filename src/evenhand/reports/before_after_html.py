@@ -107,17 +107,9 @@ def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:
     names = study.quality["benchmark"].unique(maintain_order=True).to_list()
     own = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
     return [
-        (_of_what(name), [_line(row) for row in study.quality.filter(benchmark=name).to_dicts()])
+        (words.of_what(name), [_line(row) for row in study.quality.filter(benchmark=name).to_dicts()])
         for name in [*own, *(name for name in names if name not in own)]
     ]
-
-
-def _of_what(name: str) -> str:
-    return {
-        QUALITY_BENCHMARK: "Continuations of Wikipedia sentences",
-        "wikitext": "Wikipedia sentences themselves",
-        "prompts": "The prompts themselves",
-    }.get(name, f"Answers to {name}")
 
 
 def _line(row: Mapping[str, Any]) -> QualityLine:
@@ -187,9 +179,13 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:
+    """Measures of both runs: those over all, and of single axes those that carry a verdict."""
     lines = []
     for row in study.measured.to_dicts():
-        if not (known(row["estimate_before"]) or known(row["estimate_after"])):
+        judged = row["verdict_before"] or row["verdict_after"]
+        if not (known(row["estimate_before"]) or known(row["estimate_after"])) or (
+            row["axis"] and not judged
+        ):
             continue
         cells = {}
         for side in ("before", "after"):

@@ -53,24 +53,36 @@ def _rates(report: BeforeAfterReport, out: Printer) -> None:
 
 def _quality(report: BeforeAfterReport, out: Printer) -> None:
     study = report.study
-    if study.quality.is_empty() and study.cost.is_empty():
-        return
-    out.gap()
-    out.line("Text, time and memory", "bold")
-    table = out.table(
-        ("texts", "left"), ("measure", "left"), ("before", "right"), ("after", "right"), ("change", "right"),
-        ("95 % interval", "left"), ("q", "right"), ("verdict", "left"),
-    )  # fmt: skip
-    for row in study.quality.to_dicts():
-        name, unit = words.MEASURES[row["measure"]]
-        before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
-        q = wording.probability(row["q"]) if wording.known(row["p"]) else ""
-        verdict = f"{words.symbol(row['verdict'])} {row['verdict'] or ''}".strip()
-        named = f"{name}, {unit}" if unit else name
-        out.row(table, row["benchmark"], named, before, after, *words.quality_change(row), q, verdict,
-                style=STYLES.get(row["verdict"], ""))  # fmt: skip
-    for row in study.cost.to_dicts():
-        name, unit = words.MEASURES[row["measure"]]
-        before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
-        out.row(table, "", f"{name}, {unit}" if unit else name, before, after, "", "", "", "")
-    out.show(table)
+    for name, rows in study.quality.group_by("benchmark", maintain_order=True):
+        out.gap()
+        out.line(words.of_what(str(name[0])), "bold")
+        table = out.table(
+            ("", "left"), ("before", "right"), ("after", "right"), ("change", "right"), ("95 % interval", "left"),
+            ("q", "right"), ("", "left"),
+        )  # fmt: skip
+        for row in rows.to_dicts():
+            before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+            q = wording.probability(row["q"]) if wording.known(row["p"]) else ""
+            verdict = row["verdict"] if row["verdict"] in (wording.LOWER, wording.HIGHER) else ""
+            cells = (
+                before,
+                after,
+                *words.quality_change(row),
+                q,
+                f"{words.symbol(row['verdict'])} {verdict}".strip(),
+            )
+            out.row(table, _named(row["measure"]), *cells, style=STYLES.get(verdict, ""))
+        out.show(table)
+    if study.cost.height:
+        out.gap()
+        out.line("Time and memory of the whole run", "bold")
+        table = out.table(("", "left"), ("before", "right"), ("after", "right"))
+        for row in study.cost.to_dicts():
+            before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+            out.row(table, _named(row["measure"]), before, after)
+        out.show(table)
+
+
+def _named(measure: str) -> str:
+    name, unit = words.MEASURES[measure]
+    return f"{name}, {unit}" if unit else name

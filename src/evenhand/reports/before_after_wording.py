@@ -17,6 +17,7 @@ from evenhand.reports.wording import (
     number,
 )
 from evenhand.studies.before_after_harm import HarmVerdict, Kind
+from evenhand.studies.before_after_texts import QUALITY_BENCHMARK
 
 SILENT = ("partly silence", "silence")
 HEADLINES: dict[Kind, str] = {
@@ -55,8 +56,6 @@ MEASURES = {
     "peak_memory": ("peak memory", ""),
 }
 """Names and units of the measures of quality and cost."""
-WORTH_SAYING = 0.05
-"""From this relative change on, a difference that is not tested is told in words."""
 NO_CHANGE = "No change of the text itself was detected."
 SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop", "own_perplexity")
 
@@ -95,6 +94,19 @@ def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
     """(unit, factor) of a harm: percent for shares, a classifier's own number as it is."""
     values = [row[name] for name in ("before", "after") if known(row[name])]
     return ("%", 100.0) if all(0 <= value <= 1 for value in values) else ("", 1.0)
+
+
+def of_what(name: str) -> str:
+    """Of which texts rows of quality are, in words.
+
+    >>> of_what("quality"), of_what("regard")
+    ('Continuations of Wikipedia sentences', 'Answers to regard')
+    """
+    return {
+        QUALITY_BENCHMARK: "Continuations of Wikipedia sentences",
+        "wikitext": "Wikipedia sentences themselves",
+        "prompts": "The prompts themselves",
+    }.get(name, f"Answers to {name}")
 
 
 def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
@@ -181,13 +193,10 @@ def _unjudged(verdict: HarmVerdict) -> str:
 
 
 def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
-    tested = pl.col("verdict").is_in([LOWER, HIGHER])
-    outside = (pl.col("low") > 0) | (pl.col("high") < 0)
-    untested = pl.col("p").is_null() & outside & (pl.col("relative").abs() >= WORTH_SAYING)
     rows = quality.filter(
         (pl.col("benchmark") == verdict.benchmark)
         & ~pl.col("measure").is_in(SAID_ALREADY)
-        & (tested | untested)
+        & pl.col("verdict").is_in([LOWER, HIGHER])
     ).to_dicts()
     told = []
     for row in rows:

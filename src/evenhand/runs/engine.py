@@ -184,7 +184,9 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel) -
         manifest = directory.manifest
         manifest.status = status
         manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + session.seconds
-        manifest.model = ModelRecord.of(model)
+        if session.shards or not manifest.model.description:
+            # A session that asked nothing must not replace what an earlier one measured, such as memory.
+            manifest.model = ModelRecord.of(model)
         try:
             directory.save()
         except WriteError:

@@ -84,8 +84,8 @@ def select(
 
     A benchmark named by the user must suit the model and its classifiers must be here; of a suite, those that do
     not suit it, or whose data or classifiers are not here, are left out, with the reason, and so are those that
-    run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by name. Raises Unsupported,
-    UsageError, DataError, ModelError.
+    run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
+    name. Raises Unsupported, UsageError, DataError, ModelError.
     """
     wanted = wanted_benchmarks(config)
     forgiving, alternatives, limit = not config.benchmarks, False, config.limit

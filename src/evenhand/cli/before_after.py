@@ -1,0 +1,91 @@
+"""`evenhand before-after`: one model by itself and behind mitigations, on the same prompts."""
+
+import sys
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from evenhand.cli.audit import audit
+
+MODEL = typer.Argument(
+    None,
+    help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, or the folder of an earlier "
+    "study, which is then gone on with.",
+)
+SUITE = typer.Option(None, help="A named set of benchmarks, such as robbie. Default: the benchmark regard.")
+OUTPUT = typer.Option(
+    None,
+    "--output",
+    "-o",
+    help="The study's folder, with the runs before and after. Default: a new one in runs/.",
+)
+LEFT_OUT = ("report", "plan")
+CALLED = {"benchmark": "benchmarks", "axis": "axes"}
+"""Options of an audit by the flags that are called otherwise."""
+
+
+def before_after(**flags: Any) -> None:
+    """Audit a model before and after its mitigations: what became of harm, and what it cost.
+
+    Both runs get the same prompts, seeds and decoding, and differences are paired. Beside harm stand the quality of the
+    text, time and memory: a mitigation that wins by saying nothing is shown as such. Takes all options of `evenhand
+    audit`; without --suite and --benchmark the benchmark regard is asked. --classifier perplexity=MODEL has a language
+    model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
+    """
+    from rich.console import Console
+
+    from evenhand.reports.before_after import before_after_with, resumed_study
+    from evenhand.runs import progress_for
+    from evenhand.studies.before_after import with_judges
+    from evenhand.studies.config import read_config
+
+    file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
+    classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
+    given = {CALLED.get(name, name): _value(value) for name, value in flags.items()}
+    folder = Path(model) if model is not None and Path(model).is_dir() else None
+    if folder is not None and not (folder / "config.json").is_file():
+        stored = resumed_study(folder, {})
+        config = read_config(file, settings, {**stored.model_dump(), **_stated(given)})
+        output = folder
+    else:
+        config = read_config(file, settings, {"model": model, **given})
+    stated = _stated({"model": model, **given, "classifier": classifiers, "config": _value(file)})
+    report = before_after_with(
+        with_judges(config, classifiers),
+        output=output,
+        given=stated | ({"set": list(settings)} if settings else {}),
+        progress=progress_for(sys.stderr),
+    )
+    console = Console()
+    report.render(console)
+    for what, path in report.paths.items():
+        console.print(f"{what}: {path}", markup=False, highlight=False, soft_wrap=True)
+    if report.study.failed:
+        Console(stderr=True).print(
+            f"{'; '.join(report.study.failed)}, more than the threshold allows.", style="bold"
+        )
+        raise typer.Exit(3)
+
+
+def _value(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else str(value) if isinstance(value, Path) else value
+
+
+def _stated(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value not in (None, ())}
+
+
+def _parameters() -> list[Parameter]:
+    """Those of `evenhand audit`: what it can be asked, this can."""
+    own = {"model": MODEL, "suite": SUITE, "output": OUTPUT}
+    return [
+        parameter.replace(default=own.get(name, parameter.default), kind=Parameter.KEYWORD_ONLY)
+        for name, parameter in signature(audit).parameters.items()
+        if name not in LEFT_OUT
+    ]
+
+
+# Typer reads the flags from the signature; a copy of thirty options would drift from the original.
+before_after.__signature__ = signature(audit).replace(parameters=_parameters())  # type: ignore[attr-defined]

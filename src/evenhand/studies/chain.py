@@ -1,0 +1,82 @@
+"""The mitigations in front of a model, as words: for options, folders, titles and the manifest."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.mitigations.contract import Mitigated, Mitigation
+from evenhand.mitigations.loading import load_mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.runs.manifest import MitigationRecord, as_json
+from evenhand.schema import EvenhandError
+
+LONGEST_SLUG, LONGEST_NAME = 32, 120
+
+
+def chain_of(model: LanguageModel) -> list[Mitigation]:
+    """The mitigations a model stands behind, in the order of application.
+
+    >>> from evenhand.mitigations import Prefix
+    >>> from evenhand.models.puppets import load_puppet
+    >>> [link.text for link in chain_of(Prefix("Second.")(Prefix("First.")(load_puppet("random"))))]
+    ['First.', 'Second.']
+    """
+    chain: list[Mitigation] = []
+    while isinstance(model, Mitigated):
+        chain.insert(0, model.mitigation)
+        model = model.model
+    return chain
+
+
+def words_of(mitigation: Mitigation) -> str:
+    """The words behind `--mitigate` that make this mitigation; its name where none do.
+
+    >>> from evenhand.mitigations import Prefix
+    >>> words_of(Prefix("Be kind.")), words_of(Prefix("Be kind.", delimiter=" "))
+    ('prefix=Be kind.', 'prefix')
+    """
+    texts = [value for value in mitigation.parameters().values() if isinstance(value, str)]
+    for words in (mitigation.name, *(f"{mitigation.name}={text}" for text in texts)):
+        try:
+            made = load_mitigation(words)
+        except EvenhandError:
+            continue
+        if (made.name, made.parameters()) == (mitigation.name, mitigation.parameters()):
+            return words
+    return mitigation.name
+
+
+def named_chain(chain: Sequence[str | Mitigation]) -> tuple[tuple[str, ...], tuple[Mitigation, ...]]:
+    """A chain as words, and as mitigations, all of them made.
+
+    Raises UsageError for names that are unknown, and whatever making a mitigation raises.
+    """
+    words = tuple(link if isinstance(link, str) else words_of(link) for link in chain)
+    return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
+
+
+def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord]:
+    """What the manifest says of each mitigation of a model.
+
+    words: as the user named them; where these are not as many, words of our own.
+    """
+    chain = chain_of(model)
+    named = words if len(words) == len(chain) else [words_of(link) for link in chain]
+    return [
+        MitigationRecord(
+            name=link.name, words=told, parameters=as_json(link.parameters()), card=link.card.to_dict()
+        )
+        for link, told in zip(chain, named, strict=True)
+    ]
+
+
+def folder_name(model: str, words: Sequence[str]) -> str:
+    """A model's name with those of its mitigations behind it, fit for a folder.
+
+    >>> folder_name("org/some-model", ["prefix=Be kind/polite.", "self-debiasing"])
+    'some-model+prefix-Be-kind-polite+self-debiasing'
+    """
+    if not words:
+        return model
+    slugs = [re.sub(r"[^\w-]+", "-", link)[:LONGEST_SLUG].strip("-") for link in words]
+    return "+".join([Path(model).name, *slugs])[:LONGEST_NAME]
