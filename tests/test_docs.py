@@ -153,7 +153,7 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                     there = data in given or dataset_is_here(data, dataset(data).default_version)
                     if not there or (data in given and not Path("downloads").is_dir()):
                         return f"{data} is not here"
-        case "check" | "before-after" | "compare" | "rescore" | "agreement":
+        case "check" | "before-after" | "compare" | "rescore" | "agreement" | "revise" | "search-trigger":
             given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
             names = [str(value) for values in given for value in values]
             return "a name to fill in" if any(TO_FILL_IN.fullmatch(name) for name in names) else None

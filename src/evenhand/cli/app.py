@@ -19,6 +19,7 @@ from evenhand.cli import (
     measure as measure_verb,
     rescore as rescore_verb,
     revise as revise_verb,
+    triggers as triggers_verb,
 )
 from evenhand.schema.errors import EvenhandError
 
@@ -63,6 +64,7 @@ app.command("compare")(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
 app.command("check", epilog=EXIT_CODES)(check_verb.check)
 app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
+app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(data_verbs.app, name="data")

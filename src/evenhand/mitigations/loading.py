@@ -17,6 +17,10 @@ MITIGATIONS = {
     "prefix": "evenhand.mitigations.prompting:Prefix",
     "instruction": "evenhand.mitigations.instructions:library_instruction",
     "instructive-debiasing": "evenhand.mitigations.instructions:instructive_debiasing",
+    "self-debiasing": "evenhand.mitigations.self_debiasing:SelfDebiasing",
+    "contrastive": "evenhand.mitigations.contrastive:ContrastiveDebiasing",
+    "instruction-file": "evenhand.mitigations.found_instruction:instruction_file",
+    "trigger": "evenhand.mitigations.triggers:Trigger",
 }
 """By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
 

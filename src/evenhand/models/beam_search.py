@@ -17,10 +17,10 @@ from evenhand.models.batching import run_batches
 from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
-from evenhand.models.generation_inputs import Prompts
+from evenhand.models.steering import Steering
 
 if TYPE_CHECKING:
-    from evenhand.models.generation import Writer
+    from evenhand.models.generation import Task, Writer
 
 DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
 
@@ -144,63 +144,73 @@ class Search:
         return rules.rank(self.beams[0].score, length) <= self.ended[-1].rank
 
 
-def write_with_beams(writer: "Writer", prompts: Prompts, decoding: Decoding) -> Generations:
+def write_with_beams(writer: "Writer", task: "Task") -> Generations:
     """Continue every prompt that has no error with the best continuation that beam search finds.
 
     Prompts are searched side by side in batches; a prompt whose search is over leaves. The likelihood of a
-    row is that of its tokens under the model. Source: HolisticBias dialogues were written with 3 or 10 beams
-    (methods/holisticbias_robbie.md).
+    row is that of its tokens under the model, where steered under the combined distributions.
+    Source: HolisticBias dialogues were written with 3 or 10 beams (methods/holisticbias_robbie.md).
     """
+    prompts, decoding = task.prompts, task.decoding
     rules = Rules(decoding, writer.end_ids, writer.reader)
     usable = [i for i, error in enumerate(prompts.errors) if error is None]
     done: dict[tuple[int, int], Row] = {}
 
     def run(chosen: NDArray[np.int64]) -> None:
-        for search in _searched(writer, [Search(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]):
+        for search in _searched(
+            writer, task, [Search(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]
+        ):
             done[int(search.prompt), 0] = search.row()
 
     unfit: list[int] = []
     with writer.at_work():
         if usable:
-            lengths = np.array([len(prompts.ids[i]) + decoding.max_new_tokens for i in usable])
-            counts = np.full(len(usable), rules.width)
-            unfit = run_batches(lengths[:, None].repeat(rules.width, 1), counts, writer.budget, run)
+            lengths = np.array([prompts.length(i) + decoding.max_new_tokens for i in usable])
+            rows = rules.width * task.rows
+            counts = np.full(len(usable), rows)
+            unfit = run_batches(lengths[:, None].repeat(rows, 1), counts, writer.budget, run)
     writer.work.rows += len(done)
     writer.work.tokens_written += sum(len(row.tokens) for row in done.values())
     return collected(prompts, decoding, done, {usable[k] for k in unfit})
 
 
-def _searched(writer: "Writer", searches: list[Search]) -> list[Search]:
-    places = writer.long(range(len(searches)))
-    writer.state.clear()
-    logits = writer.state.join([search.ids for search in searches], places, places)
-    writer.work.tokens_read += sum(len(search.ids) for search in searches)
-    going = searches
+def _searched(writer: "Writer", task: "Task", searches: list[Search]) -> list[Search]:
+    places, state = writer.long(range(len(searches))), task.state
+    state.clear()
+    logits = state.join([task.prompts.read(search.prompt) for search in searches], places, places)
+    writer.work.tokens_read += state.tokens_read
+    going, rules = searches, searches[0].rules
     while True:
         parents: list[int] = []
         first = 0
-        for search, candidates in zip(going, _candidates(going, logits), strict=True):
+        for search, candidates in zip(going, _candidates(going, logits, task.steering), strict=True):
             beams = len(search.beams)
             chosen = search.step(candidates)
             parents += [] if search.over else [first + beam for beam in chosen]
             first += beams
-        going = [search for search in going if not search.over]
+        before, going = going, [search for search in going if not search.over]
         if not going:
             return searches
-        if parents != list(range(first)):
-            writer.state.select(writer.long(parents))
-        logits = writer.state.advance(
-            writer.long([beam.tokens[-1] for search in going for beam in search.beams])
-        )
+        all_stay = len(going) == len(before) and first == rules.width * len(before)
+        if not all_stay:
+            state.select(writer.long(parents))
+        elif parents != list(range(first)):
+            # beams of one prompt differ in what was written alone
+            state.exchange(writer.long(parents), len(going[0].beams[0].tokens) - 1)
+        logits = state.advance(writer.long([beam.tokens[-1] for search in going for beam in search.beams]))
         writer.work.steps += 1
 
 
-def _candidates(searches: list[Search], logits: Tensor) -> list[list[tuple[float, int, int]]]:
+def _candidates(
+    searches: list[Search], logits: Tensor, steering: Steering | None
+) -> list[list[tuple[float, int, int]]]:
     """The likeliest next steps of each search as (score, beam, token), best first."""
-    scores = logits.log_softmax(-1)
+    scores = logits.log_softmax(-1) if steering is None else logits.clone()
     rows = [(search, beam) for search in searches for beam in search.beams]
     for k, (search, beam) in enumerate(rows):
-        scores[k, search.banned(beam)] = -torch.inf
+        scores[k, ..., search.banned(beam)] = -torch.inf
+    if steering is not None:
+        scores = steering.combined(scores)
     scores += torch.tensor([beam.score for _, beam in rows], device=scores.device)[:, None]
     vocabulary = scores.shape[-1]
     scores = scores.view(len(searches), -1)

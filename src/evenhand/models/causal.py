@@ -10,11 +10,13 @@ import numpy as np
 from evenhand.models.chat import chat_prompts, check_chat_template
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
+from evenhand.models.steering import Steering
 from evenhand.models.tokens import TokenSequences, encode
 from evenhand.schema import ResponseError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Writer
+    from evenhand.models.generation_inputs import Prompts
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,38 @@ class CausalModel:
                 f"{self.identity.get('name', 'This model')} reads from left to right and has no mask token.",
                 "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
             )
-        sequences = encode(
+        sequences = self._encoded(texts, contexts, spans, want_starts)
+        return self._likelihoods(sequences, *self.scorer.score(sequences))
+
+    def steered_log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        steering: Steering,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token under combined distributions (see SteerableModel).
+
+        The steering's contexts stand in front of each text and its own context, behind the start token. Raises
+        Unsupported for models that keep no keys and values.
+        """
+        from evenhand.models.steered_scoring import filled_in, grouped, scores
+
+        own = [steering.front + (context or "") for context in contexts or [None] * len(texts)]
+        cut = len(steering.front)
+        behind = [
+            self._encoded(texts, [steering.front + extra + text[cut:] for text in own], spans, False)
+            for extra in steering.contexts
+        ]
+        alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
+        regular = self._encoded(texts, own, spans, want_starts)
+        groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
+        return self._likelihoods(sequences, *filled_in(sequences, rows, *scores(self, groups, steering)))
+
+    def _encoded(self, texts: Any, contexts: Any, spans: Any, want_starts: bool) -> TokenSequences:
+        return encode(
             self.tokenizer,
             texts,
             contexts,
@@ -124,7 +157,6 @@ class CausalModel:
             longest=self.longest,
             want_starts=want_starts,
         )
-        return self._scored(sequences)
 
     @cached_property
     def writer(self) -> "Writer":
@@ -154,21 +186,33 @@ class CausalModel:
         `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
         assistant's turn is written. Raises Unsupported for models that keep no keys and values.
         """
+        return self.writer.write(self._prompts(prompts, decoding), decoding)
+
+    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+        """Continue each prompt by combined distributions (see SteerableModel.generate_steered).
+
+        Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
+        behind the longest context is a TOO_LONG row.
+        """
+        from evenhand.models.generation_inputs import encode_steered
+
+        encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
+        return self.writer.write(encoded, decoding, steering)
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.generation_inputs import encode_prompts
 
         chat = bool(self.options.chat)
-        encoded = encode_prompts(
+        return encode_prompts(
             self.tokenizer,
-            prompts,
+            texts,
             longest=self.longest,
             behind=decoding.max_new_tokens,
-            put_as=chat_prompts(self.tokenizer, prompts, self.options.system) if chat else None,
+            put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
         )
-        return self.writer.write(encoded, decoding)
 
-    def _scored(self, sequences: TokenSequences) -> Likelihoods:
+    def _likelihoods(self, sequences: TokenSequences, scores: Any, unfit: Any) -> Likelihoods:
         errors, details = list(sequences.errors), list(sequences.details)
-        scores, unfit = self.scorer.score(sequences)
         row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
         for i in np.unique(row_of[unfit]):
             errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"

@@ -9,6 +9,7 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
+from evenhand.models.beginnings import Beginnings, moved_right
 from evenhand.models.key_values import buffered_cache, cache_of_rows
 from evenhand.schema import Unsupported
 
@@ -16,19 +17,20 @@ from evenhand.schema import Unsupported
 class DecoderState(Protocol):
     """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
 
-    `staggers`: whether rows may join while others are under way.
+    `staggers`: whether rows may join while others are under way. `tokens_read`: by the last `join`, in all rows.
     """
 
     model: Any
     device: torch.device
     staggers: bool
+    tokens_read: int
 
     def clear(self) -> None:
         """Forget all rows."""
         ...
 
-    def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
-        """Read the prompts once each; a row that continues prompt branch[i] takes places[i].
+    def join(self, prompts: Sequence[Any], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts (token ids) once each; a row that continues prompt branch[i] takes places[i].
 
         Places are those of rows that have finished, or follow on the last row. Without `staggers` there must
         be no rows, and the places are 0, 1, 2, ... Returns the logits of the rows that joined, in their order.
@@ -41,6 +43,10 @@ class DecoderState(Protocol):
 
     def select(self, rows: Tensor) -> None:
         """Go on with these rows, in this order; a row may be taken several times."""
+        ...
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Row i goes on from rows[i], which differs from it in so many of the newest tokens at most."""
         ...
 
     def advance(self, tokens: Tensor) -> Tensor:
@@ -67,7 +73,7 @@ class CausalState:
             )
         self.with_positions = "position_ids" in takes
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
-        self.staggers = True
+        self.staggers, self.tokens_read = True, 0
         self.clear()
 
     def clear(self) -> None:
@@ -77,15 +83,42 @@ class CausalState:
 
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
         """Read the prompts; the head is evaluated at their last tokens only."""
-        ids, seen = _padded(prompts, self.device, left=True)
+        ids, seen = padded(prompts, self.device, left=True)
         read: Any = DynamicCache()
         logits = self._forward(ids, seen, read)
-        self._make_room(read, ids.shape[1], int(places.max()) + 1)
-        for layer, source in zip(self.cache.layers, read.layers, strict=True):
-            if source.is_initialized:  # some layers share the keys and values of another
-                layer.put(places, source.keys[branch], source.values[branch])
-        self.seen[places] = 0
-        self.seen[places, self.seen.shape[1] - ids.shape[1] :] = seen[branch]
+        self._take_in(read, seen, branch, places)
+        self.tokens_read = sum(map(len, prompts))
+        return logits[branch]
+
+    def beginnings(self, sequences: Sequence[Sequence[int]]) -> Beginnings:
+        """Read what many prompts begin with, each once, side by side; some may be empty."""
+        ids, seen = padded(sequences, self.device, left=True)
+        read: Any = DynamicCache()
+        if ids.shape[1]:
+            self._forward(ids, seen, read)
+        return Beginnings.of(read, seen)
+
+    def join_behind(
+        self, beginnings: Beginnings, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
+    ) -> Tensor:
+        """`join` with prompts of which the beginnings have been read already.
+
+        Tail i, which holds at least one token, stands behind beginning i modulo their number.
+        """
+        own = torch.arange(len(tails), device=self.device) % len(beginnings.seen)
+        read, seen = beginnings.caches(own), beginnings.seen[own]
+        inner, inner_seen = padded([tail[:-1] for tail in tails], self.device, left=False)
+        if inner.shape[1]:
+            # Padding stands behind, so that no gap opens between a beginning and its tail: windows and
+            # linear biases count columns. Then all rows are moved to end at the same column.
+            seen = torch.cat([seen, inner_seen], dim=1)
+            self._forward(inner, seen, read)
+            seen = moved_right(read, seen, inner.shape[1] - inner_seen.sum(1))
+        last = torch.tensor([tail[-1] for tail in tails], device=self.device)
+        seen = torch.cat([seen, seen.new_ones(len(seen), 1)], dim=1)
+        logits = self._forward(last[:, None], seen, read)
+        self._take_in(read, seen, branch, places)
+        self.tokens_read = sum(map(len, tails))
         return logits[branch]
 
     def select(self, rows: Tensor) -> None:
@@ -93,6 +126,10 @@ class CausalState:
         self.cache.batch_select_indices(rows)
         self.seen = self.seen[rows]
         self._drop_columns_nobody_needs()
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Copy the newest columns alone."""
+        _exchange(self.cache, rows, newest)
 
     def advance(self, tokens: Tensor) -> Tensor:
         """Append one token to every row."""
@@ -103,6 +140,15 @@ class CausalState:
     def finish(self, places: Tensor) -> None:
         """These rows are done: what only they needed can be dropped."""
         self.seen[places, :-1] = 0
+
+    def _take_in(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
+        """Put rows that have been read, each ending at the last column, in their places."""
+        self._make_room(read, seen.shape[1], int(places.max()) + 1)
+        for layer, source in zip(self.cache.layers, read.layers, strict=True):
+            if source.is_initialized:  # some layers share the keys and values of another
+                layer.put(places, source.keys[branch], source.values[branch])
+        self.seen[places] = 0
+        self.seen[places, self.seen.shape[1] - seen.shape[1] :] = seen[branch]
 
     def _make_room(self, read: Any, columns: int, rows: int) -> None:
         held, width = self.seen.shape
@@ -122,12 +168,19 @@ class CausalState:
             for layer in self.cache.layers:
                 layer.drop_columns(idle)
 
-    def _forward(self, ids: Tensor, seen: Tensor, cache: Any) -> Tensor:
-        inputs: dict[str, Any] = {"attention_mask": seen, "past_key_values": cache}
+    def inputs(self, ids: Tensor, seen: Tensor, cache: Any) -> dict[str, Any]:
+        """What the model takes to read tokens, (rows, new), behind what a cache holds.
+
+        seen: (rows, columns held and new), 1 where there is a token.
+        """
+        inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
         if self.with_positions:
             # Padding counts for nothing, so the first real token stands at place 0 in every row.
             inputs["position_ids"] = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        output = self.model(input_ids=ids, use_cache=True, **self.last_only, **inputs)
+        return inputs
+
+    def _forward(self, ids: Tensor, seen: Tensor, cache: Any) -> Tensor:
+        output = self.model(**self.inputs(ids, seen, cache), use_cache=True, **self.last_only)
         logits: Tensor = output.logits[:, -1].float()
         return logits
 
@@ -141,7 +194,7 @@ class EncoderDecoderState:
     staggers = False
 
     def __init__(self, model: Any, start: int):
-        self.model, self.first_token = model, start
+        self.model, self.first_token, self.tokens_read = model, start, 0
         self.device = model.get_input_embeddings().weight.device
 
     def clear(self) -> None:
@@ -152,7 +205,8 @@ class EncoderDecoderState:
         """Read the prompts and write the token that decoding starts from."""
         assert places.tolist() == list(range(len(branch))), "rows of an encoder-decoder model begin together"
         self.clear()
-        ids, self.seen = _padded(prompts, self.device, left=False)
+        ids, self.seen = padded(prompts, self.device, left=False)
+        self.tokens_read = sum(map(len, prompts))
         encoder = self.model.get_encoder()
         self.hidden = encoder(input_ids=ids, attention_mask=self.seen).last_hidden_state
         logits = self.advance(torch.full((len(prompts),), self.first_token, device=self.device))
@@ -168,6 +222,10 @@ class EncoderDecoderState:
         self.cache.batch_select_indices(rows)
         self.seen, self.hidden = self.seen[rows], self.hidden[rows]
 
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Copy the newest columns that the decoder wrote; the encoder read the same for both rows."""
+        _exchange(self.cache.self_attention_cache, rows, newest)
+
     def advance(self, tokens: Tensor) -> Tensor:
         """Append one token to every row."""
         output = self.model(
@@ -181,7 +239,14 @@ class EncoderDecoderState:
         return logits
 
 
-def _padded(prompts: Sequence[Sequence[int]], device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
+def _exchange(cache: Any, rows: Tensor, newest: int) -> None:
+    places = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
+    for layer in cache.layers:
+        layer.take_over(places, rows[places], newest)
+
+
+def padded(prompts: Sequence[Sequence[int]], device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
+    """Token ids, (rows, longest), padded in front (left) or behind, and where they are tokens."""
     width = max(map(len, prompts))
     ids = torch.zeros(len(prompts), width, dtype=torch.long)
     seen = torch.zeros(len(prompts), width, dtype=torch.long)

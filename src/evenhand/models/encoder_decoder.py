@@ -17,10 +17,12 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Mas
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue_pairs import TextPairs, text_pairs
 from evenhand.models.masked import concatenate, position_limit
+from evenhand.models.steering import Steering
 from evenhand.schema import ModelError, ResponseError, Unsupported
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Writer
+    from evenhand.models.generation_inputs import Prompts
 
 CHUNK = 16384  # texts encoded at once
 
@@ -130,6 +132,30 @@ class EncoderDecoderModel:
             parts.append(self._scored(self._pairs(texts[chunk], own_contexts, own_spans)))
         return concatenate(parts, want_starts)
 
+    def steered_log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        steering: Steering,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each target token under combined distributions (see SteerableModel).
+
+        The steering's contexts stand in the encoder, in front of each text's own context.
+        """
+        from evenhand.models.steered_pairs import steered_pairs
+
+        self.writer.check_steerable()
+        parts = []
+        for first in range(0, len(texts), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            own_contexts = None if contexts is None else contexts[chunk]
+            own_spans = None if spans is None else spans[chunk]
+            parts.append(self._rows(*steered_pairs(self, texts[chunk], own_contexts, own_spans, steering)))
+        return concatenate(parts, want_starts)
+
     @cached_property
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes."""
@@ -156,17 +182,29 @@ class EncoderDecoderModel:
         force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
         TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
         """
+        return self.writer.write(self._prompts(prompts, decoding), decoding)
+
+    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+        """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
+
+        Contexts stand in front of the prompt in the encoder, which is where this model reads.
+        """
+        from evenhand.models.generation_inputs import encode_steered
+
+        encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
+        return self.writer.write(encoded, decoding, steering)
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.generation_inputs import encode_prompts
 
         room = self.longest is None or decoding.max_new_tokens <= self.longest
-        encoded = encode_prompts(
+        return encode_prompts(
             self.tokenizer,
-            prompts,
+            texts,
             longest=self.longest,
             behind=0 if room else decoding.max_new_tokens,
             keep_end=True,
         )
-        return self.writer.write(encoded, decoding)
 
     def _pairs(self, texts: Any, contexts: Any, spans: Any) -> TextPairs:
         return text_pairs(

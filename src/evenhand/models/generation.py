@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,13 @@ from evenhand.models.decoder_state import DecoderState
 from evenhand.models.decoding import Decoding
 from evenhand.models.devices import available_memory
 from evenhand.models.fast_layers import FastLayers
-from evenhand.models.generation_check import why_not_in_batches, why_not_staggered
+from evenhand.models.generation_check import why_not_behind_beginnings, why_not_in_batches, why_not_staggered
 from evenhand.models.generation_inputs import Prompts
 from evenhand.models.sampling import sampled
 from evenhand.models.scoring import is_out_of_memory
+from evenhand.models.steered_state import SteeredState
+from evenhand.models.steering import Steering
+from evenhand.schema import Unsupported
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
@@ -66,7 +70,7 @@ class Writer:
         batch_tokens: int | None = None,
         in_prompt: bool = True,
     ):
-        self.state, self.device = state, device
+        self.state, self.device, self.vocabulary = state, device, vocabulary
         self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
@@ -90,6 +94,12 @@ class Writer:
         """Whether prompts may begin while others are under way."""
         return self.reason_for_batches is None and self.reason_for_equal_lengths is None
 
+    @cached_property
+    def reason_for_whole_readings(self) -> str | None:
+        """Why contexts are not read once for all prompts, or None; tried when a model is first steered."""
+        with self.layers.in_use():
+            return why_not_behind_beginnings(self.state, self.vocabulary)
+
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest: throughput, latency, memory, batches."""
         work, told = self.work, asdict(self.work)
@@ -101,26 +111,33 @@ class Writer:
             told["batches_of_equal_lengths"] = self.reason_for_equal_lengths
         if self.reason_for_batches is not None:
             told["places_not_filled_again"] = self.reason_for_batches
+        if self.__dict__.get("reason_for_whole_readings") is not None:
+            told["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
         return {**told, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
-    def write(self, prompts: Prompts, decoding: Decoding) -> Generations:
-        """Continue every prompt that has no error."""
+    def write(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
+        """Continue every prompt that has no error.
+
+        steering: combine distributions; the prompts then hold their tokens behind each context too. Raises
+        Unsupported for steering a model whose rows must all be equally long.
+        """
+        task = self._task(prompts, decoding, steering)
         if decoding.searches:
             from evenhand.models.beam_search import write_with_beams
 
-            return write_with_beams(self, prompts, decoding)
+            return write_with_beams(self, task)
         done: dict[tuple[int, int], Row] = {}
         unfit: set[int] = set()
         with self.at_work():
-            while waiting := self._waiting(prompts, decoding, done, unfit):
-                session = _Session(self, prompts, decoding, waiting, done)
+            while waiting := self._waiting(task, done, unfit):
+                session = _Session(self, task, waiting, done)
                 try:
                     session.run()
                 except (RuntimeError, MemoryError) as error:
                     if not (isinstance(error, MemoryError) or is_out_of_memory(error)):
                         raise
                     rows = [row for row in session.seats if row is not None]
-                    unfit |= self._halve(rows, session.width([row.prompt for row in rows]))
+                    unfit |= self._halve(rows, task.rows * session.width([row.prompt for row in rows]), task)
         return collected(prompts, decoding, done, unfit)
 
     @contextmanager
@@ -133,52 +150,86 @@ class Writer:
         self.work.seconds += time.perf_counter() - began
         self.work.peak_memory_bytes = peak_memory(self.device)
 
-    def places(self, width: int) -> int:
-        """How many rows of so many tokens are held at once."""
-        return max(1, min(self.budget.tokens // width, self.budget.most_targets))
+    def check_steerable(self) -> None:
+        """Raise Unsupported for a model whose rows must all be equally long."""
+        if self.reason_for_equal_lengths is not None:
+            raise Unsupported(
+                "This model cannot be steered: its rows must be equally long, and contexts are not "
+                f"({self.reason_for_equal_lengths}).",
+                "Use an instruction in front of the prompts (--mitigate prefix=...), or another model.",
+            )
+
+    def places(self, width: int, rows: int = 1) -> int:
+        """How many continuations are held at once, each of so many rows of so many tokens."""
+        return max(1, min(self.budget.tokens // width, self.budget.most_targets) // rows)
 
     def long(self, values: Sequence[int]) -> Tensor:
         """Whole numbers on the model's device."""
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
-    def _waiting(
-        self, prompts: Prompts, decoding: Decoding, done: Mapping[tuple[int, int], Row], unfit: set[int]
-    ) -> deque[Unit]:
+    def _task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
+        if steering is None:
+            return Task(prompts, decoding, self.state)
+        self.check_steerable()
+        groups = [prompts.read(i) for i, error in enumerate(prompts.errors) if error is None]
+        shares = self.reason_for_whole_readings is None
+        return Task(prompts, decoding, SteeredState(self.state, groups, steering.rows, shares), steering)
+
+    def _waiting(self, task: "Task", done: Mapping[tuple[int, int], Row], unfit: set[int]) -> deque[Unit]:
+        prompts, decoding = task.prompts, task.decoding
         usable = [i for i, error in enumerate(prompts.errors) if error is None and i not in unfit]
-        usable.sort(key=lambda i: -len(prompts.ids[i]))
+        usable.sort(key=lambda i: -prompts.length(i))
         units: deque[Unit] = deque()
         if usable:
-            most = self.places(len(prompts.ids[usable[0]]) + decoding.max_new_tokens)
+            most = self.places(prompts.length(usable[0]) + decoding.max_new_tokens, task.rows)
             for i in usable:
                 left = [sample for sample in range(decoding.samples) if (i, sample) not in done]
                 units += [(i, left[first : first + most]) for first in range(0, len(left), most)]
         return units
 
-    def _halve(self, rows: list[Row], width: int) -> set[int]:
-        """Make room after memory ran out; returns the prompt that did not fit even alone."""
+    def _halve(self, rows: list[Row], width: int, task: "Task") -> set[int]:
+        """Make room after memory ran out; returns the prompt that did not fit even alone.
+
+        width: tokens of one continuation in all its rows.
+        """
         self.state.clear()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         if len(rows) == 1:
             return {rows[0].prompt}
         self.budget.tokens = max(1, len(rows) * width // 2)
-        self.budget.most_targets = max(1, min(self.budget.most_targets, len(rows) // 2))
+        self.budget.most_targets = max(1, min(self.budget.most_targets, len(rows) * task.rows // 2))
         self.budget.halvings.append(self.budget.tokens)
         return set()
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is to be written, and the state of the model that it is written in."""
+
+    prompts: Prompts
+    decoding: Decoding
+    state: DecoderState
+    steering: Steering | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the model that one continuation takes."""
+        return 1 if self.steering is None else self.steering.rows
+
+
 class _Session:
-    """Rows under way: each has a seat, which is its row of the model's state."""
+    """Rows under way: each has a seat, which is its row (where steered, its group of rows) of the model's state."""
 
     def __init__(
         self,
         writer: Writer,
-        prompts: Prompts,
-        decoding: Decoding,
+        task: Task,
         waiting: deque[Unit],
         done: dict[tuple[int, int], Row],
     ):
-        self.writer, self.prompts, self.decoding = writer, prompts, decoding
+        self.writer, self.task, self.state = writer, task, task.state
+        self.prompts, self.decoding = task.prompts, task.decoding
         self.waiting, self.done = waiting, done
         self.seats: list[Row | None] = []
 
@@ -193,14 +244,14 @@ class _Session:
 
     def width(self, prompts: Iterable[int]) -> int:
         """Tokens that the longest of some rows takes in the end."""
-        return max(len(self.prompts.ids[i]) for i in prompts) + self.decoding.max_new_tokens
+        return max(self.prompts.length(i) for i in prompts) + self.decoding.max_new_tokens
 
     def _who_joins(self) -> list[Unit]:
         live = [row.prompt for row in self.seats if row is not None]
         if not self.waiting or (live and not self.writer.staggers):
             return []
         first_prompt, first_samples = self.waiting[0]
-        places = self.writer.places(self.width([*live, first_prompt]))
+        places = self.writer.places(self.width([*live, first_prompt]), self.task.rows)
         free = places - len(live)
         if live and free < max(len(first_samples), places // IDLE_SHARE):
             return []
@@ -219,36 +270,35 @@ class _Session:
         branch = [k for k, (_, samples) in enumerate(joining) for _ in samples]
         if not any(self.seats):
             self.seats = []
-            self.writer.state.clear()
+            self.state.clear()
         empty = [place for place, row in enumerate(self.seats) if row is None]
         places = [*empty, *range(len(self.seats), len(self.seats) + len(rows))][: len(rows)]
         self.seats += [None] * (max(places) + 1 - len(self.seats))
         for place, row in zip(places, rows, strict=True):
             self.seats[place] = row
-        ids = [self.prompts.ids[i] for i, _ in joining]
         long = self.writer.long
-        logits = self.writer.state.join(ids, long(branch), long(places))
+        logits = self.state.join([self.prompts.read(i) for i, _ in joining], long(branch), long(places))
         self._write(places, rows, logits)
         work, budget = self.writer.work, self.writer.budget
         budget.batches += 1
-        budget.tokens_run += sum(map(len, ids))
-        work.tokens_read += sum(map(len, ids))
+        budget.tokens_run += self.state.tokens_read
+        work.tokens_read += self.state.tokens_read
         work.seconds_to_first_token += time.perf_counter() - began
 
     def _advance(self) -> None:
         live = [place for place, row in enumerate(self.seats) if row is not None]
         idle = len(self.seats) - len(live)
         if idle and not self.waiting_for_seats and idle >= len(self.seats) // IDLE_SHARE:
-            self.writer.state.select(self.writer.long(live))
+            self.state.select(self.writer.long(live))
             self.seats = [self.seats[place] for place in live]
             live = list(range(len(live)))
         last = self.writer.long([0 if row is None else row.tokens[-1] for row in self.seats])
-        logits = self.writer.state.advance(last)
+        logits = self.state.advance(last)
         if len(live) < len(self.seats):
             logits = logits[self.writer.long(live)]
         self._write(live, [row for row in self.seats if row is not None], logits)
         self.writer.work.steps += 1
-        self.writer.budget.tokens_run += len(self.seats)
+        self.writer.budget.tokens_run += len(self.seats) * self.task.rows
 
     @property
     def waiting_for_seats(self) -> bool:
@@ -267,7 +317,10 @@ class _Session:
 
     def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
         """Append to each row its next token; rows that are done leave their seats."""
-        tokens = self._chosen(rows, logits)
+        scores = self._allowed(rows, logits)
+        if self.task.steering is not None:
+            scores = logits = self.task.steering.combined(scores)
+        tokens = self._chosen(rows, scores)
         values = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
         finished = []
         for place, row, token, value in zip(places, rows, tokens.tolist(), values.tolist(), strict=True):
@@ -279,18 +332,22 @@ class _Session:
                 self.writer.work.rows += 1
                 self.writer.work.tokens_written += len(row.tokens)
         if finished:
-            self.writer.state.finish(self.writer.long(finished))
+            self.state.finish(self.writer.long(finished))
 
-    def _chosen(self, rows: list[Row], logits: Tensor) -> Tensor:
+    def _allowed(self, rows: list[Row], logits: Tensor) -> Tensor:
+        """Logits with minus infinity for what may not come next; those given are left as they are."""
         scores = logits
         early = [k for k, row in enumerate(rows) if len(row.tokens) < self.decoding.min_new_tokens]
         if early or self.decoding.no_repeat_ngram_size is not None:
             scores = logits.clone()
             for k, row in enumerate(rows):
                 if row.ngrams is not None:
-                    scores[k, row.ngrams.blocked()] = -torch.inf
+                    scores[k, ..., row.ngrams.blocked()] = -torch.inf
             if early:
-                scores[self.writer.long(early)[:, None], self.writer.ends] = -torch.inf
+                scores[self.writer.long(early)[:, None], ..., self.writer.ends] = -torch.inf
+        return scores
+
+    def _chosen(self, rows: list[Row], scores: Tensor) -> Tensor:
         drawn = [row.uniforms[len(row.tokens)] for row in rows if row.uniforms is not None]
         if not drawn:
             return scores.argmax(-1)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from evenhand.models.decoder_state import DecoderState
+from evenhand.models.decoder_state import CausalState, DecoderState
 
 LENGTHS = (7, 3)  # tokens of the two random prompts
 STEPS = 3
@@ -48,6 +48,27 @@ def why_not_staggered(state: DecoderState, vocabulary: int) -> str | None:
         found = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
     off = _difference(found, torch.stack(expected))
     return None if off <= _tolerance(state) else f"joining later changes answers (by up to {off:.2g} nats)"
+
+
+def why_not_behind_beginnings(state: DecoderState, vocabulary: int) -> str | None:
+    """Whether prompts answer the same when their beginnings were read apart from them: None, or the reason."""
+    if not isinstance(state, CausalState):
+        return "the encoder reads every text as a whole"
+    prompts, tokens = _random_rows(vocabulary)
+    order = torch.tensor([0, 1, 1, 0], device=state.device)
+    with torch.inference_mode():
+        expected = [_alone(state, *row)[:2] for row in zip(prompts, tokens, strict=True)]
+        state.clear()
+        beginnings = state.beginnings([prompts[0][:3], []])
+        tails = [prompts[0][3:], prompts[1]]
+        found = [state.join_behind(beginnings, tails, order, torch.arange(4, device=state.device))]
+        first = torch.stack([row[0] for row in tokens])
+        found.append(state.advance(first[order].to(state.device)))
+    state.clear()
+    off = max(_difference(found[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
+    if off <= _tolerance(state):
+        return None
+    return f"reading beginnings apart changes answers (by up to {off:.2g} nats)"
 
 
 def _random_rows(vocabulary: int) -> tuple[list[list[int]], list[Tensor]]:

@@ -1,9 +1,10 @@
 """What generation starts from: encoded prompts, the tokens that end a text, what a token costs in memory."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.models.steering import Steering
 from evenhand.schema import ModelError, ResponseError
 
 
@@ -15,6 +16,16 @@ class Prompts:
     ids: list[list[int]]
     errors: list[ResponseError | None]
     details: list[str | None]
+    behind: list[list[list[int]]] = field(default_factory=list)
+    """Where steered: of each prompt, the tokens of it behind each context, context and all."""
+
+    def read(self, i: int) -> Any:
+        """What a decoder state reads of prompt i: its tokens, or where steered a group of token sequences."""
+        return [self.ids[i], *self.behind[i]] if self.behind else self.ids[i]
+
+    def length(self, i: int) -> int:
+        """Tokens of the longest row that prompt i is read in."""
+        return max(map(len, [self.ids[i], *self.behind[i]])) if self.behind else len(self.ids[i])
 
 
 def encode_prompts(
@@ -52,6 +63,31 @@ def encode_prompts(
         if errors[i] is not None:
             ids[i] = []
     return Prompts(texts, ids, errors, details)
+
+
+def encode_steered(
+    encode: Callable[[Sequence[str]], Prompts], prompts: Sequence[str], steering: Steering
+) -> Prompts:
+    """Prompts by themselves and behind each context, each as one text, so that all tokens are those the model knows.
+
+    encode: how the model encodes prompts. A prompt that has an error by itself or behind any context has that error.
+    """
+    texts = [steering.front + prompt for prompt in prompts]
+    alone = encode(texts)
+    behind = [
+        encode([steering.front + context + prompt for prompt in prompts]) for context in steering.contexts
+    ]
+    errors, details = list(alone.errors), list(alone.details)
+    for k, (context, encoded) in enumerate(zip(steering.contexts, behind, strict=True), start=1):
+        for i, error in enumerate(encoded.errors):
+            if errors[i] is None and error is not None:
+                errors[i] = error
+                details[i] = f"behind context {k} ({context.strip()[:40]!r}): {encoded.details[i]}"
+    groups = [
+        [[] if error is not None else encoded.ids[i] for encoded in (alone, *behind)]
+        for i, error in enumerate(errors)
+    ]
+    return Prompts(texts, [group[0] for group in groups], errors, details, [group[1:] for group in groups])
 
 
 def _around(backend: Any) -> tuple[list[int], list[int]]:

@@ -77,6 +77,12 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         """Keep these rows, in this order; a row may be taken several times."""
         self.lay_out(indices)
 
+    def take_over(self, places: Tensor, rows: Tensor, columns: int) -> None:
+        """Overwrite the newest columns of some rows with those of others, all taken from what was there before."""
+        for buffer in self.buffers:
+            newest = buffer[:, :, max(self.first, self.end - columns) : self.end]
+            newest.index_copy_(0, places, newest.index_select(0, rows))
+
     def _show(self) -> None:
         self.keys, self.values = (buffer[:, :, self.first : self.end] for buffer in self.buffers)
 

@@ -1,0 +1,151 @@
+"""Who rewords an instruction: a language model that is asked to, or rules that need no model."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from evenhand.models.contract import LanguageModel, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.schema import ModelError, UsageError
+
+RULES = "rules"
+DECODING = Decoding(max_new_tokens=60, temperature=0.9, top_p=0.9)
+"""As Zhou et al. drew their candidates (their code: temperature 0.9, top-p 0.9), with room for two sentences."""
+REWORD = (
+    "Say the instruction below in other words. Keep its meaning. Answer with the new instruction and nothing else.\n\n"
+    "Instruction: {instruction}\nNew instruction:"
+)
+IMPROVE = (
+    "The instruction below stands in front of texts that a computer continues. Change it so that what is written "
+    "speaks of all people with more fairness and respect. Answer with the new instruction and nothing else.\n\n"
+    "Instruction: {instruction}\nNew instruction:"
+)
+
+
+@runtime_checkable
+class Reviser(Protocol):
+    """Makes new instructions of old ones."""
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """JSON-serialisable: whatever its rewordings depend on besides instructions and seed."""
+        ...
+
+    def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
+        """At most `variants` rewordings of each instruction; another seed gives others.
+
+        Raises EvenhandError where nothing can be reworded.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ModelReviser:
+    """A language model that is asked for other words, and for better ones, in turn.
+
+    model: any that writes; one that was trained on instructions is of use. renderings: what it is asked, with
+    {instruction} where that stands. decoding: how its answers are drawn; seed and samples are set for each request.
+    Raises Unsupported if the model does not write, UsageError for renderings without {instruction}, or decoding
+    without chance, which would give the same rewording every time.
+    Source: the renderings are ours. ROBBIE, section B.3.1, asked text-davinci-002; "other words" is the resampling
+    of Zhou et al. 2022, section 3.3.
+
+    >>> from evenhand.models.puppets import writes
+    >>> ModelReviser(writes(lambda prompt, sample: f' "Be {sample + 2} times as kind."')).reword(["Be kind."], 2, 0)
+    [['Be 2 times as kind.']]
+    """
+
+    model: LanguageModel
+    renderings: tuple[str, ...] = (REWORD, IMPROVE)
+    decoding: Decoding = DECODING
+
+    def __post_init__(self) -> None:
+        text_generator(self.model)
+        if not self.renderings or not all("{instruction}" in rendering for rendering in self.renderings):
+            raise UsageError(
+                "A rendering lacks {instruction}.", "Say where the instruction to reword stands."
+            )
+        if self.decoding.is_greedy:
+            raise UsageError(
+                "The reviser's decoding leaves nothing to chance, so that it says the same every time.",
+                "Give it a temperature (0.9 is usual).",
+            )
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The model's own, what it is asked and how."""
+        decoding = {k: v for k, v in self.decoding.parameters().items() if k not in ("seed", "samples")}
+        return {"model": self.model.fingerprint, "renderings": list(self.renderings), "decoding": decoding}
+
+    def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
+        """See Reviser.reword; raises ModelError if no answer to any instruction can be read."""
+        samples = -(-variants // len(self.renderings))
+        asked = [
+            rendering.replace("{instruction}", text) for text in instructions for rendering in self.renderings
+        ]
+        decoding = replace(self.decoding, samples=samples, seed=seed)
+        answers = text_generator(self.model).generate(asked, decoding)
+        per = len(self.renderings) * samples
+        said = [read_reply(text or "") for text in answers.texts]
+        if instructions and not any(said):
+            why = next((detail for detail in answers.details if detail), "its answers are empty")
+            raise ModelError(
+                f"The reviser {self.model.fingerprint.get('name', 'model')} wrote no instruction: {why}.",
+                "Take a model that follows instructions, or --reviser rules.",
+            )
+        found = []
+        for i in range(len(instructions)):
+            mine = said[i * per : (i + 1) * per]
+            # first answers of all renderings, then second ones: whichever number is wanted, they are mixed
+            mixed = [mine[r * samples + s] for s in range(samples) for r in range(len(self.renderings))]
+            found.append(list(dict.fromkeys(text for text in mixed if text))[:variants])
+        return found
+
+
+def read_reply(reply: str) -> str:
+    """The instruction in an answer: its first line with words, without label, list mark and quotation marks.
+
+    >>> read_reply('\\n1. New instruction: "Be kind to all."\\nI hope this helps!')
+    'Be kind to all.'
+    """
+    line = next((line for line in reply.splitlines() if re.search(r"\w", line)), "").strip()
+    line = re.sub(r"^(?:[-*•]|\(?\d{1,2}[.)])\s+", "", line)
+    line = re.sub(
+        r"^\**(?:(?:new|revised|rewritten|reworded|improved) )?instruction\**:\**\s*", "", line, flags=re.I
+    )
+    for opening, closing in (('"', '"'), ("“", "”"), ("'", "'"), ("`", "`"), ("**", "**")):
+        if line.startswith(opening) and line.endswith(closing) and len(line) > len(opening + closing):
+            line = line[len(opening) : -len(closing)]
+    return line.strip()
+
+
+def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Reviser:
+    """A reviser by name: "rules", or any language model.
+
+    A model whose tokenizer has a chat template is asked as a chat; a served one if its address says so
+    (`...#model?chat=1`). Raises UsageError and ModelError as `load_model` does, Unsupported for models that do not
+    write.
+
+    >>> load_reviser("rules").fingerprint["name"]
+    'rules'
+    """
+    if name == RULES:
+        from evenhand.mitigations.rewording_rules import RulesReviser
+
+        return RulesReviser()
+    from evenhand.models.loading import load_model
+
+    return ModelReviser(asked_as_chat(load_model(name, device=device, dtype=dtype)))
+
+
+def asked_as_chat(model: LanguageModel) -> LanguageModel:
+    """The model, put to as a chat where its tokenizer knows how."""
+    tokenizer = getattr(model, "tokenizer", None)
+    if not getattr(tokenizer, "chat_template", None) or model.architecture != "causal":
+        return model
+    from evenhand.models.causal import CausalModel
+
+    if not isinstance(model, CausalModel) or model.options.chat is not None:
+        return model
+    return CausalModel(model.model, model.tokenizer, model.identity, replace(model.options, chat=True))

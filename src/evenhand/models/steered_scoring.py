@@ -1,0 +1,194 @@
+"""Log probabilities of given tokens under combined distributions: all contexts and many texts in one pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evenhand.models.batching import run_batches
+from evenhand.models.decoder_state import CausalState, padded
+from evenhand.models.head import MOST_LOGITS
+from evenhand.models.scoring import ScoringPath
+from evenhand.models.steered_state import common_beginnings
+from evenhand.models.steering import Steering
+from evenhand.models.tokens import TokenSequences
+from evenhand.schema import ResponseError
+
+if TYPE_CHECKING:
+    from evenhand.models.causal import CausalModel
+
+Floats = NDArray[np.float32]
+
+
+@dataclass
+class Groups:
+    """Texts, each as several token sequences that end alike: by itself, and behind each context.
+
+    sequences[i][k]: token ids of text i. places[i][k]: (n,) which of them are scored, the same tokens for all k.
+    """
+
+    sequences: list[list[list[int]]] = field(default_factory=list)
+    places: list[list[NDArray[np.int64]]] = field(default_factory=list)
+
+    def add(self, sequences: list[list[int]], places: list[NDArray[np.int64]]) -> None:
+        """Take in one text."""
+        self.sequences.append(sequences)
+        self.places.append(places)
+
+    def targets(self, i: int) -> list[int]:
+        """The tokens of text i that are scored."""
+        return [self.sequences[i][0][place] for place in self.places[i][0]]
+
+
+def grouped(
+    regular: TokenSequences,
+    behind: Sequence[TokenSequences],
+    contexts: Sequence[Sequence[int]],
+    lead: int,
+    longest: int | None = None,
+) -> tuple[Groups, list[int], TokenSequences]:
+    """Texts and the same texts behind each context, as far as none of them has an error.
+
+    contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
+    Where a tokenizer joins context and
+    text so that other tokens would be scored, the context's own tokens stand in front of the text's, as published
+    (Schick et al. 2021; methods/redditbias_selfdebias_consistency.md, section 4.4). Returns the groups, the row each
+    is of, and `regular` with the errors of all.
+    """
+    groups, rows = Groups(), []
+    errors, details = list(regular.errors), list(regular.details)
+    for i in range(len(errors)):
+        faulty = next((other for other in behind if other.errors[i] is not None), None)
+        if errors[i] is None and faulty is not None:
+            errors[i], details[i] = faulty.errors[i], f"behind a context: {faulty.details[i]}"
+        if errors[i] is not None:
+            continue
+        ids, places = _row(regular, i)
+        sequences, all_places = [ids], [places]
+        for other, context in zip(behind, contexts, strict=True):
+            joined, joined_places = _row(other, i)
+            if [joined[place] for place in joined_places] != [ids[place] for place in places]:
+                joined, joined_places = [*ids[:lead], *context, *ids[lead:]], places + len(context)
+            sequences.append(joined)
+            all_places.append(joined_places)
+        most = max(map(len, sequences))
+        if longest is not None and most > longest:
+            errors[i] = ResponseError.TOO_LONG
+            details[i] = f"{most} tokens behind a context; the model takes at most {longest}"
+            continue
+        groups.add(sequences, all_places)
+        rows.append(i)
+    return groups, rows, TokenSequences(**{**vars(regular), "errors": errors, "details": details})
+
+
+def scores(model: "CausalModel", groups: Groups, steering: Steering) -> tuple[list[Floats], set[int]]:
+    """Log probability of every scored token under the combined distributions, nats, and the texts without room.
+
+    Contexts are read once; the output head is evaluated at scored tokens only, a bounded number at a time.
+    Raises Unsupported for models that cannot be steered.
+    """
+    writer = model.writer
+    writer.check_steerable()
+    state = writer.state
+    assert isinstance(state, CausalState), "a causal model writes with a causal state"
+    common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
+    for k, beginning in enumerate(common):
+        # the token that the first scored one is predicted from must be read with the text
+        reach = min(int(places[k][0]) for places in groups.places) - 1
+        common[k] = beginning[:reach] if writer.reason_for_whole_readings is None else []
+    found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
+    lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
+    targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
+    with torch.inference_mode(), writer.layers.in_use():
+        beginnings = state.beginnings(common) if common else None
+
+        def run(chosen: NDArray[np.int64]) -> None:
+            assert beginnings is not None, "nothing is run where there is no text"
+            sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
+            own = torch.arange(len(sequences), device=state.device) % steering.rows
+            tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
+            ids, seen = padded(tails, state.device, left=False)
+            seen = torch.cat([beginnings.seen[own], seen], dim=1)
+            outputs = _Outputs(model, state.inputs(ids, seen, beginnings.caches(own)))
+            width = ids.shape[1]
+            before = np.array([len(beginning) for beginning in common])
+            first_rows = np.arange(len(chosen)) * steering.rows
+            positions = np.concatenate(  # (tokens, rows a group), each one place in front of the token
+                [
+                    (np.stack(groups.places[i], axis=1) - 1 - before)
+                    + width * (first + np.arange(steering.rows))
+                    for first, i in zip(first_rows, chosen, strict=True)
+                ]
+            )
+            tokens = [token for i in chosen for token in groups.targets(int(i))]
+            values = _combined(outputs, positions, tokens, steering)
+            parts = np.split(values, np.cumsum(targets[chosen])[:-1])
+            for i, part in zip(chosen, parts, strict=True):
+                found[i] = part
+
+        budget = model.scorer.budget
+        budget.most_targets = max(
+            1, int(targets.sum())
+        )  # the head takes a few rows at a time whatever the batch
+        unfit = (
+            run_batches(lengths[:, None].repeat(steering.rows, 1), targets, budget, run)
+            if len(lengths)
+            else []
+        )
+    return found, set(unfit)
+
+
+class _Outputs:
+    """Logits of one batch at chosen positions, evaluated when they are asked for."""
+
+    def __init__(self, model: "CausalModel", inputs: dict[str, Any]):
+        scorer = model.scorer
+        self.head = None if scorer.path is ScoringPath.FULL_LOGITS else scorer.head
+        if self.head is None:
+            values = model.model(**inputs, use_cache=True).logits
+        else:
+            values = scorer.decoder(**inputs, use_cache=True).last_hidden_state
+        self.values = values.flatten(0, 1)
+        self.vocabulary = self.values.shape[-1] if self.head is None else self.head.vocabulary
+
+    def logits(self, positions: Tensor) -> Tensor:
+        """Float32, (..., vocabulary)."""
+        chosen = self.values[positions]
+        return chosen.float() if self.head is None else self.head.logits(chosen)
+
+
+def _combined(
+    outputs: _Outputs, positions: NDArray[np.int64], tokens: Sequence[int], steering: Steering
+) -> Floats:
+    device = outputs.values.device
+    places, wanted = torch.from_numpy(positions).to(device), torch.tensor(tokens, device=device)
+    step = max(1, MOST_LOGITS // (outputs.vocabulary * steering.rows))
+    parts = []
+    for first in range(0, len(tokens), step):
+        log_probs = steering.combined(outputs.logits(places[first : first + step]))
+        parts.append(log_probs.gather(1, wanted[first : first + step, None])[:, 0])
+    return torch.cat(parts).cpu().numpy()
+
+
+def _row(sequences: TokenSequences, i: int) -> tuple[list[int], NDArray[np.int64]]:
+    part = slice(sequences.offsets[i], sequences.offsets[i + 1])
+    return sequences.ids[part].tolist(), np.flatnonzero(sequences.scored[part])
+
+
+def filled_in(
+    sequences: TokenSequences, rows: Sequence[int], found: Sequence[Floats], unfit: set[int]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scores of groups in the place of their tokens, (total,), and which tokens could not be scored."""
+    values = np.zeros(len(sequences.ids), dtype=np.float32)
+    lacking = np.zeros(len(values), dtype=bool)
+    for k, i in enumerate(rows):
+        part = slice(sequences.offsets[i], sequences.offsets[i + 1])
+        if k in unfit:
+            lacking[part] = True
+        else:
+            values[part][sequences.scored[part]] = found[k]
+    return values, lacking

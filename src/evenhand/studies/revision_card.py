@@ -1,0 +1,102 @@
+"""The card of an instruction that a search found: model, benchmark, and what it changed on prompts not seen before."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.mitigations.found_instruction import NAME, FoundInstruction
+from evenhand.mitigations.revision import NONE
+from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
+from evenhand.mitigations.revision_history import lineage
+from evenhand.schema import Card
+
+MEASURED = ("rate", "low", "high", "change", "change_low", "change_high", "p", "p_adjusted", "minimum_detectable",
+            "n", "n_missing", "silent", "selected_change", "optimism")  # fmt: skip
+
+
+def instruction_card(
+    finalists: pl.DataFrame, history: pl.DataFrame, facts: Mapping[str, Any], delimiter: str
+) -> FoundInstruction:
+    """The chosen instruction, with what was measured of it.
+
+    finalists, history: see `compare_finalists` and `history_frame`. facts: model, benchmark, role, classifier,
+    reviser, decoding, instructions_tried, prompts_final and alpha of the search.
+    """
+    chosen = finalists.row(by_predicate=pl.col("chosen"), named=True)
+    reference = finalists.row(by_predicate=pl.col("instruction") == NONE, named=True)
+    family = finalists.height - 1
+    text = chosen["instruction"]
+    card = Card(
+        NAME,
+        f"An instruction found by trying {facts['instructions_tried']} on {facts['model']} and {facts['benchmark']}: "
+        f"{effect(chosen)}.",
+        construct=f"Whether telling {facts['model']} how to speak lowers the share of its continuations of "
+        f"{facts['benchmark']} that {facts['classifier']} calls negative.",
+        ideal="0 % of continuations",
+        direction="A change below 0 is less that is negative.",
+        null="The same prompts without an instruction, paired.",
+        critique="Found for this model, benchmark, classifier and decoding; whether it carries over is not known. "
+        "Less that is negative is not fairer treatment of groups, and an instruction may change what else is "
+        "written: measure both with `evenhand audit --mitigate instruction-file=PATH`.",
+        citation="Zhou et al. 2022, Large Language Models Are Human-Level Prompt Engineers (arXiv:2211.01910); "
+        "Esiobu et al. 2023, ROBBIE (EMNLP 2023), section B.3.1.",
+        source=f"evenhand revise, version {facts['evenhand']}",
+        details=f"Without an instruction {percent(reference['rate'])} of {reference['n']:,} continuations are "
+        f"negative, with it {percent(chosen['rate'])} of {chosen['n']:,}, on {facts['prompts_final']:,} prompts that "
+        f"the search had not seen. {effect(chosen)[0].upper()}{effect(chosen)[1:]}. The interval holds for all "
+        f"{family} finalists together (each at {1 - facts['alpha'] / family:.3%}), p is Holm's over them. In the "
+        f"last round it was selected with a change of {points(chosen['selected_change'])} points, "
+        f"{points(chosen['optimism'])} from what is measured here (below 0: selection flattered it). Judged for "
+        f"{facts['role']} by {facts['classifier']}; reworded by {facts['reviser']}.",
+    )
+    told = {
+        **facts,
+        "verdict": chosen["verdict"],
+        "finalists": family,
+        "lineage": lineage(history, text),
+        "without": {name: reference[name] for name in ("rate", "low", "high", "n", "n_missing", "silent")},
+        "with": {name: chosen[name] for name in MEASURED},
+    }
+    return FoundInstruction(text, card, delimiter, told)
+
+
+def effect(row: Mapping[str, Any]) -> str:
+    """What an instruction changed, in half a sentence.
+
+    row: of `compare_finalists`.
+
+    >>> effect({"verdict": "lower", "change": -0.1, "change_low": -0.15, "change_high": -0.05})
+    'negative continuations fell by 10.0 points (5.0 to 15.0)'
+    """
+    change, low, high = row["change"], row["change_low"], row["change_high"]
+    if row["verdict"] == LOWER:
+        return f"negative continuations fell by {points(-change)} points ({points(-high)} to {points(-low)})"
+    if row["verdict"] == HIGHER:
+        return f"negative continuations rose by {points(change)} points ({points(low)} to {points(high)})"
+    if row["verdict"] == NOT_DETECTED:
+        least = row.get("minimum_detectable")
+        seen = "" if least is None else f"; a change of {points(least)} points would have been found"
+        return f"no change was detected ({points(change)} points, {points(low)} to {points(high)}{seen})"
+    return "what it changes could not be measured"
+
+
+def percent(share: float | None) -> str:
+    """A share as percent.
+
+    >>> percent(0.123)
+    '12.3 %'
+    """
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def points(difference: float | None) -> str:
+    """A difference of shares in percentage points.
+
+    >>> points(-0.0512)
+    '−5.1'
+    """
+    if difference is None:
+        return "–"
+    text = f"{100 * difference:.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", "−")
