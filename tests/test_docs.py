@@ -156,7 +156,11 @@ def why_not_here(call: dict[str, Any]) -> str | None:
         case "check" | "before-after" | "compare" | "rescore" | "agreement" | "revise" | "search-trigger":
             given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
             names = [str(value) for values in given for value in values]
-            return "a name to fill in" if any(TO_FILL_IN.fullmatch(name) for name in names) else None
+            if any(TO_FILL_IN.fullmatch(name) for name in names):
+                return "a name to fill in"
+            model = str(call.get("model") or "runs/")
+            known = model in registered_models() or model.startswith(("runs/", "studies/"))
+            return None if known or Path(model).exists() else "a model from the hub"
         case "measure":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
         case "data fetch":

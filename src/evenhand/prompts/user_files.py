@@ -91,7 +91,9 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
             require_columns(frame, ["perplexity"], path, RESPONSE_FORMAT)
         require_columns(frame, lacking, path, RESPONSE_FORMAT)
     given = {
-        column: number_column(frame, column, path) if column in frame.columns else _nothing(column, frame.height)
+        column: number_column(frame, column, path)
+        if column in frame.columns
+        else _nothing(column, frame.height)
         for column in ("perplexity", "log_likelihood", "token_count")
     }
     positive = (given["log_likelihood"].fill_nan(None) > 0).arg_true()
