@@ -53,6 +53,10 @@ def audit(
     dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
     device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
     revision: str | None = typer.Option(None, help="Branch, tag or commit of a hub model."),
+    chat: bool | None = typer.Option(
+        None, "--chat", help="Put prompts as a user's message into the chat template; the assistant writes."
+    ),
+    system: str | None = typer.Option(None, help="With --chat: the system message."),
     trust_remote_code: bool | None = typer.Option(
         None, "--trust-remote-code", help="Run Python code that comes with the model."
     ),
@@ -114,6 +118,8 @@ def audit(
         "dtype": dtype,
         "device": device,
         "revision": revision,
+        "chat": chat,
+        "system": system,
         "trust_remote_code": trust_remote_code,
         "error_threshold": error_threshold,
         "retry_errors": retry_errors,

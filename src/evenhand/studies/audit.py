@@ -26,7 +26,7 @@ from evenhand.runs import (
     execute,
 )
 from evenhand.runs.labelling import LabelOutcome, label
-from evenhand.schema import ModelError, ResumeRefused, measurement_frame
+from evenhand.schema import ModelError, ResumeRefused, UsageError, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.config import AuditConfig
@@ -244,10 +244,28 @@ def load_audited_model(config: AuditConfig) -> LanguageModel:
         revision=config.revision,
         trust_remote_code=config.trust_remote_code,
         batch_tokens=config.batch_tokens,
+        options=_chat_options(config),
     )
     if not isinstance(model, LanguageModel):
         raise ModelError(f"{config.model} did not load as a language model.", "Its loader must return one.")
     return model
+
+
+def _chat_options(config: AuditConfig) -> Any:
+    if not config.chat:
+        if config.system is not None:
+            raise UsageError("A system message was given without --chat.", "Add --chat, or leave out --system.")
+        return None
+    from evenhand.models.http_options import is_address
+
+    if is_address(config.model):
+        raise UsageError(
+            "A served model is told in its address whether to chat.",
+            f"For example: {config.model.split('?')[0]}?chat=1 (and &system=...).",
+        )
+    from evenhand.models.causal import CausalOptions
+
+    return CausalOptions(chat=True, system=config.system)
 
 
 def _check_whole(directory: RunDirectory, selection: Selection) -> None:

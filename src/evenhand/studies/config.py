@@ -38,6 +38,10 @@ class AuditConfig(BaseModel):
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
+    chat: bool = False
+    """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
+    system: str | None = None
+    """With chat: the system message in front of the user's."""
     batch_tokens: int | None = Field(default=None, ge=1)
     margin: float = Field(default=0.05, ge=0)
     """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
