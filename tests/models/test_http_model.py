@@ -341,3 +341,15 @@ def kept_now(path):
         return 0
     with AnswerStore(path) as store:
         return len(store)
+
+
+def test_another_model_behind_the_same_name_is_asked_anew(serve, tmp_path, bigram, monkeypatch):
+    store = str(tmp_path / "answers.sqlite")
+    model, server = serve(store=store)
+    before = model.generate(PROMPTS, DRAWN)
+    monkeypatch.setattr(bigram, "TABLE", bigram.TABLE[::-1].copy())  # a new fine-tune, say
+    changed = HttpModel(model.client.base_url, "org/bigram", model.options)
+    after = changed.generate(PROMPTS, DRAWN)
+    assert changed.describe()["service"]["answers_from_store"] == 0
+    assert after.texts != before.texts
+    assert after.texts[0] in {"".join(words) for words, _, _ in expected(bigram, server, PROMPTS[0]).values()}

@@ -103,11 +103,16 @@ def test_a_classifier_that_is_loaded_already_needs_no_name(judged_house, tmp_pat
         (["rudeness=a/b", "meanness=scores:x.csv?column=y"], ("two-roles",),
          {"rudeness": "a/b", "meanness": "scores:x.csv?column=y"}),
         (["scores:x.csv?column=y"], ("rudeness",), {"rudeness": "scores:x.csv?column=y"}),
-        (["rudeness=a", "rudeness=b"], ("two-roles",), {"rudeness": "b"}),
+        (["rudeness=a", "rudeness=a"], ("two-roles",), {"rudeness": "a"}),
     ],
 )  # fmt: skip
 def test_how_classifiers_are_named(judged_house, named, benchmarks, expected):
     assert with_classifiers(config(benchmarks=benchmarks), named).classifiers == expected
+
+
+def test_two_classifiers_for_one_role_are_refused(judged_house):
+    with pytest.raises(UsageError, match="Two classifiers are named for rudeness: a and b"):
+        with_classifiers(config(benchmarks=("two-roles",)), ["rudeness=a", "rudeness=b"])
 
 
 @pytest.mark.parametrize(

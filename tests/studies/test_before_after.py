@@ -111,7 +111,7 @@ def test_a_model_that_ignores_instructions_is_not_said_to_have_changed(study):
     assert report.harm["estimate"].abs().max() == 0 and report.harm["p"].min() == 1
     rates = report.quality.filter(pl.col("p").is_not_null())
     assert set(rates["verdict"]) == {"not detected"}
-    assert "No change of the text itself" in report.verdicts["told"][0]
+    assert "No change of its length, repetition or perplexity" in report.verdicts["told"][0]
 
 
 def test_noise_alone_is_not_an_effect(study):

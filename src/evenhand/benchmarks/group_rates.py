@@ -35,6 +35,8 @@ HARMFUL: dict[str, Harmful] = {
 }
 """On which side harm lies; being left without an answer is one, too."""
 LISTED = 10
+LEAST_RESPONSES = 10
+"""Judged responses below which a group is shown and not judged, as `judge` has it for rows."""
 Rows = Callable[[pl.DataFrame], pl.DataFrame]
 
 

@@ -64,8 +64,9 @@ def _tested(row: Measurement, differences: npt.NDArray[np.float64], alpha: float
     return replace(
         row,
         estimate=float(mean[0]),
-        low=float(limits.low[0]),
-        high=float(limits.high[0]),
+        # Where all templates agree to the digit, the spread says nothing about the next template.
+        low=float(limits.low[0]) if error[0] > 0 else None,
+        high=float(limits.high[0]) if error[0] > 0 else None,
         p=float(p[0]),
-        minimum_detectable=float(reach),
+        minimum_detectable=float(reach) if error[0] > 0 else None,
     )

@@ -13,10 +13,10 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.effective_counts import Counts, GroupCounts, group_counts
-from evenhand.measures.exact_tests import Tails, tails_of_others, tails_of_rate
+from evenhand.measures.exact_tests import Tails, detectable_above, tails_of_others, tails_of_rate
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import benjamini_hochberg, detectable_rate, holm, pool_rates, simes, wilson_interval
+from evenhand.stats import benjamini_hochberg, holm, per_test_level, pool_rates, simes, wilson_interval
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -36,6 +36,7 @@ AXES = {
     "n_missing": pl.Int64,
 }
 POWER = 0.8
+_ROUNDING = 1e-9
 _LEVEL = 0.95
 
 
@@ -68,6 +69,7 @@ def bias_score(
     *,
     background: float | None = None,
     cluster: str | None = None,
+    minimum_n: int = 1,
     alpha: float = 0.05,
     draws: int = 199,
     seed: int = 0,
@@ -76,10 +78,11 @@ def bias_score(
 
     frame: one row per response with group, negative (1 or 0; null or NaN: missing, counted) and, if there are
     several, axis. background: the rate, in percent, that each group is compared with; if None, the pooled rate of
-    all other groups (of all axes), whose own uncertainty then enters the test. cluster: column of rows that
-    hang together; prompt_id if None and there. A response about two groups is a row in each. alpha: false discovery
-    rate over all groups. draws, seed: of the null, in which outcomes change places between groups (with a
-    given background: in which every group has that rate).
+    all other groups (of all axes), whose own uncertainty then enters the test. cluster: column of rows that hang
+    together; prompt_id if None and there. A response about two groups is a row in each. minimum_n: a group with
+    fewer judgements is part of the others' background and is not judged itself. alpha: false discovery rate over
+    all groups. draws, seed: of the null, in which outcomes change places between groups (with a given background:
+    in which every group has that rate).
     Raises DataError for absent columns or other judgements, UsageError for options that cannot be, or a single
     group without background.
     Source: ROBBIE (arXiv:2311.18140), section 3.1, for the construct; methods/statistics.md for what is corrected.
@@ -103,8 +106,8 @@ def bias_score(
             f"bias_score found rows without {cluster}.", "Fill or drop these rows, or the column."
         )
     counts = group_counts(outcomes, cluster)
-    measured = counts.totals > 0
-    if background is None and int(measured.sum()) < 2:
+    measured = counts.totals >= max(minimum_n, 1)
+    if background is None and int((counts.totals > 0).sum()) < 2:
         raise UsageError(
             "bias_score compares groups with each other, but there is only one.",
             "Give background=, the rate in percent to compare it with.",
@@ -117,7 +120,7 @@ def bias_score(
     q = benjamini_hochberg(p)
     harmed = measured & (np.nan_to_num(q, nan=1.0) <= alpha) & (counts.low > compared)
     null = _null_verdicts(counts, background, measured, alpha, draws, seed)
-    groups = _group_rows(counts, share, compared, p, q, harmed, alpha)
+    groups = _group_rows(counts, measured, share, compared, p, q, harmed, alpha, background)
     whole = np.ones(len(p), dtype=bool)
     names = counts.names["axis"]
     axes = [_axis_row(None, whole & measured, harmed, p, below, null)]
@@ -190,17 +193,22 @@ def _verdicts(
 def _null_verdicts(
     counts: GroupCounts, background: float | None, measured: Flags, alpha: float, draws: int, seed: int
 ) -> Flags:
-    """Verdicts (draws, groups) where no group differs; groups without outcomes are never harmed."""
+    """Verdicts (draws, groups) where no group differs; groups that are not judged are never harmed."""
+    verdicts = np.zeros((draws, len(measured)), dtype=bool)
+    if not measured.any():
+        return verdicts
     generator = np.random.default_rng(seed)
-    totals = counts.effective_totals[measured]
+    totals, negatives = counts.effective_totals[measured], counts.effective_sum
+    if not measured[counts.totals > 0].all():  # negatives of groups too small to be judged stay with them
+        share = counts.negatives[measured] / counts.totals[measured]
+        negatives = int(np.ceil(float(np.sum(share * totals)) - _ROUNDING))
     if background is None:
         drawn = generator.multivariate_hypergeometric(
-            totals, min(counts.effective_sum, int(totals.sum())), size=draws, method="marginals"
+            totals, min(negatives, int(totals.sum())), size=draws, method="marginals"
         )
     else:
         drawn = generator.binomial(totals, background / 100, size=(draws, len(totals)))
-    verdicts = np.zeros((draws, len(measured)), dtype=bool)
-    tails = _tails(totals, counts.effective_sum, background)
+    tails = _tails(totals, negatives, background)
     verdicts[:, measured] = _verdicts(drawn.astype(np.int64), totals, tails, background, alpha)
     return verdicts
 
@@ -231,18 +239,25 @@ def _axis_row(
 
 
 def _group_rows(
-    counts: GroupCounts, share: Floats, compared: Floats, p: Floats, q: Floats, harmed: Flags, alpha: float
+    counts: GroupCounts,
+    measured: Flags,
+    share: Floats,
+    compared: Floats,
+    p: Floats,
+    q: Floats,
+    harmed: Flags,
+    alpha: float,
+    background: float | None,
 ) -> pl.DataFrame:
-    measured = counts.totals > 0
+    there = counts.totals > 0
     pooled = pool_rates(counts.effective_negatives, counts.effective_totals, level=_LEVEL)
-    # a one-sided test at alpha reaches as far as a two-sided one at twice that
-    reach = detectable_rate(
-        compared,
+    tests = max(int(measured.sum()), 1)
+    reach = detectable_above(
         counts.effective_totals,
-        alpha=min(2 * alpha, 0.999),
+        compared,
+        per_test_level(alpha, tests, "benjamini-hochberg"),
+        others=None if background is not None else counts.effective_totals.sum() - counts.effective_totals,
         power=POWER,
-        tests=int(measured.sum()),
-        correction="benjamini-hochberg",
     )
     percent = {
         "estimate": share,
@@ -254,9 +269,10 @@ def _group_rows(
         "background": compared,
         "minimum_detectable": reach - compared,
     }
+    percent["minimum_detectable"] = np.where(measured, percent["minimum_detectable"], np.nan)
     values = {name: 100.0 * value for name, value in percent.items()} | {"p": p, "q": q}
     columns = {
-        name: pl.Series(np.where(measured, value, np.nan), dtype=pl.Float64).fill_nan(None)
+        name: pl.Series(np.where(there, value, np.nan), dtype=pl.Float64).fill_nan(None)
         for name, value in values.items()
     }
     table = counts.names.with_columns(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.effective_counts import Counts, GroupCounts, group_counts
-from evenhand.measures.exact_tests import tails_of_others
-from evenhand.stats import benjamini_hochberg, detectable_rate
+from evenhand.measures.exact_tests import detectable_above, tails_of_others
+from evenhand.stats import benjamini_hochberg, per_test_level
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,13 +45,13 @@ def compare_groups(
         background[measured] = (negatives.sum() - negatives) / (totals.sum() - totals)
         p[measured] = two_sided_p(counts, measured)
         q[measured] = benjamini_hochberg(p[measured])
-        reach[measured] = detectable_rate(
+        effective = counts.effective_totals[measured]
+        reach[measured] = detectable_above(
+            effective,
             background[measured],
-            counts.effective_totals[measured],
-            alpha=alpha,
+            per_test_level(alpha, len(measured), "benjamini-hochberg") / 2,  # the smaller tail is doubled
+            others=effective.sum() - effective,
             power=POWER,
-            tests=len(measured),
-            correction="benjamini-hochberg",
         )
     there = counts.totals > 0
     share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=there)

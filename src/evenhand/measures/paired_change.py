@@ -101,11 +101,11 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     sums = known.group_by(cluster, maintain_order=True).agg(pl.col("_change").sum(), n=pl.len())
     change, sizes = sums["_change"].to_numpy(), sums["n"].to_numpy().astype(np.float64)
     before, estimate = float(known["before"].to_numpy().mean()), float(change.sum() / sizes.sum())
-    low, high, error = _interval(change, sizes, estimate, level, _largest(known, change))
+    low, high, error, floor = _interval(change, sizes, estimate, level, _largest(known, change, sizes))
     detectable = None
     if len(change) > 1 and error > 0:
         spread = error * len(change) ** 0.5
-        detectable = float(detectable_mean_difference(spread, len(change)))
+        detectable = max(float(detectable_mean_difference(spread, len(change))), floor)
     return row | {
         "before": before,
         "after": before + estimate,
@@ -118,28 +118,34 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     }
 
 
-def _largest(known: pl.DataFrame, change: Floats) -> float | None:
-    """The largest change where most prompts show none at all: judgements and means of judgements."""
+def _largest(known: pl.DataFrame, change: Floats, sizes: Floats) -> float | None:
+    """How much a prompt changes that does, where most show no change at all; None where most do.
+
+    The most that one did, or one answer's worth if none did. For judgements and means of judgements only.
+    """
     numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
-    unmoved = float(np.mean(change == 0))
-    return 1.0 if unmoved >= MOSTLY_UNMOVED and numbers.min() >= 0 and numbers.max() <= 1 else None
+    if np.mean(change == 0) < MOSTLY_UNMOVED or numbers.min() < 0 or numbers.max() > 1:
+        return None
+    return float(np.abs(change / sizes).max() if change.any() else (1 / sizes).max())
 
 
 def _interval(
     change: Floats, sizes: Floats, estimate: float, level: float, largest: float | None
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
+    """low, high, standard error, and the least half-width."""
     clusters = len(change)
     if clusters < 2:
-        return float("nan"), float("nan"), 0.0
+        return float("nan"), float("nan"), 0.0, 0.0
     residual = change - estimate * sizes
     error = float(np.sqrt(clusters / (clusters - 1) * np.sum(residual**2)) / sizes.sum())
     tail = (1 - level) / 2
-    half = float(stdtrit(clusters - 1, 1 - tail)) * error
+    half, floor = float(stdtrit(clusters - 1, 1 - tail)) * error, 0.0
     if largest is not None:
         # So many prompts without a change are likely up to this share of prompts that change (Clopper-Pearson at 0).
-        half = max(half, largest * (1 - tail ** (1 / clusters)))
-        return max(estimate - half, -largest), min(estimate + half, largest), error
-    return estimate - half, estimate + half, error
+        floor = largest * (1 - tail ** (1 / clusters))
+        half = max(half, floor)
+        return max(estimate - half, -1.0), min(estimate + half, 1.0), error, floor
+    return estimate - half, estimate + half, error, floor
 
 
 def _sign_flip(change: Floats, seed: int) -> float:

@@ -64,12 +64,18 @@ class HttpModel:
         self.served = ServedModel(self.client, model, store)
         self.path = "/chat/completions" if options.chat else "/completions"
 
-    @cached_property
+    @property
     def served_model(self) -> str:
         """The name under which the server answers, which may say more than the one it is asked by.
 
         Raises ModelError, with the names the server has, if it does not answer a greeting.
         """
+        told = self._greeting.get("model")
+        return told if isinstance(told, str) and told else self.served.model
+
+    @cached_property
+    def _greeting(self) -> dict[str, Any]:
+        """What the server answers to a greeting, asked once a process and never taken from the store."""
         if not self.served.model:
             self.served.model = self._only_name()
         greeting = Decoding(max_new_tokens=GREETING_TOKENS)
@@ -85,8 +91,7 @@ class HttpModel:
                 f"{self.client.base_url} does not answer a greeting: {answer.detail or 'no choice in its answer'}.",
                 "The name of a served model is http://host:port/v1#model; see `evenhand.models.http`.",
             )
-        told = (answer.body or {}).get("model")
-        return told if isinstance(told, str) and told else self.served.model
+        return answer.body or {}
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -178,7 +183,13 @@ class HttpModel:
         return check_echo(lambda body: self.served.ask(self.path, body), name)
 
     def _key(self, body: dict[str, Any], *drawn: int) -> str:
-        return answer_key(self.client.base_url, self.path, self.served_model, self.served.model, body, drawn)
+        # Another model may come to stand behind the same name: then the greeting is answered otherwise, and what was
+        # kept of the old one is not taken for an answer of the new.
+        choice = (self._greeting.get("choices") or [{}])[0]
+        greeted = choice.get("text") or (choice.get("message") or {}).get("content")
+        return answer_key(
+            self.client.base_url, self.path, self.served_model, self.served.model, greeted, body, drawn
+        )
 
     def _only_name(self) -> str:
         names = self.served.names()

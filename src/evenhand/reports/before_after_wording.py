@@ -56,8 +56,8 @@ MEASURES = {
     "peak_memory": ("peak memory", ""),
 }
 """Names and units of the measures of quality and cost."""
-NO_CHANGE = "No change of the text itself was detected."
-SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop", "own_perplexity")
+NO_CHANGE = "No change of its length, repetition or perplexity was detected."
+SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
 
 
 def place(verdict: HarmVerdict) -> str:

@@ -137,7 +137,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         error_kinds=kinds,
         errors=errors,
         unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
-        unmeasured_groups=blank.filter(pl.col("group").is_not_null()).height,
+        unmeasured_groups=blank.drop_nulls("group").select("axis", "group").n_unique(),
         written=written,
     )
 
@@ -220,7 +220,7 @@ def _citations(view: ReportView) -> list[tuple[str, str, str]]:
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:
     """The line under the title: what a reader wants to know before anything else."""
-    total = sum(b.n_prompts for b in view.benchmarks)
+    total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
     facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), ("prompts", f"{total:,}")]
     stated = {**dict(view.manifest.get("model") or {}), **view.model}
     named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]

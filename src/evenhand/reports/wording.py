@@ -182,6 +182,10 @@ class Summary:
         return f"Bias could not be measured on any of {total} {axes}."
 
 
+CONTRASTS = ("regard_contrast",)
+"""Measures of two groups of an axis held against each other: they speak for the axis."""
+
+
 def summarise(view: ReportView, benchmark: str) -> Summary:
     """Fold the verdicts of all measures into one per axis: biased if any measure says so.
 
@@ -195,6 +199,10 @@ def summarise(view: ReportView, benchmark: str) -> Summary:
                 order.setdefault(row["axis"], []).append(row)
     if len(order) > 1:
         order.pop(None, None)
+    for measure in CONTRASTS:
+        for row in view.rows(benchmark, measure, groups=True).to_dicts():
+            if row["verdict"] is not None:
+                order.setdefault(row["axis"], []).append(row)
     folded: dict[str, list[Verdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
     for axis, rows in order.items():
         verdict = next(v for v in folded if any(row["verdict"] == v for row in rows))

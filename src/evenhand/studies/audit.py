@@ -254,7 +254,9 @@ def load_audited_model(config: AuditConfig) -> LanguageModel:
 def _chat_options(config: AuditConfig) -> Any:
     if not config.chat:
         if config.system is not None:
-            raise UsageError("A system message was given without --chat.", "Add --chat, or leave out --system.")
+            raise UsageError(
+                "A system message was given without --chat.", "Add --chat, or leave out --system."
+            )
         return None
     from evenhand.models.http_options import is_address
 

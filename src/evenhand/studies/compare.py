@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 
 from evenhand.measures.paired_change import CHANGE, paired_change
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import benjamini_hochberg
+from evenhand.stats import Interval, benjamini_hochberg, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.compared_outputs import BenchmarkOutputs, Outputs, read_outputs
 
 CHANGES = {
@@ -119,7 +120,8 @@ def _changes(
         judges = first.judges.get(outcome), other.judges.get(outcome)
         if None not in judges and judges[0] != judges[1]:
             raise DataError(
-                f"{benchmark}: {outcome} of {first_name} was judged by {judges[0]}, of {name} by {judges[1]}.",
+                f"{benchmark}: {outcome} of {first_name} was judged by {unquote(str(judges[0]))}, of {name} by "
+                f"{unquote(str(judges[1]))}.",
                 "Judge both by the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
             )
         frame = paired.rename({outcome: "before", f"{outcome}_right": "after"})
@@ -186,8 +188,6 @@ def _judged(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
 
 
 def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
-    from evenhand.stats import cluster_bootstrap
-
     rows: list[dict[str, object]] = []
     parameters = one.facts.get("parameters")
     for benchmark, outputs in one.benchmarks.items():
@@ -214,6 +214,13 @@ def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
                 }
             )
     return rows
+
+
+def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> Interval:
+    """Wilson's limits with samples of a prompt counted together for judgements, the bootstrap's for scores."""
+    if values.is_in([0.0, 1.0]).all():
+        return clustered_proportion_interval(values.to_numpy(), prompts.rank("dense").to_numpy())
+    return cluster_bootstrap(values, prompts, seed=seed)
 
 
 def _scores(one: Outputs, benchmark: str) -> dict[str, object]:

@@ -111,7 +111,10 @@ def stored_config(stored: Mapping[str, Any], where: Path) -> AuditConfig:
     try:
         return AuditConfig.model_validate(dict(stored))
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
+        problems = "; ".join(
+            f"{'.'.join(map(str, p['loc']))}: {p['msg'].removeprefix('Value error, ')}"
+            for p in error.errors()
+        )
         raise ResumeRefused(
             f"The options stored in {where} are not of this version of evenhand: {problems}.",
             "Go on with the version that made the run (manifest.json names it), or start another run.",
@@ -135,7 +138,10 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     try:
         return AuditConfig.model_validate(options)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg']}" for p in error.errors()]
+        problems = [
+            f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg'].removeprefix('Value error, ')}"
+            for p in error.errors()
+        ]
         known = ", ".join(AuditConfig.model_fields)
         raise UsageError(
             "These options are wrong: " + "; ".join(problems) + ".", f"Options: {known}."

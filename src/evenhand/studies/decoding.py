@@ -55,7 +55,8 @@ def choose_decoding(generation: Generation, config: AuditConfig, model: Language
     greedy = settings["temperature"] is None
     if greedy and (config.samples or 1) > 1:
         raise UsageError(
-            f"Greedy decoding writes the same text {config.samples} times.",
+            f"{'Greedy decoding' if config.num_beams is None else 'Beam search'} writes the same text "
+            f"{config.samples} times.",
             "Leave out --samples, or draw tokens: --decoding auto, or a temperature.",
         )
     samples = config.samples or (1 if greedy else generation.samples)

@@ -29,7 +29,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
 def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
     """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role.
 
-    named: the values as given; of several for one role the last counts. benchmarks: those selected. Returns
+    named: the values as given. benchmarks: those selected. Returns
     classifier names by role. Raises UsageError naming the roles there are.
 
     >>> named_by_role([], [])
@@ -50,6 +50,11 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
             raise unknown_name("role", role, roles)
         if not name:
             raise UsageError(f"--classifier {value} names no classifier.", "Give ROLE=NAME.")
+        if chosen.get(role or roles[0], name) != name:
+            raise UsageError(
+                f"Two classifiers are named for {role or roles[0]}: {chosen[role or roles[0]]} and {name}.",
+                "Name one, and the other with `evenhand rescore` afterwards.",
+            )
         chosen[role or roles[0]] = name
     return chosen
 
@@ -140,7 +145,7 @@ class ClassifierMissing(ModelError):
             " ".join(
                 part
                 for part in (
-                    error.hint,
+                    None if error.hint is None else error.hint.replace("ROLE=", f"{role}="),
                     f"To judge {role} by another, name it: --classifier {role}=NAME "
                     "(`evenhand list classifiers` shows them).",
                 )
