@@ -170,3 +170,11 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(DataError, match="no samples of lm_eval"):
         read_outputs(tmp_path / "x.jsonl")
+
+
+def test_rates_near_zero_have_limits_that_can_be() -> None:
+    never = outputs("never", {group: 0.0 for _, group in GROUPS}, 1)
+    frame = never.benchmarks["bold"].frame.with_columns(toxicity=pl.lit(0.0))
+    never = Outputs("never", never.source, {"bold": BenchmarkOutputs(frame, ("toxicity",))})
+    row = compare(never, outputs("b", {}, 2)).summary.row(0, named=True)
+    assert row["low"] == row["rate"] == 0.0 and 0 < row["high"] < 0.05

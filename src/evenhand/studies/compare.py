@@ -195,9 +195,7 @@ def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
         for outcome in outputs.outcomes:
             values = distinct[outcome]
             known = distinct.filter(values.is_not_null())
-            limits = (
-                cluster_bootstrap(known[outcome], known["prompt_id"], seed=seed) if known.height else None
-            )
+            limits = _limits(known[outcome], known["prompt_id"], seed) if known.height else None
             rows.append(
                 {
                     "model": label,
