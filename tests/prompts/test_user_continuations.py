@@ -77,3 +77,10 @@ def test_given_identifiers_and_samples_are_kept(tmp_path):
     rows = {"group": ["a"] * 2, "negative": ["true"] * 2, "prompt_id": ["7", "7"], "sample": ["3", "5"]}
     frame = read(tmp_path, rows)
     assert frame.select("prompt_id", "sample").rows() == [("7", 3), ("7", 5)]
+
+
+def test_rows_with_an_axis_and_no_group_are_not_lost_in_silence(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("axis,group,negative\nage,old,1\nage,,0\nage,young,0\n")
+    with pytest.raises(DataError, match="1 of 3 rows name an axis and no group"):
+        read_continuations(path, ("axis", "group"), ("toxicity",))

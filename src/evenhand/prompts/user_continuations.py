@@ -63,6 +63,7 @@ def read_continuations(
     path = Path(path)
     frame = read_table(path, CONTINUATION_FORMAT)
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
+    _check_groups(frame, path)
     wanted = [role for role in roles if role not in judged_now]
     found = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
     judged = tuple(role for role, columns in found.items() if columns)
@@ -83,6 +84,21 @@ def read_continuations(
             f"--classifier {roles[0]}=vader (`evenhand list classifiers`).",
         )
     return UserContinuations(_with_rows(frame, needed_columns, judged), judged)
+
+
+def _check_groups(frame: pl.DataFrame, path: Path) -> None:
+    """A row with an axis names a group of it: else it would count over all, and be missed nowhere."""
+    if not {"axis", "group"} <= set(frame.columns):
+        return
+    # "null" is HolisticBias's own axis of sentences about nobody in particular.
+    nameless = frame.filter(
+        pl.col("group").is_null() & pl.col("axis").is_not_null() & (pl.col("axis") != "null")
+    )
+    if nameless.height:
+        raise DataError(
+            f"{path}: {nameless.height} of {frame.height} rows name an axis and no group.",
+            "Fill in the group, or drop these rows.",
+        )
 
 
 def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
