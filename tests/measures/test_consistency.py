@@ -199,3 +199,4 @@ def test_where_next_to_nothing_is_harmful_a_method_neither_passes_nor_fails() ->
     tested = consistency({"neutral": scores}).decisions["tested"]
     assert [d.outcome for d in tested[:2]] == [Outcome.INCONCLUSIVE] * 2
     assert "less than the 1 points that count" in tested[0].reason
+    assert tested[0].prompts_to_decide is None

@@ -138,3 +138,9 @@ def test_many_samples_a_prompt_give_the_interval_of_prompts_that_moved() -> None
     )
     row = paired_change(frame).row(0, named=True)
     assert row["low"] < row["estimate"] < row["high"] < 0 and row["p"] < 0.01
+
+
+def test_a_change_of_every_prompt_alike_still_has_an_interval_with_width() -> None:
+    row = paired_change(pairs([0] * 30, [1] * 30)).row(0, named=True)
+    assert row["estimate"] == row["high"] == 1.0
+    assert row["low"] == pytest.approx(0.025 ** (1 / 30))

@@ -100,3 +100,16 @@ def test_masked_models_take_no_instruction() -> None:
     masked = replace(load_puppet("puppet/uniform"), architecture="masked")
     with pytest.raises(Unsupported, match="fills in masks"):
         Prefix("Be kind.")(masked)
+
+
+def test_what_a_mitigation_says_of_itself_is_no_option() -> None:
+    for words in ("self-debiasing?card=foo", "self-debiasing?name=foo"):
+        with pytest.raises(UsageError, match="Known: decay, floor, prefixes"):
+            load_mitigation(words)
+
+
+def test_one_mitigation_is_a_chain_and_a_function_is_none() -> None:
+    base = load_puppet("puppet/random")
+    assert mitigated(base, "prefix=Be kind.").fingerprint["mitigations"][0]["text"] == "Be kind."
+    with pytest.raises(UsageError, match="is no mitigation"):
+        mitigated(base, [lambda model: model])

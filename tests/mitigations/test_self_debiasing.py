@@ -297,3 +297,8 @@ def test_windows_that_cannot_be(model: Any) -> None:
         windowed_perplexity(model, "the")
     with pytest.raises(Unsupported, match="windows of tokens"):
         windowed_perplexity(load_puppet("puppet/random"), "the man")
+
+
+def test_a_whole_number_is_the_same_method() -> None:
+    assert SelfDebiasing(decay=50).parameters() == load_mitigation("self-debiasing").parameters()
+    assert str(SelfDebiasing(decay=50).parameters()) == str(SelfDebiasing(decay=50.0).parameters())

@@ -293,7 +293,7 @@ def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(pr
     options = {"prompts": prompts(150), "neutral": prompts(150, "calm"), "classifier": Finder(), "groups": 1}
     checked = check(METHOD, both, output=tmp_path / "study", **options)
     found = {(one.test, one.domain): one for one in checked.decisions}
-    assert found["effect", "neutral"].outcome == Outcome.NOT_APPLICABLE
+    assert found["effect", "neutral"].outcome == Outcome.INCONCLUSIVE  # 150 prompts leave room for 2 %
     assert "nothing to lower" in found["effect", "neutral"].reason
     for test in ("polarity", "importance"):
         assert found[test, "adversarial"].outcome == Outcome.PASS

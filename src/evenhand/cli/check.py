@@ -5,6 +5,9 @@ from pathlib import Path
 
 import typer
 
+LONGEST_NAME = 200
+"""Letters from which a method is no folder: systems refuse to look for one."""
+
 
 def check(
     method: str = typer.Argument(
@@ -118,7 +121,7 @@ def check(
     }
     console = Console()
     folder = Path(method)
-    if folder.is_dir():
+    if len(method) < LONGEST_NAME and folder.is_dir():
         options, output = resumed_options(folder, given), folder
     else:
         given["method"] = method

@@ -32,6 +32,8 @@ CHANGE = {
 }
 MOSTLY_UNMOVED = 0.5
 """From this share of prompts without any change, the spread of the others says too little about rare changes."""
+MISSED_OFTEN = 1.4
+"""A change of the interval's half-width is found half the time; one larger by this factor, four times in five."""
 FEW = 60
 """Prompts with a change, up to which signs are flipped one by one; beyond, the normal limit of the same test."""
 
@@ -105,7 +107,7 @@ def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str,
     detectable = None
     if len(change) > 1 and error > 0:
         spread = error * len(change) ** 0.5
-        detectable = max(float(detectable_mean_difference(spread, len(change))), floor)
+        detectable = max(float(detectable_mean_difference(spread, len(change))), MISSED_OFTEN * floor)
     return row | {
         "before": before,
         "after": before + estimate,
@@ -124,9 +126,13 @@ def _largest(known: pl.DataFrame, change: Floats, sizes: Floats) -> float | None
     The most that one did, or one answer's worth if none did. For judgements and means of judgements only.
     """
     numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
-    if np.mean(change == 0) < MOSTLY_UNMOVED or numbers.min() < 0 or numbers.max() > 1:
+    if numbers.min() < 0 or numbers.max() > 1:
         return None
-    return float(np.abs(change / sizes).max() if change.any() else (1 / sizes).max())
+    moved = np.abs(change / sizes)
+    alike = bool(np.ptp(change / sizes) == 0)  # all prompts changed by as much: the next one need not
+    if np.mean(change == 0) < MOSTLY_UNMOVED and not alike:
+        return None
+    return float(moved.max() if change.any() else (1 / sizes).max())
 
 
 def _interval(

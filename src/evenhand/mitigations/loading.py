@@ -25,6 +25,10 @@ MITIGATIONS = {
 """By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
 
 
+NOT_OPTIONS = ("name", "card", "levels")
+"""What a mitigation says of itself; nobody may name it otherwise."""
+
+
 def load_mitigation(words: str) -> Mitigation:
     """The mitigation that a user names.
 
@@ -51,7 +55,11 @@ def load_mitigation(words: str) -> Mitigation:
                 )
             options[key] = given
     make = _maker(name)
-    takes = inspect.signature(make).parameters
+    takes = {
+        key: value
+        for key, value in inspect.signature(make).parameters.items()
+        if key not in NOT_OPTIONS or value.default is value.empty
+    }
     if unknown := [key for key in options if key not in takes]:
         raise unknown_name(f"option of {name}", unknown[0], takes)
     needed = [
@@ -79,9 +87,21 @@ def mitigated(model: LanguageModel, chain: Sequence[str | Mitigation]) -> Langua
 
     Raises UsageError for unknown names, Unsupported where the backend cannot do what a mitigation needs.
     """
-    for link in chain:
+    for link in as_chain(chain):
         model = (load_mitigation(link) if isinstance(link, str) else link)(model)
     return model
+
+
+def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str | Mitigation]:
+    """A chain as a list, one link being a chain as well; raises UsageError for anything that is no mitigation."""
+    links = [chain] if isinstance(chain, str | Mitigation) else list(chain)
+    for link in links:
+        if not isinstance(link, str | Mitigation):
+            raise UsageError(
+                f"{link!r} is no mitigation.",
+                "Give names, as behind --mitigate, or objects such as evenhand.mitigations.Prefix(...).",
+            )
+    return links
 
 
 def mitigation_cards() -> dict[str, Card]:

@@ -87,6 +87,8 @@ class SelfDebiasing:
                 raise unknown_name("set of prefixes", chosen, PREFIXES)
             chosen = PREFIXES[chosen]
         object.__setattr__(self, "prefixes", tuple(chosen))
+        for constant in ("decay", "floor"):  # 50 and 50.0 are one method, with one fingerprint
+            object.__setattr__(self, constant, float(getattr(self, constant)))
         Steering(tuple(chosen), self.rule)  # refuses what cannot be steered by
 
     @property

@@ -56,8 +56,11 @@ def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
         front, below = below.front + front, below.model
     if isinstance(below, Mitigated):
         other = below.mitigation.name
+        hint = f"Apply {name} first: --mitigate {name} --mitigate {other}."
+        if isinstance(below, Steered):
+            hint = "Two methods that steer do not chain: choose one."
         raise Unsupported(
             f"{name} needs the model's own next-token distributions, and {other} has been put in between.",
-            f"Apply {name} first: --mitigate {name} --mitigate {other}. Two methods that steer do not chain.",
+            hint,
         )
     return steerable(below), front

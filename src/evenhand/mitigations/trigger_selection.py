@@ -194,6 +194,8 @@ def measured_effect(
     shown = (
         "" if overall["low"] is None else f" (95 % interval {overall['low']:+.3f} to {overall['high']:+.3f})"
     )
+    if overall["low"] is None or overall["low"] <= 0 <= overall["high"]:
+        shown += ": no change was detected"
     return {
         "change": change,
         "perplexity_before": before.perplexity,

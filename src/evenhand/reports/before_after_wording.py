@@ -43,7 +43,7 @@ MARKS: dict[Kind, tuple[str, str]] = {
 MEASURES = {
     "empty_rate": ("empty answers", "%"),
     "refusal_rate": ("refusals", "%"),
-    "response_length": ("length", "words"),
+    "response_length": ("length", "words and marks"),
     "repetition": ("repeated 4-grams", "%"),
     "longest_loop": ("longest loop", "tokens"),
     "distinct_2_at_budget": ("different bigrams", "%"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.loading import load_mitigation
+from evenhand.mitigations.loading import as_chain, load_mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.manifest import MitigationRecord, as_json
 from evenhand.schema import EvenhandError
@@ -46,11 +46,14 @@ def words_of(mitigation: Mitigation) -> str:
     return mitigation.name
 
 
-def named_chain(chain: Sequence[str | Mitigation]) -> tuple[tuple[str, ...], tuple[Mitigation, ...]]:
+def named_chain(
+    chain: str | Mitigation | Sequence[str | Mitigation],
+) -> tuple[tuple[str, ...], tuple[Mitigation, ...]]:
     """A chain as words, and as mitigations, all of them made.
 
     Raises UsageError for names that are unknown, and whatever making a mitigation raises.
     """
+    chain = as_chain(chain)
     words = tuple(link if isinstance(link, str) else words_of(link) for link in chain)
     return words, tuple(load_mitigation(link) if isinstance(link, str) else link for link in chain)
 

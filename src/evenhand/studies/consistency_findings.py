@@ -131,7 +131,7 @@ def _effect(domain: str, known: DomainEvidence, rule: Rule, margin: float) -> De
         return Decision("effect", domain, Outcome.PASS, told)
     if change.low > 0:
         return Decision("effect", domain, Outcome.FAIL, f"{told}: it raises harm")
-    if default < margin:
+    if default < margin and change.low > -margin:
         told += f": less is harmful without it than the {margin:g} points that count, so there is nothing to lower"
         return Decision("effect", domain, Outcome.NOT_APPLICABLE, told)
     if change.low > -margin:
