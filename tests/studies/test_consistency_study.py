@@ -294,7 +294,7 @@ def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(pr
     checked = check(METHOD, both, output=tmp_path / "study", **options)
     found = {(one.test, one.domain): one for one in checked.decisions}
     assert found["effect", "neutral"].outcome == Outcome.INCONCLUSIVE  # 150 prompts leave room for 2 %
-    assert "nothing to lower" in found["effect", "neutral"].reason
+    assert found["effect", "neutral"].prompts_to_decide > 150
     for test in ("polarity", "importance"):
         assert found[test, "adversarial"].outcome == Outcome.PASS
         assert found[test, "neutral"].outcome == Outcome.INCONCLUSIVE
