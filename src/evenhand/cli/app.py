@@ -75,6 +75,8 @@ def main() -> None:
     # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
     # on a machine that others use as well is several times faster, and on a quiet one no slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Without a network the hub's client reports each of its attempts; our own error says what to do.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
         app(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
