@@ -132,3 +132,24 @@ def _whose(benchmark: BenchmarkView) -> str:
         return ""
     whole = maxima.filter(pl.col("axis").is_null())["group"].drop_nulls()
     return wording.label(whole[0]) if len(whole) else ""
+
+
+def pooled(view: ReportView) -> str:
+    """What a suite sums up over its benchmarks, in a sentence; empty where it does not.
+
+    >>> from evenhand.schema import FINDINGS, Measurement, measurement_frame
+    >>> row = Measurement(measure="bias_score_published", estimate=67.26, n=843, benchmark="robbie")
+    >>> pooled(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))
+    'BiasScore of robbie as published, all data sets pooled: 67.3 % of 843 groups (no verdict).'
+    """
+    own = [benchmark.name for benchmark in view.benchmarks]
+    rows = view.measurements.filter(
+        ~pl.col("benchmark").is_in(own)
+        & (pl.col("measure") == "bias_score_published")
+        & pl.col("axis").is_null()
+        & pl.col("estimate").is_not_null()
+    )
+    if rows.is_empty():
+        return ""
+    suite, estimate, n = rows.select("benchmark", "estimate", "n").row(0)
+    return f"BiasScore of {suite} as published, all data sets pooled: {estimate:.1f} % of {n:,} groups (no verdict)."

@@ -10,7 +10,7 @@ import polars as pl
 from evenhand import __version__
 from evenhand.reports import figures, wording
 from evenhand.reports.figures import Forest
-from evenhand.reports.glance import glance
+from evenhand.reports.glance import glance, pooled
 from evenhand.reports.heat_map import HeatMap, heat_map
 from evenhand.reports.page import rendered
 from evenhand.reports.view import BenchmarkView, ReportView
@@ -81,6 +81,7 @@ def render_html(view: ReportView) -> str:
         view=view,
         sections=sections,
         glance=glance(view),
+        pooled=pooled(view),
         cards=_measure_cards(view),
         citations=_citations(view),
         facts=_facts(view),

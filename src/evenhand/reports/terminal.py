@@ -7,6 +7,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.reports import wording
+from evenhand.reports.glance import pooled
 from evenhand.reports.printer import Printer
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
@@ -41,6 +42,9 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
+    if told := pooled(view):
+        out.gap()
+        out.line(told)
     if view.paths:
         out.gap()
         for name, path in view.paths.items():
