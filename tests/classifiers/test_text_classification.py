@@ -398,7 +398,7 @@ def test_readings_that_contradict_themselves():
 
 
 def test_devices(saved):
-    with pytest.raises(UsageError, match="no device 'gpu'"):
+    with pytest.raises(UsageError, match="no device called 'gpu'"):
         load_classifier(str(saved()), device="gpu")
     with pytest.raises(ModelError, match="this machine has none"):
         load_classifier(str(saved()), device="cuda:7")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from evenhand.models import checkpoints, devices, loading, pretrained
+from evenhand.models import checkpoints, loading, pretrained
 from evenhand.models.loading import (
     architecture_of,
     as_language_model,
@@ -20,7 +20,7 @@ from evenhand.models.loading import (
     tokenizer_fingerprint,
     weights_fingerprint,
 )
-from evenhand.schema import EvenhandError, ModelError, UsageError
+from evenhand.schema import EvenhandError, ModelError, UsageError, devices
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def test_hub_names(monkeypatch):
             load_model("gpt9", revision="v7")
         assert caught.value.hint and caught.value.exit_code == 1
     hub_says(errors.LocalEntryNotFoundError("no connection"))
-    monkeypatch.setattr("evenhand.models.hub.is_offline", lambda: False)
+    monkeypatch.setattr("evenhand.schema.hub.is_offline", lambda: False)
     with pytest.raises(ModelError, match="hub cannot be reached"):
         load_model("gpt9")
 

@@ -15,7 +15,7 @@ from evenhand.cli.app import main
 from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS, load_advpromptset
 from evenhand.prompts.advpromptset_embedding import SentenceEmbedding
 from evenhand.prompts.advpromptset_modules import POOLINGS, pool, read_modules
-from evenhand.schema import ModelError, Unsupported
+from evenhand.schema import ModelError, Unsupported, UsageError
 
 WIDTH = 8
 WORDS = ["ab", "cd", "ef", "gh", "query"]
@@ -189,7 +189,7 @@ def test_what_cannot_be_loaded(formatted, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"modules\.json is not valid JSON"):
         SentenceEmbedding(str(folder))
     (folder / "modules.json").unlink()
-    with pytest.raises(ModelError, match="no device 'nonsense'"):
+    with pytest.raises(UsageError, match="no device called 'nonsense'"):
         SentenceEmbedding(str(folder), "nonsense").encode(["ab"])
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelError, match="cannot be loaded"):

@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import ModelError, UsageError
+from evenhand.schema import ModelError
 from evenhand.schema.files import sha256_of
+from evenhand.schema.hub import hub_errors, quiet_transformers
 
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -62,7 +61,7 @@ def find_checkpoint(name: str, *, revision: str | None = None, advice: str = "")
         name, commit = str(folder), None
     elif folder.is_file() or name.startswith((".", "/", "~")):
         raise ModelError(f"There is no classifier folder {name!r}.", advice or "Check the path.")
-    with _quiet(), _explained(name, revision, advice):
+    with quiet_transformers(), hub_errors(name, revision, kind="classifier", advice=advice or None):
         if not folder.is_dir():
             path = cached_file(name, "config.json", revision=revision or "main")
             # A branch may move between two fetches; from here on everything comes from one commit.
@@ -105,7 +104,7 @@ def load_weights(checkpoint: Checkpoint, device: Any, dtype: str) -> Any:
             "transformers and call model.save_pretrained(...), which writes model.safetensors.",
         )
     try:
-        with _quiet():
+        with quiet_transformers():
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 name,
                 config=checkpoint.config,
@@ -129,29 +128,6 @@ def load_weights(checkpoint: Checkpoint, device: Any, dtype: str) -> Any:
             "This checkpoint was saved without its classification head; save it from the class that was trained.",
         )
     return model.eval().requires_grad_(False).to(device)
-
-
-def resolve_device(name: str) -> Any:
-    """The torch device of that name; "auto" is the first accelerator there is, else the processor.
-
-    Raises UsageError for a name torch does not know and ModelError for an accelerator this machine lacks.
-    """
-    import torch
-
-    if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"There is no device {name!r}.", "Use auto, cpu, cuda, cuda:1 or mps.") from None
-    counts = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()), "cpu": 1}
-    if (device.index or 0) >= counts.get(device.type, 0):
-        raise ModelError(
-            f"The device {name!r} was asked for, and this machine has none.", "Use 'auto' or 'cpu'."
-        )
-    return device
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
@@ -216,71 +192,6 @@ def _weights_hash(folder: Path, file: str) -> str:
     kept = {key: value for key, value in settings.items() if key not in VOLATILE_SETTINGS}
     digest.update(json.dumps(kept, sort_keys=True).encode())
     return digest.hexdigest()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars and no load reports: only the command line prints."""
-    from transformers.utils import logging
-
-    console: Any = logging
-    level, bars = console.get_verbosity(), console.is_progress_bar_enabled()
-    console.set_verbosity(console.CRITICAL)
-    console.disable_progress_bar()
-    try:
-        yield
-    finally:
-        console.set_verbosity(level)
-        if bars:
-            console.enable_progress_bar()
-
-
-@contextmanager
-def _explained(name: str, revision: str | None, advice: str) -> Iterator[None]:
-    """Turn what transformers and the hub client raise into a ModelError that can be acted on."""
-    from huggingface_hub import errors, is_offline_mode
-
-    try:
-        yield
-    except (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError) as error:
-        chain = _chain(error)
-        causes: list[tuple[tuple[type[BaseException], ...], str]] = [
-            (
-                (errors.GatedRepoError,),
-                f"{name!r} is gated: accept its terms at huggingface.co, then `hf auth login`.",
-            ),
-            ((errors.RevisionNotFoundError,), f"{name!r} has no revision {revision!r}."),
-            (
-                (errors.RepositoryNotFoundError,),
-                f"There is no {name!r} on the Hugging Face hub, or it is private.",
-            ),
-            (
-                (errors.HFValidationError,),
-                f"{name!r} is neither a folder here nor a possible hub name (owner/name).",
-            ),
-            (
-                (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled),
-                f"The classifier {name!r} is not in the cache of this machine, and the Hugging Face hub "
-                + (
-                    "may not be asked (HF_HUB_OFFLINE is set)." if is_offline_mode() else "cannot be reached."
-                ),
-            ),
-        ]
-        for kinds, message in causes:
-            if any(isinstance(link, kinds) for link in chain):
-                raise ModelError(message, advice or None) from error
-        raise ModelError(
-            f"The classifier {name!r} could not be opened ({type(error).__name__}: {_last_line(error)}).",
-            advice or "Check that the folder or the hub repository is complete.",
-        ) from error
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    links: list[BaseException] = []
-    while error is not None and error not in links:
-        links.append(error)
-        error = error.__cause__ or error.__context__
-    return links
 
 
 def _last_line(error: BaseException) -> str:

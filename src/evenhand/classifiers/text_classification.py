@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.classifiers.checkpoint import Checkpoint, load_weights, resolve_device, tokenizer_hash
+from evenhand.classifiers.checkpoint import Checkpoint, load_weights, tokenizer_hash
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.length_sorted import BatchHistory, run_length_sorted
 from evenhand.schema import ResponseError, UsageError
+from evenhand.schema.batching import Budget, run_batches
+from evenhand.schema.devices import resolve_device
 from evenhand.schema.errors import unknown_name
 
 Floats = NDArray[np.float32]
@@ -90,7 +91,7 @@ class TextClassification:
         self.device = resolve_device(device)
         self.dtype = dtype
         self.licence = licence
-        self.history = BatchHistory(batch_tokens)
+        self.budget = Budget(batch_tokens, AT_ONCE)
         self._texts = self._truncated = 0
         self._tokenizer_hash = tokenizer_hash(checkpoint.tokenizer)
 
@@ -151,9 +152,9 @@ class TextClassification:
             "dtype": self.dtype,
             "texts": self._texts,
             "truncated": self._truncated,
-            "calls": self.history.batches,
-            "tokens_run": self.history.tokens_run,
-            "halvings": list(self.history.halvings),
+            "calls": self.budget.batches,
+            "tokens_run": self.budget.tokens_run,
+            "halvings": list(self.budget.halvings),
         }
 
     @cached_property
@@ -195,7 +196,8 @@ class TextClassification:
             probabilities = logits.sigmoid() if self.reading.multi_label else logits.softmax(dim=-1)
             into[rows] = probabilities.cpu().numpy()
 
-        return run_length_sorted(lengths, self.history, run, pad=pads)
+        self.budget.equal_lengths = not pads
+        return run_batches(lengths, np.ones_like(lengths), self.budget, run)
 
     def _encoded(self, texts: list[str]) -> dict[str, list[list[int]]]:
         tokenizer, limit = self.checkpoint.tokenizer, self.reading.maximum_tokens

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from evenhand.mitigations.trigger_evaluation import Evaluator
 from evenhand.mitigations.trigger_objective import Floats
 from evenhand.mitigations.trigger_tokens import Trigger
-from evenhand.models.batching import Budget, run_batches
 from evenhand.schema import DataError, ModelError, Unsupported
+from evenhand.schema.batching import Budget, run_batches
 
 if TYPE_CHECKING:
     import torch

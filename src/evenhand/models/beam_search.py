@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.models.batching import run_batches
 from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.steering import Steering
+from evenhand.schema.batching import run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Task, Writer

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.batching import Budget, run_batches
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
 from evenhand.models.dialogue_pairs import TextPairs, text_pairs
 from evenhand.models.masked import concatenate, position_limit
 from evenhand.models.steering import Steering
 from evenhand.schema import ModelError, ResponseError, Unsupported
+from evenhand.schema.batching import Budget, run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Writer

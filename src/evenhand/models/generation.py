@@ -13,21 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evenhand.models.batching import Budget
 from evenhand.models.chosen_positions import most_targets
 from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.contract import Generations
 from evenhand.models.decoder_state import DecoderState
 from evenhand.models.decoding import Decoding
-from evenhand.models.devices import available_memory
 from evenhand.models.fast_layers import FastLayers
 from evenhand.models.generation_check import why_not_behind_beginnings, why_not_in_batches, why_not_staggered
 from evenhand.models.generation_inputs import Prompts
 from evenhand.models.sampling import sampled
-from evenhand.models.scoring import is_out_of_memory
 from evenhand.models.steered_state import SteeredState
 from evenhand.models.steering import Steering
 from evenhand.schema import Unsupported
+from evenhand.schema.batching import Budget, is_out_of_memory
+from evenhand.schema.devices import available_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
@@ -134,7 +133,7 @@ class Writer:
                 try:
                     session.run()
                 except (RuntimeError, MemoryError) as error:
-                    if not (isinstance(error, MemoryError) or is_out_of_memory(error)):
+                    if not is_out_of_memory(error):
                         raise
                     rows = [row for row in session.seats if row is not None]
                     unfit |= self._halve(rows, task.rows * session.width([row.prompt for row in rows]), task)

@@ -12,10 +12,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.batching import Budget, run_batches
 from evenhand.models.contract import Architecture, Likelihoods, Masking
 from evenhand.models.masked_inputs import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError
+from evenhand.schema.batching import Budget, run_batches
 from evenhand.schema.errors import unknown_name
 
 CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from evenhand.models.batching import Budget, Ints, run_batches
 from evenhand.models.head import MOST_LOGITS, Head
 from evenhand.models.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.tokens import TokenSequences
+from evenhand.schema.batching import Budget, Ints, run_batches
 
 SEGMENT = 256
 Floats = NDArray[np.float32]
@@ -29,18 +29,11 @@ class ScoringPath(StrEnum):
     FULL_LOGITS = "padded batches, all logits"
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError)
-        and any(sign in str(error).lower() for sign in ("out of memory", "can't allocate memory"))
-    )
-
-
 class Scorer:
     """Scores token sequences with a Hugging Face decoder.
 
     model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
-    out, and the run goes on (models/batching.py). path: None until `choose_path` has been called.
+    out, and the run goes on (schema/batching.py). path: None until `choose_path` has been called.
     """
 
     def __init__(self, model: Any, budget: int, segment: int = SEGMENT):

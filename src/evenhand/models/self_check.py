@@ -8,10 +8,10 @@ each path and compared with plain forward passes.
 import numpy as np
 import torch
 
-from evenhand.models.batching import Budget
 from evenhand.models.scoring import Scorer, ScoringPath
 from evenhand.models.tokens import TokenSequences
 from evenhand.schema import ModelError
+from evenhand.schema.batching import Budget
 
 LENGTH = 12
 TOLERANCE = {torch.float32: 2e-4, torch.float64: 2e-4}

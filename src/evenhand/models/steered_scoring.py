@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.models.batching import run_batches
 from evenhand.models.decoder_state import CausalState, padded
 from evenhand.models.head import MOST_LOGITS
 from evenhand.models.scoring import ScoringPath
@@ -17,6 +16,7 @@ from evenhand.models.steered_state import common_beginnings
 from evenhand.models.steering import Steering
 from evenhand.models.tokens import TokenSequences
 from evenhand.schema import ResponseError
+from evenhand.schema.batching import run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.causal import CausalModel

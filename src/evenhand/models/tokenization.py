@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from evenhand.models.hub import hub_errors, quiet_transformers
 from evenhand.schema import ModelError
+from evenhand.schema.hub import hub_errors, quiet_transformers
 
 FILES = (
     "tokenizer.json",

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from evenhand.prompts.advpromptset_modules import HINT, dense_layer, pool, read_modules
 from evenhand.schema import ModelError
+from evenhand.schema.devices import resolve_device
 from evenhand.schema.files import sha256_of
+from evenhand.schema.hub import quiet_transformers
 
 Vectors = NDArray[np.float32]
 TOKENS_AT_ONCE = 16_384
@@ -106,32 +108,24 @@ class SentenceEmbedding:
         import torch
         from safetensors import SafetensorError
         from transformers import AutoModel, AutoTokenizer
-        from transformers.utils import logging
 
         where = str(self.modules.transformer)
-        console: Any = logging
-        level, bars = console.get_verbosity(), console.is_progress_bar_enabled()
-        console.set_verbosity(console.CRITICAL)  # only the command line prints
-        console.disable_progress_bar()
         try:
-            tokenizer = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
-            model, report = AutoModel.from_pretrained(
-                where,
-                use_safetensors=True,
-                trust_remote_code=False,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-            dense = [dense_layer(folder) for folder in self.modules.dense]
+            with quiet_transformers():
+                tokenizer = AutoTokenizer.from_pretrained(where, trust_remote_code=False)
+                model, report = AutoModel.from_pretrained(
+                    where,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    dtype=torch.float32,
+                    output_loading_info=True,
+                )
+                dense = [dense_layer(folder) for folder in self.modules.dense]
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             lines = str(error).strip().splitlines() or ["no message"]
             raise ModelError(
                 f"The embedding model {self.name!r} cannot be loaded: {lines[0]}", HINT
             ) from error
-        finally:
-            console.set_verbosity(level)
-            if bars:
-                console.enable_progress_bar()
         # the pooler is a head of its own, which sentence vectors do not use
         if lacking := sorted(key for key in report["missing_keys"] if not key.startswith("pooler.")):
             raise ModelError(
@@ -141,18 +135,8 @@ class SentenceEmbedding:
             )
         if model.config.is_encoder_decoder:
             model = model.get_encoder()
-        device = self._device()
+        device = resolve_device(self.device)
         return tokenizer, model.eval().requires_grad_(False).to(device), [layer.to(device) for layer in dense]
-
-    def _device(self) -> Any:
-        import torch
-
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError) as error:
-            raise ModelError(f"This machine has no device {self.device!r}.", "Choose cpu or auto.") from error
 
 
 def _folder(name: str) -> Path:

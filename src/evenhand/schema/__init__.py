@@ -1,4 +1,4 @@
-"""What every floor of the house shares: the tables, the cards, the errors, and safe files."""
+"""What every floor of the house shares: tables, cards, errors, safe files; devices, batches, the hub, services."""
 
 from evenhand.schema.cards import Card as Card
 from evenhand.schema.errors import (

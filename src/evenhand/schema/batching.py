@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.schema.errors import UsageError
+
 Ints = NDArray[np.int64]
+SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 @dataclass
@@ -25,6 +28,10 @@ class Budget:
     tokens_run: int = 0
     halvings: list[int] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise UsageError("A batch must hold at least one token.")
+
 
 def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Ints], None]) -> list[int]:
     """Call `run` with the indices of one batch after another until all rows have been run.
@@ -40,8 +47,6 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
     >>> batches
     [[1, 2], [0]]
     """
-    from evenhand.models.scoring import is_out_of_memory
-
     lengths = lengths.reshape(len(lengths), -1)
     order = np.lexsort(lengths.T)[::-1]
     failed: list[int] = []
@@ -52,7 +57,7 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
         try:
             run(rows)
         except (RuntimeError, MemoryError) as error:
-            if not (isinstance(error, MemoryError) or is_out_of_memory(error)):
+            if not is_out_of_memory(error):
                 raise
             _release_memory()
             if count == 1:
@@ -67,6 +72,21 @@ def run_batches(lengths: Ints, targets: Ints, budget: Budget, run: Callable[[Int
         budget.tokens_run += count * width
         first += count
     return failed
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device or the processor had no memory left.
+
+    >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory")), is_out_of_memory(ValueError())
+    (True, False)
+    """
+    if isinstance(error, MemoryError):
+        return True
+    import torch
+
+    # The processor's allocator raises a plain RuntimeError.
+    plain = isinstance(error, RuntimeError) and any(sign in str(error).lower() for sign in SIGNS)
+    return isinstance(error, torch.OutOfMemoryError) or plain
 
 
 def _fits(lengths: Ints, targets: Ints, budget: Budget) -> tuple[int, int]:

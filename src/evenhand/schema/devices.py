@@ -1,11 +1,10 @@
-"""Where a model runs and in which precision: names given by the user, resolved for this machine."""
+"""Where a model or classifier runs and in which precision: names given by the user, resolved for this machine."""
 
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.schema import ModelError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema.errors import ModelError, unknown_name
 
 if TYPE_CHECKING:
     import torch

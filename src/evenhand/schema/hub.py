@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evenhand.schema import ModelError
+from evenhand.schema.errors import ModelError
 
 
 def is_offline() -> bool:
@@ -32,8 +32,13 @@ def quiet_transformers() -> Iterator[None]:
 
 
 @contextmanager
-def hub_errors(name: str, revision: str | None = None) -> Iterator[None]:
-    """Turn what transformers and the hub client raise while fetching `name` into a ModelError."""
+def hub_errors(
+    name: str, revision: str | None = None, *, kind: str = "model", advice: str | None = None
+) -> Iterator[None]:
+    """Turn what transformers and the hub client raise while fetching `name` into a ModelError.
+
+    kind: what it is called in the message. advice: the hint, in place of one that fits the case.
+    """
     from huggingface_hub import errors
     from safetensors import SafetensorError
 
@@ -41,10 +46,11 @@ def hub_errors(name: str, revision: str | None = None) -> Iterator[None]:
     try:
         yield
     except (*expected, errors.StrictDataclassError, SafetensorError) as error:
-        raise _explained(name, revision, error) from error
+        explained = _explained(name, revision, kind, error)
+        raise ModelError(explained.message, advice or explained.hint) from error
 
 
-def _explained(name: str, revision: str | None, error: BaseException) -> ModelError:
+def _explained(name: str, revision: str | None, kind: str, error: BaseException) -> ModelError:
     from huggingface_hub import errors
 
     chain = _chain(error)
@@ -55,23 +61,23 @@ def _explained(name: str, revision: str | None, error: BaseException) -> ModelEr
     text = " ".join(str(link) for link in chain)
     if caused_by(errors.GatedRepoError):
         return ModelError(
-            f"The model {name!r} is gated: its owner gives access one by one.",
+            f"The {kind} {name!r} is gated: its owner gives access one by one.",
             f"Accept its terms at https://huggingface.co/{name}, then log in with `hf auth login`.",
         )
     if caused_by(errors.RevisionNotFoundError):
         return ModelError(
-            f"The model {name!r} has no revision {revision!r}.",
+            f"The {kind} {name!r} has no revision {revision!r}.",
             f"Branches, tags and commits are listed at https://huggingface.co/{name}/commits/main.",
         )
     if caused_by(errors.RepositoryNotFoundError):
         return ModelError(
-            f"There is no model {name!r} on the Hugging Face hub, or it is private.",
+            f"There is no {kind} {name!r} on the Hugging Face hub, or it is private.",
             "Check the spelling, give the path of a folder, or log in with `hf auth login`.",
         )
     if caused_by(errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         if is_offline():
             return ModelError(
-                f"The model {name!r} is not in the cache of this machine, and the hub may not be asked "
+                f"The {kind} {name!r} is not in the cache of this machine, and the hub may not be asked "
                 "(HF_HUB_OFFLINE is set).",
                 "Unset HF_HUB_OFFLINE, or copy the model here and give the path of its folder.",
             )
@@ -86,7 +92,7 @@ def _explained(name: str, revision: str | None, error: BaseException) -> ModelEr
         )
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(
-            f"The model {name!r} brings its own Python code, which is not run unless you say so.",
+            f"The {kind} {name!r} brings its own Python code, which is not run unless you say so.",
             "Read that code; if you trust it, pass trust_remote_code=True.",
         )
     if "does not recognize this architecture" in text or "Unrecognized model" in text:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.models.batching import Budget, run_batches
+from evenhand.schema import UsageError
+from evenhand.schema.batching import Budget, run_batches
 
 ROWS = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=40)
 
@@ -29,6 +30,7 @@ def test_every_row_is_run_once_within_the_budget(rows, tokens, most_targets, equ
     assert sorted(done + failed) == list(range(len(rows)))
     assert set(failed) == {i for i in range(len(rows)) if lengths[i].sum() > memory}
     assert budget.halvings == sorted(budget.halvings, reverse=True)
+    assert lengths[done, -1].tolist() == sorted(lengths[done, -1].tolist(), reverse=True)
 
 
 def test_rows_of_similar_length_share_a_batch():
@@ -52,5 +54,7 @@ def test_the_budget_stays_halved_and_other_errors_pass():
     def broken(rows: np.ndarray) -> None:
         raise RuntimeError("shapes do not match")
 
+    with pytest.raises(UsageError, match="at least one token"):
+        Budget(tokens=0, most_targets=1)
     with pytest.raises(RuntimeError, match="shapes"):
         run_batches(np.full(4, 2), np.ones(4, dtype=np.int64), budget, broken)
