@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from evenhand.reports.consistency import Checked as Checked, check as check
     from evenhand.schema.errors import EvenhandError as EvenhandError
 
-__version__ = "0.1.0"
-
 _WHERE = {
     "measures": "evenhand.measures",
     "mitigations": "evenhand.mitigations",
@@ -68,6 +66,10 @@ __all__ = ["__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from evenhand.schema.version import VERSION
+
+        return VERSION
     if name not in _WHERE:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     module = import_module(_WHERE[name])

@@ -381,7 +381,7 @@ def test_what_was_written_scores_what_was_recorded(tiny_folder: Callable[..., Pa
             [[*ids, *answers.row(i).tolist()] for ids in read],
             [np.arange(len(ids), len(ids) + len(answers.row(i))) for ids in read],
         )
-    found, unfit = scores(model, groups, STEERING)
+    found, unfit = scores(model.model, model.writer, model.scorer, groups, STEERING)
     assert not unfit
     np.testing.assert_allclose([part.sum() for part in found], answers.log_likelihood, atol=1e-3)
 

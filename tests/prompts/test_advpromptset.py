@@ -17,9 +17,9 @@ from evenhand.prompts.advpromptset import (
     PUBLISHED_COLUMNS,
     cut_comment,
     extract_advpromptset,
-    load_advpromptset,
     select_published,
 )
+from evenhand.prompts.advpromptset_loading import load_advpromptset
 from evenhand.schema import DataError, UsageError
 
 

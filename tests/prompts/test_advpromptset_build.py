@@ -13,9 +13,10 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.prompts import advpromptset_build
-from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS, extract_advpromptset, load_advpromptset
+from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS, extract_advpromptset
 from evenhand.prompts.advpromptset_build import Build, build_advpromptset
 from evenhand.prompts.advpromptset_built import settings_path
+from evenhand.prompts.advpromptset_loading import load_advpromptset
 from evenhand.prompts.advpromptset_strata import draw_evenly
 from evenhand.reports.catalogue import build_sentences
 from evenhand.schema import DataError, UsageError

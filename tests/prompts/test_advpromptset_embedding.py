@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 from evenhand.cli.app import main
-from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS, load_advpromptset
+from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS
 from evenhand.prompts.advpromptset_embedding import SentenceEmbedding
+from evenhand.prompts.advpromptset_loading import load_advpromptset
 from evenhand.prompts.advpromptset_modules import POOLINGS, pool, read_modules
 from evenhand.schema import ModelError, Unsupported, UsageError
 

@@ -41,9 +41,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from evenhand import __version__
+        from evenhand.schema.version import VERSION
 
-        typer.echo(f"evenhand {__version__}")
+        typer.echo(f"evenhand {VERSION}")
         raise typer.Exit
 
 

@@ -6,7 +6,6 @@ what each prompt gets does not depend on its batch.
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,11 +15,9 @@ from torch import Tensor
 from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
+from evenhand.models.generation import Task, Writer
 from evenhand.models.steering import Steering
 from evenhand.schema.batching import run_batches
-
-if TYPE_CHECKING:
-    from evenhand.models.generation import Task, Writer
 
 DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
 
@@ -144,7 +141,7 @@ class Search:
         return rules.rank(self.beams[0].score, length) <= self.ended[-1].rank
 
 
-def write_with_beams(writer: "Writer", task: "Task") -> Generations:
+def write_with_beams(writer: Writer, task: Task) -> Generations:
     """Continue every prompt that has no error with the best continuation that beam search finds.
 
     Prompts are searched side by side in batches; a prompt whose search is over leaves. The likelihood of a
@@ -174,7 +171,7 @@ def write_with_beams(writer: "Writer", task: "Task") -> Generations:
     return collected(prompts, decoding, done, {usable[k] for k in unfit})
 
 
-def _searched(writer: "Writer", task: "Task", searches: list[Search]) -> list[Search]:
+def _searched(writer: Writer, task: Task, searches: list[Search]) -> list[Search]:
     places, state = writer.long(range(len(searches))), task.state
     state.clear()
     logits = state.join([task.prompts.read(search.prompt) for search in searches], places, places)

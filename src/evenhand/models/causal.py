@@ -144,7 +144,10 @@ class CausalModel:
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
         regular = self._encoded(texts, own, spans, want_starts)
         groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
-        return self._likelihoods(sequences, *filled_in(sequences, rows, *scores(self, groups, steering)))
+        return self._likelihoods(
+            sequences,
+            *filled_in(sequences, rows, *scores(self.model, self.writer, self.scorer, groups, steering)),
+        )
 
     def _encoded(self, texts: Any, contexts: Any, spans: Any, want_starts: bool) -> TokenSequences:
         return encode(
@@ -186,7 +189,9 @@ class CausalModel:
         `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
         assistant's turn is written. Raises Unsupported for models that keep no keys and values.
         """
-        return self.writer.write(self._prompts(prompts, decoding), decoding)
+        from evenhand.models.continuing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
     def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
         """Continue each prompt by combined distributions (see SteerableModel.generate_steered).
@@ -194,10 +199,11 @@ class CausalModel:
         Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
         behind the longest context is a TOO_LONG row.
         """
+        from evenhand.models.continuing import continue_prompts
         from evenhand.models.generation_inputs import encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        return self.writer.write(encoded, decoding, steering)
+        return continue_prompts(self.writer, encoded, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.generation_inputs import encode_prompts

@@ -153,7 +153,20 @@ class EncoderDecoderModel:
             chunk = slice(first, first + CHUNK)
             own_contexts = None if contexts is None else contexts[chunk]
             own_spans = None if spans is None else spans[chunk]
-            parts.append(self._rows(*steered_pairs(self, texts[chunk], own_contexts, own_spans, steering)))
+            parts.append(
+                self._rows(
+                    *steered_pairs(
+                        self._pairs,
+                        self._logits,
+                        self.budget,
+                        self.options.silence,
+                        texts[chunk],
+                        own_contexts,
+                        own_spans,
+                        steering,
+                    )
+                )
+            )
         return concatenate(parts, want_starts)
 
     @cached_property
@@ -182,17 +195,20 @@ class EncoderDecoderModel:
         force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
         TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
         """
-        return self.writer.write(self._prompts(prompts, decoding), decoding)
+        from evenhand.models.continuing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
     def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
         """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
 
         Contexts stand in front of the prompt in the encoder, which is where this model reads.
         """
+        from evenhand.models.continuing import continue_prompts
         from evenhand.models.generation_inputs import encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
-        return self.writer.write(encoded, decoding, steering)
+        return continue_prompts(self.writer, encoded, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
         from evenhand.models.generation_inputs import encode_prompts
@@ -223,15 +239,13 @@ class EncoderDecoderModel:
         scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
 
         def run(rows: NDArray[np.int64]) -> None:
-            from evenhand.models.chosen_positions import log_probs_of, logits_at
+            from evenhand.models.chosen_positions import log_probs_of
 
-            inputs = self._inputs(pairs, rows)
-            width = inputs["decoder_input_ids"].shape[1]
+            width = max(len(pairs.targets[r]) for r in rows)
             places = np.concatenate([b * width + pairs.scored[r] for b, r in enumerate(rows)])
             tokens = np.concatenate([pairs.targets[r][pairs.scored[r]] for r in rows])
-            choose = self.reason_for_all_positions is None
             with torch.inference_mode():
-                logits = logits_at(self.model, inputs, self._long(places), choose=choose)
+                logits = self._logits(pairs, rows, places)
                 values = log_probs_of(logits, self._long(range(len(tokens))), self._long(tokens))
             cuts = np.cumsum([len(pairs.scored[r]) for r in rows])[:-1]
             for r, part in zip(rows, np.split(values.cpu().numpy(), cuts), strict=True):
@@ -270,6 +284,12 @@ class EncoderDecoderModel:
             errors=errors,
             details=details,
         )
+
+    def _logits(self, pairs: TextPairs, rows: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
+        from evenhand.models.chosen_positions import logits_at
+
+        choose = self.reason_for_all_positions is None
+        return logits_at(self.model, self._inputs(pairs, rows), self._long(places), choose=choose)
 
     def _inputs(self, pairs: TextPairs, rows: NDArray[np.int64]) -> dict[str, Any]:
         import torch

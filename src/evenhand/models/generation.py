@@ -114,17 +114,13 @@ class Writer:
             told["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
         return {**told, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
-    def write(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
-        """Continue every prompt that has no error.
+    def draw(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
+        """Continue every prompt that has no error, token by token (greedily, or drawn).
 
         steering: combine distributions; the prompts then hold their tokens behind each context too. Raises
         Unsupported for steering a model whose rows must all be equally long.
         """
-        task = self._task(prompts, decoding, steering)
-        if decoding.searches:
-            from evenhand.models.beam_search import write_with_beams
-
-            return write_with_beams(self, task)
+        task = self.task(prompts, decoding, steering)
         done: dict[tuple[int, int], Row] = {}
         unfit: set[int] = set()
         with self.at_work():
@@ -166,7 +162,8 @@ class Writer:
         """Whole numbers on the model's device."""
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
-    def _task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
+    def task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
+        """What is to be written, with the state it is written in."""
         if steering is None:
             return Task(prompts, decoding, self.state)
         self.check_steerable()

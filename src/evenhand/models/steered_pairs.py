@@ -1,36 +1,44 @@
 """Log probabilities of targets under combined distributions, for encoder-decoder models: contexts in the encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from evenhand.models.chosen_positions import logits_at
 from evenhand.models.dialogue_pairs import TextPairs
 from evenhand.models.steering import Steering
 from evenhand.schema.batching import Budget, run_batches
 
-if TYPE_CHECKING:
-    from evenhand.models.encoder_decoder import EncoderDecoderModel
+Pairing = Callable[[Sequence[str], Sequence[str], Sequence[tuple[int, int] | None] | None], TextPairs]
+"""Encodes texts, what the encoder reads for each, and spans (see `dialogue_pairs.text_pairs`)."""
+Logits = Callable[[TextPairs, NDArray[np.int64], NDArray[np.int64]], Tensor]
+"""Pairs, rows of them, and places in the flattened batch of their targets -> (places, vocabulary)."""
 
 
 def steered_pairs(
-    model: "EncoderDecoderModel",
+    pairing: Pairing,
+    logits: Logits,
+    budget: Budget,
+    silence: str | None,
     texts: Sequence[str],
     contexts: Sequence[str | None] | None,
     spans: Sequence[tuple[int, int] | None] | None,
     steering: Steering,
 ) -> tuple[TextPairs, list[NDArray[np.float32]], set[int]]:
-    """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room."""
+    """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room.
+
+    pairing, logits: how the model encodes pairs and runs them. budget: its batches. silence: what it reads where a text
+    has no context.
+    """
     count, own = len(texts), contexts or [None] * len(texts)
     read = [steering.front + (context or "") for context in own]
     for extra in steering.contexts:
-        read += [steering.front + extra + (context or model.options.silence or "") for context in own]
+        read += [steering.front + extra + (context or silence or "") for context in own]
     all_spans = None if spans is None else [*spans] * steering.rows
-    pairs = model._pairs([*texts] * steering.rows, read, all_spans)
+    pairs = pairing([*texts] * steering.rows, read, all_spans)
     rows = range(count)
     groups: dict[int, list[int]] = {}  # by the pair of a text with its own context
     errors, details = list(pairs.errors[:count]), list(pairs.details[:count])
@@ -49,12 +57,13 @@ def steered_pairs(
             )
         pair_of[i] = None
     scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
-    unfit = _score(model, pairs, list(groups.values()), steering, scores)
+    unfit = _score(logits, budget, pairs, list(groups.values()), steering, scores)
     return replace(pairs, pair_of=pair_of, errors=errors, details=details), scores, unfit
 
 
 def _score(
-    model: "EncoderDecoderModel",
+    logits: Logits,
+    own: Budget,
     pairs: TextPairs,
     groups: list[list[int]],
     steering: Steering,
@@ -62,8 +71,7 @@ def _score(
 ) -> set[int]:
     def run(chosen: NDArray[np.int64]) -> None:
         rows = np.array([pair for i in chosen for pair in groups[i]])
-        inputs: dict[str, Any] = model._inputs(pairs, rows)
-        width = inputs["decoder_input_ids"].shape[1]
+        width = max(len(pairs.targets[row]) for row in rows)
         places = np.concatenate(  # (tokens, rows a group)
             [
                 pairs.scored[groups[i][0]][:, None] + width * (b * steering.rows + np.arange(steering.rows))
@@ -72,11 +80,11 @@ def _score(
         )
         firsts = [groups[i][0] for i in chosen]
         tokens = np.concatenate([pairs.targets[pair][pairs.scored[pair]] for pair in firsts])
-        choose = model.reason_for_all_positions is None
         with torch.inference_mode():
-            logits = logits_at(model.model, inputs, model._long(places.ravel()), choose=choose).float()
-            log_probs = steering.combined(logits.view(-1, steering.rows, logits.shape[-1]))
-            values = log_probs.gather(1, model._long(tokens)[:, None])[:, 0].cpu().numpy()
+            evaluated = logits(pairs, rows, places.ravel()).float()
+            log_probs = steering.combined(evaluated.view(-1, steering.rows, evaluated.shape[-1]))
+            wanted = torch.as_tensor(tokens, dtype=torch.long, device=log_probs.device)
+            values = log_probs.gather(1, wanted[:, None])[:, 0].cpu().numpy()
         cuts = np.cumsum([len(pairs.scored[pair]) for pair in firsts])[:-1]
         for pair, part in zip(firsts, np.split(values, cuts), strict=True):
             scores[pair] = part
@@ -87,7 +95,6 @@ def _score(
     written = np.array([len(pairs.targets[group[0]]) for group in groups])
     lengths = np.stack([read.max(axis=1), written], axis=1).repeat(steering.rows, axis=1)
     targets = np.array([len(pairs.scored[group[0]]) * steering.rows for group in groups], dtype=np.int64)
-    own = model.budget
     budget = Budget(own.tokens, own.most_targets)
     failed = run_batches(lengths.astype(np.int64), targets, budget, run)
     own.tokens, own.batches, own.tokens_run = (

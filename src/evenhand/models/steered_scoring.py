@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.models.decoder_state import CausalState, padded
+from evenhand.models.generation import Writer
 from evenhand.models.head import MOST_LOGITS
-from evenhand.models.scoring import ScoringPath
+from evenhand.models.scoring import Scorer, ScoringPath
 from evenhand.models.steered_state import common_beginnings
 from evenhand.models.steering import Steering
 from evenhand.models.tokens import TokenSequences
 from evenhand.schema import ResponseError
 from evenhand.schema.batching import run_batches
-
-if TYPE_CHECKING:
-    from evenhand.models.causal import CausalModel
 
 Floats = NDArray[np.float32]
 
@@ -85,13 +83,15 @@ def grouped(
     return groups, rows, TokenSequences(**{**vars(regular), "errors": errors, "details": details})
 
 
-def scores(model: "CausalModel", groups: Groups, steering: Steering) -> tuple[list[Floats], set[int]]:
+def scores(
+    network: torch.nn.Module, writer: Writer, scorer: Scorer, groups: Groups, steering: Steering
+) -> tuple[list[Floats], set[int]]:
     """Log probability of every scored token under the combined distributions, nats, and the texts without room.
 
-    Contexts are read once; the output head is evaluated at scored tokens only, a bounded number at a time.
+    network: the whole causal model; writer: its generation engine, whose state reads contexts once; scorer: its scoring
+    engine, whose head is evaluated at scored tokens only, a bounded number at a time.
     Raises Unsupported for models that cannot be steered.
     """
-    writer = model.writer
     writer.check_steerable()
     state = writer.state
     assert isinstance(state, CausalState), "a causal model writes with a causal state"
@@ -113,7 +113,7 @@ def scores(model: "CausalModel", groups: Groups, steering: Steering) -> tuple[li
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
             ids, seen = padded(tails, state.device, left=False)
             seen = torch.cat([beginnings.seen[own], seen], dim=1)
-            outputs = _Outputs(model, state.inputs(ids, seen, beginnings.caches(own)))
+            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(own)))
             width = ids.shape[1]
             before = np.array([len(beginning) for beginning in common])
             first_rows = np.arange(len(chosen)) * steering.rows
@@ -130,7 +130,7 @@ def scores(model: "CausalModel", groups: Groups, steering: Steering) -> tuple[li
             for i, part in zip(chosen, parts, strict=True):
                 found[i] = part
 
-        budget = model.scorer.budget
+        budget = scorer.budget
         budget.most_targets = max(
             1, int(targets.sum())
         )  # the head takes a few rows at a time whatever the batch
@@ -145,11 +145,10 @@ def scores(model: "CausalModel", groups: Groups, steering: Steering) -> tuple[li
 class _Outputs:
     """Logits of one batch at chosen positions, evaluated when they are asked for."""
 
-    def __init__(self, model: "CausalModel", inputs: dict[str, Any]):
-        scorer = model.scorer
+    def __init__(self, network: torch.nn.Module, scorer: Scorer, inputs: dict[str, Any]):
         self.head = None if scorer.path is ScoringPath.FULL_LOGITS else scorer.head
         if self.head is None:
-            values = model.model(**inputs, use_cache=True).logits
+            values = network(**inputs, use_cache=True).logits
         else:
             values = scorer.decoder(**inputs, use_cache=True).last_hidden_state
         self.values = values.flatten(0, 1)

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError
 
 FOLDERS = {
     1: "jigsaw-toxic-comment-classification-challenge",
@@ -55,44 +54,6 @@ HINT = (
     "test_private_expanded.csv in the second."
 )
 METADATA_HINT = f"Expected {', '.join(METADATA)}, from metadata.zip of facebookresearch/ResponsibleNLP."
-
-
-def load_advpromptset(
-    folder: Path | str, metadata: Path | str | None = None, small: bool = False
-) -> PromptSet:
-    """The pieces of toxic and benign comments as a prompt set.
-
-    folder, metadata, small: as in `extract_advpromptset` and `select_published`; without metadata all
-    extracted pieces are kept, with it the published ones (about 200,000, or 10,000 if small). Instead of a
-    folder, a file that `evenhand data build advpromptset` wrote: then its pieces, as `load_built` says. Columns:
-    prompt_id ("<jigsaw_dat>-<comment id>-<piece>"), text, toxicity (1 or 0, of the whole comment),
-    jigsaw_dat, test_set, identity_grp, the 24 identities and whatever the metadata has, and `cluster`,
-    the comment. Raises DataError as those two do, and when no piece is left; UsageError for small without
-    metadata.
-    Source: Esiobu et al. 2023, appendix A; methods/holisticbias_robbie.md, section 3.8.
-    """
-    if small and metadata is None:
-        raise UsageError("The small set needs the published metadata.", METADATA_HINT)
-    if Path(folder).is_file():
-        from evenhand.prompts.advpromptset_built import load_built
-
-        if metadata is not None:
-            raise UsageError(
-                f"{folder} is a set that was built here; the published metadata do not belong to it.",
-                "Give either the folder of the two Kaggle downloads with the metadata, or the built file alone.",
-            )
-        return load_built(folder)
-    pieces = number_pieces(extract_advpromptset(folder))
-    if metadata is not None:
-        pieces = select_published(pieces, metadata, small)
-    if pieces.is_empty():
-        raise DataError(f"The comments in {folder} give no pieces.", HINT)
-    frame = pieces.rename({"comment_text": "text"}).select(
-        "prompt_id", "text", pl.exclude("prompt_id", "text")
-    )
-    return PromptSet(
-        frame, piece_card(frame, "all extracted pieces" if metadata is None else "published selection")
-    )
 
 
 def extract_advpromptset(folder: Path | str) -> pl.DataFrame:

@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from evenhand import __version__
 from evenhand.reports import before_after_wording as words
 from evenhand.reports.before_after import BeforeAfterReport
 from evenhand.reports.before_after_charts import trade_off
 from evenhand.reports.comparison_figures import Outcome, outcomes, table_of_models
 from evenhand.reports.page import rendered
 from evenhand.reports.wording import HIGHER, LOWER, known, label, number, probability
+from evenhand.schema.version import VERSION
 from evenhand.studies.before_after import BeforeAfter
 from evenhand.studies.before_after_harm import HarmVerdict
 from evenhand.studies.before_after_texts import QUALITY_BENCHMARK
@@ -201,7 +201,7 @@ def _measured(study: BeforeAfter) -> list[dict[str, str]]:
 
 def _citations(study: BeforeAfter) -> list[tuple[str, str, str]]:
     """(what, citation, licence), each citation once."""
-    own = f"Version {__version__}. Measures, explains and mitigates social bias in language models."
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
     found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("before and after", CITATION, "")}
     cards = [*(link.card for link in study.chain), *study.before.manifest.benchmark_cards.values()]
     for card in cards:
@@ -221,7 +221,7 @@ def _provenance(study: BeforeAfter) -> list[tuple[str, list[tuple[str, str]]]]:
     blocks.append(
         (
             "folders",
-            [("before", str(study.before.path)), ("after", str(study.after.path)), ("evenhand", __version__)],
+            [("before", str(study.before.path)), ("after", str(study.after.path)), ("evenhand", VERSION)],
         )
     )
     return blocks

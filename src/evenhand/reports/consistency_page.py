@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from evenhand import __version__
 from evenhand.measures.consistency_verdicts import Decision, Outcome
 from evenhand.reports import consistency_wording as words, wording
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over
 from evenhand.reports.figures import Forest, Row
 from evenhand.reports.page import rendered
 from evenhand.schema.files import atomic_write
+from evenhand.schema.version import VERSION
 from evenhand.studies.consistency import ConsistencyStudy
 from evenhand.studies.consistency_examples import side_by_side
 
@@ -208,7 +208,7 @@ def _cut(text: str) -> str:
 
 def _citations(study: ConsistencyStudy) -> list[tuple[str, str, str]]:
     """(what, citation, licence), each citation once."""
-    own = f"Version {__version__}. Measures, explains and mitigates social bias in language models."
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
     found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("the protocol", CITATION, "")}
     for card in (study.method.card, *(prompts.card for prompts in study.domains.values())):
         if card.citation:
@@ -224,7 +224,7 @@ def _provenance(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str]
         "model": study.model,
         "classifier": study.classifier,
         "method": study.method.parameters(),
-        "folder": {"study": study.path, "evenhand": __version__},
+        "folder": {"study": study.path, "evenhand": VERSION},
     }
     return [(name, [(key, _plain(value)) for key, value in facts.items()]) for name, facts in blocks.items()]
 

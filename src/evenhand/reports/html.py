@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand import __version__
 from evenhand.reports import figures, wording
 from evenhand.reports.figures import Forest
 from evenhand.reports.glance import glance, pooled
@@ -17,6 +16,7 @@ from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.written_sections import FAILING, WrittenSection, written_section
 from evenhand.schema import Card
 from evenhand.schema.files import atomic_write
+from evenhand.schema.version import VERSION
 
 PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
@@ -211,7 +211,7 @@ def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
 def _citations(view: ReportView) -> list[tuple[str, str, str]]:
     """(what, citation, licence), each citation once."""
     cards = [(b.name, b.card) for b in view.benchmarks] + _measure_cards(view)
-    own = f"Version {__version__}. Measures, explains and mitigates social bias in language models."
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
     seen = {own: ("evenhand", own, "Apache-2.0")}
     for name, card in cards:
         if card.citation and card.citation not in seen:

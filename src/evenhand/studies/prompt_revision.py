@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand import __version__
 from evenhand.classifiers.contract import Classifier
 from evenhand.mitigations.found_instruction import FoundInstruction
 from evenhand.mitigations.prompting import Prefix
@@ -28,6 +27,7 @@ from evenhand.runs.progress import Progress, Silence
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import DataError, Interrupted, ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.version import VERSION
 from evenhand.studies.revision_card import instruction_card
 from evenhand.studies.revision_options import RevisionConfig
 from evenhand.studies.revision_prompts import RevisionPrompts, revision_prompts
@@ -278,7 +278,7 @@ def _facts(
         "group_weight": config.group_weight,
         "alpha": config.audit.alpha,
         "seed": config.audit.seed,
-        "evenhand": __version__,
+        "evenhand": VERSION,
     }
 
 

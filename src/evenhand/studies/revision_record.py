@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from evenhand import __version__
 from evenhand.runs.manifest import refuse_differences
 from evenhand.schema import DataError, UsageError
 from evenhand.schema.files import atomic_write
+from evenhand.schema.version import VERSION
 from evenhand.studies.revision_options import RevisionConfig
 
 RECORD = "revision.json"
@@ -29,7 +29,7 @@ def begin(folder: Path, record: Mapping[str, Any]) -> None:
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists and holds no search.", "Choose another folder with -o.")
-    write_json(path, {"version": 1, "evenhand": __version__, "search": record})
+    write_json(path, {"version": 1, "evenhand": VERSION, "search": record})
 
 
 def is_search(folder: Path) -> bool:

@@ -1,0 +1,5 @@
+"""The version of evenhand that is running, for records, pages and `--version`."""
+
+from importlib.metadata import version
+
+VERSION = version("evenhand")
