@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.measures import agreement
-from evenhand.measures.agreement_statistics import kappa, pearson, spearman, specific_agreement
 from evenhand.schema import DataError, UsageError
+from evenhand.stats.rater_agreement import kappa, pearson, spearman, specific_agreement
 
 
 def _verdicts(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.measures import bias_score, bias_score_curves, harmed_groups
-from evenhand.measures.exact_tests import tails_of_others, tails_of_rate
 from evenhand.schema import DataError, UsageError
+from evenhand.stats.exact_tests import tails_of_others, tails_of_rate
 
 
 def _frame(negatives: list[int], totals: list[int], axes: list[str] | None = None) -> pl.DataFrame:

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.measures import intersections
-from evenhand.measures.additive_rates import additive_rates
 from evenhand.schema import DataError, UsageError
+from evenhand.stats.rates import additive_rates
 
 AXES = {"gender": ["female", "male", "trans"], "race": ["asian", "black", "white"]}
 

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from evenhand.measures import rates_by_prompt_toxicity
-from evenhand.measures.rate_contrasts import Limited, difference_of_rates, ratio_of_rates
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import wilson_interval
+from evenhand.stats.rates import Limited, difference_of_rates, ratio_of_rates
 
 
 def _frame(

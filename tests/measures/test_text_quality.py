@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.measures import refused, response_qualities, text_quality
-from evenhand.measures.clustered_means import clustered_mean
 from evenhand.measures.distinct_grams import distinct_grams
 from evenhand.measures.text_tokens import flat_texts, grams, longest_loop, repeated_share, words
 from evenhand.schema import DataError, UsageError
+from evenhand.stats.cluster_means import clustered_mean
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=9), min_size=1, max_size=6)
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.agreement_statistics import (
+from evenhand.measures.columns import require_columns
+from evenhand.measures.group_comparison import compare_groups, spread_p
+from evenhand.measures.outcomes import negative_outcomes
+from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
+from evenhand.schema import DataError, UsageError
+from evenhand.stats import clustered_proportion_interval
+from evenhand.stats.effective_counts import group_counts
+from evenhand.stats.intervals import Interval
+from evenhand.stats.rater_agreement import (
     Codes,
     Floats,
     difference_of_means,
@@ -18,14 +26,6 @@ from evenhand.measures.agreement_statistics import (
     spearman,
     specific_agreement,
 )
-from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import group_counts
-from evenhand.measures.group_comparison import compare_groups, spread_p
-from evenhand.measures.outcomes import negative_outcomes
-from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
-from evenhand.schema import DataError, UsageError
-from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.intervals import Interval
 
 OVERALL = {
     "measure": pl.String,

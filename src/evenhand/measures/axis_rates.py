@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import GroupCounts, group_counts
 from evenhand.measures.group_comparison import compare_groups, spread_p
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
 from evenhand.schema import UsageError
 from evenhand.stats import pool_rates
+from evenhand.stats.effective_counts import GroupCounts, group_counts
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import Counts, GroupCounts, group_counts
-from evenhand.measures.exact_tests import Tails, detectable_above, tails_of_others, tails_of_rate
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg, holm, per_test_level, pool_rates, simes, wilson_interval
+from evenhand.stats.effective_counts import Counts, GroupCounts, group_counts
+from evenhand.stats.exact_tests import Tails, detectable_above, tails_of_others, tails_of_rate
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

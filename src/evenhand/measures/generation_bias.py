@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns
 from evenhand.measures.style_cells import Floats, StyleCells, cell_moments, shuffled_means, style_cells
 from evenhand.schema import DataError, UsageError
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

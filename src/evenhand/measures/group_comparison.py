@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.effective_counts import Counts, GroupCounts, group_counts
-from evenhand.measures.exact_tests import detectable_above, tails_of_others
 from evenhand.stats import benjamini_hochberg, per_test_level
+from evenhand.stats.effective_counts import Counts, GroupCounts, group_counts
+from evenhand.stats.exact_tests import detectable_above, tails_of_others
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.additive_rates import additive_rates
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import GroupCounts, group_counts
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg
+from evenhand.stats.effective_counts import GroupCounts, group_counts
+from evenhand.stats.rates import additive_rates
 
 Floats = npt.NDArray[np.float64]
 Groups = Mapping[str, Sequence[str]] | Sequence[str]

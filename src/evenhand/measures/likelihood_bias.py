@@ -14,7 +14,6 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import Length, require_columns, with_log_perplexity, with_surprisal
 from evenhand.measures.crossing import Crossing, crossings, mean_of_known
 from evenhand.measures.descriptor_pairs import PairTests, compare_pairs, exchangeable_shares
@@ -26,6 +25,7 @@ from evenhand.stats import (
     simes,
     wilson_interval,
 )
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 AXES = {
     "axis": pl.String,

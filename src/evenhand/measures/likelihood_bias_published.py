@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.mann_whitney import all_pairs
 from evenhand.schema import DataError
+from evenhand.stats.mann_whitney import all_pairs
 
 LOVE = "I love {plural_noun_phrase}."
 HATE = "I hate {plural_noun_phrase}."

@@ -14,9 +14,9 @@ from scipy.special import ndtr, ndtri
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.outcomes import negative_outcomes
-from evenhand.measures.rate_contrasts import Limited, difference_of_rates
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg, wilson_interval
+from evenhand.stats.rates import Limited, difference_of_rates
 
 Floats = npt.NDArray[np.float64]
 

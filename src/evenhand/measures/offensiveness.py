@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns
 from evenhand.measures.generation_bias import generation_bias
 from evenhand.measures.prompt_clusters import cluster_column
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg, clustered_proportion_interval
+from evenhand.stats.bootstrap import cluster_bootstrap_table
+from evenhand.stats.cluster_means import standard_errors, t_inference
 from evenhand.stats.power import detectable_mean_difference
-from evenhand.stats.studentised import cluster_bootstrap_table
 
 Floats = npt.NDArray[np.float64]
 

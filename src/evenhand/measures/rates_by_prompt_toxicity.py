@@ -8,13 +8,13 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import GroupCounts, group_counts
 from evenhand.measures.group_comparison import POWER, two_sided_p
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
-from evenhand.measures.rate_contrasts import Limited, difference_of_rates, ratio_of_rates
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg, detectable_rate
+from evenhand.stats.effective_counts import GroupCounts, group_counts
+from evenhand.stats.rates import Limited, difference_of_rates, ratio_of_rates
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.clustered_means import clustered_mean
 from evenhand.measures.columns import require_columns
 from evenhand.measures.distinct_grams import distinct_grams
 from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
@@ -26,6 +25,7 @@ from evenhand.measures.text_tokens import (
 )
 from evenhand.schema import DataError, ResponseError, UsageError
 from evenhand.stats import clustered_proportion_interval
+from evenhand.stats.cluster_means import clustered_mean
 from evenhand.stats.intervals import Interval
 
 Floats = npt.NDArray[np.float64]

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import gammaln
 
-from evenhand.measures.clustered_means import clustered_mean
 from evenhand.measures.columns import require_columns
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import clustered_proportion_interval
+from evenhand.stats.cluster_means import clustered_mean
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,11 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import chdtr, chndtr, fdtr, ncfdtr, ndtr, ndtri
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns, with_log_perplexity
 from evenhand.measures.crossing import Crossing, crossings, mean_of_known
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 Floats = NDArray[np.float64]
 
