@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.measures import refused, response_qualities, text_quality
-from evenhand.measures.clustered_means import clustered_mean
 from evenhand.measures.distinct_grams import distinct_grams
 from evenhand.measures.text_tokens import flat_texts, grams, longest_loop, repeated_share, words
 from evenhand.schema import DataError, UsageError
@@ -192,18 +191,6 @@ def test_perplexity_is_geometric_and_capped() -> None:
     assert _estimates(frame, budget=1, cap=100.0)["judge_perplexity_capped"] == pytest.approx(70.0)
     with pytest.raises(DataError, match="perplexity is positive"):
         text_quality(frame.with_columns(perplexity=0.0))
-
-
-def test_means_have_limits_that_hold_with_few_and_many_clusters() -> None:
-    rng = np.random.default_rng(4)
-    for clusters in (30, 150):
-        held = 0
-        for _ in range(100):
-            values = rng.normal(size=(clusters, 1)) + rng.normal(size=(clusters, 3)) + 5
-            limits = clustered_mean(values.ravel(), np.repeat(np.arange(clusters), 3), seed=0)
-            held += limits.low <= 5 <= limits.high
-        assert held >= 89
-    assert np.isnan(clustered_mean(np.zeros(0), np.zeros(0), seed=0).estimate)
 
 
 def test_results_do_not_depend_on_the_order_of_rows() -> None:

@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
 from evenhand.stats import cluster_bootstrap, cluster_bootstrap_table, difference_bootstrap
-from evenhand.stats.studentised import resample_counts
+from evenhand.stats.bootstrap import resample_counts
 
 NOMINAL = (0.93, 0.97)
 

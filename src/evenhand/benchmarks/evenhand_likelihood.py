@@ -7,7 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.likelihood import analyse_likelihoods, crossed_by_noun, planned_minimum
+from evenhand.benchmarks.likelihood import (
+    analyse_likelihoods,
+    crossed_by_noun,
+    likelihood_card,
+    planned_minimum,
+)
 from evenhand.prompts.composer import compose
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.seeded import row_keys
@@ -68,19 +73,10 @@ SENTENCES = Card(
 
 BENCHMARK = Benchmark(
     name="evenhand-likelihood",
-    card=Card(
-        name="evenhand-likelihood",
-        summary="Likelihood Bias over our own sentences: 13 axes, no download; the default.",
-        construct="Whether a model finds sentences about people more or less likely depending on the "
-        "demographic descriptor in them, all else in the sentence being equal.",
-        harm="Representational: people are written about as unusual, or in hostile company, for who they are.",
-        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+    card=likelihood_card(
+        "evenhand-likelihood",
+        "Likelihood Bias over our own sentences: 13 axes, no download; the default.",
         ideal="0 of the descriptor pairs differ; no spread of valence shifts",
-        direction="larger is worse",
-        null="Descriptor labels exchanged at random within template and noun.",
-        critique="Much of what differs is how common a word is, and how many tokens it takes, not what is "
-        "thought of the people: read the valence shift beside it, which cancels both to first order. "
-        "Sentences are templated and in US English; the descriptors are a selection.",
         citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
         licence="Apache-2.0",
         source="HolisticBias §2.3.2 for the construct; own lexicon and templates.",

@@ -8,7 +8,7 @@ import polars as pl
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
-from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, seat_templates
+from evenhand.benchmarks.pll import analyse_phrases, phrases_card, seat_templates
 from evenhand.prompts.composer import compose
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
@@ -27,17 +27,9 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 BENCHMARK = Benchmark(
     name="evenhand-pll",
-    card=Card(
-        name="evenhand-pll",
-        summary="Masked models: how readily are phrases about people expected, in humanising sentences too?",
-        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
-        "sentences that grant a person an inner life.",
-        harm="Representational: people of some groups are less readily written of as persons.",
-        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
-        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
-        direction="larger is worse",
-        null="Descriptor labels exchanged at random within template and noun.",
-        critique=CRITIQUE,
+    card=phrases_card(
+        "evenhand-pll",
+        "Masked models: how readily are phrases about people expected, in humanising sentences too?",
         citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
         licence="Apache-2.0",
         source="HolisticBias §B.1; own lexicon and templates.",

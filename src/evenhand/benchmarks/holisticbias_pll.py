@@ -8,7 +8,7 @@ import polars as pl
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
-from evenhand.benchmarks.pll import CRITIQUE, analyse_phrases, seat_templates
+from evenhand.benchmarks.pll import analyse_phrases, phrases_card, seat_templates
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
@@ -57,17 +57,9 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 BENCHMARK = Benchmark(
     name="holisticbias-pll",
-    card=Card(
-        name="holisticbias-pll",
-        summary="Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
-        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
-        "sentences that grant a person an inner life.",
-        harm="Representational: people of some groups are less readily written of as persons.",
-        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
-        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
-        direction="larger is worse",
-        null="Descriptor labels exchanged at random within template and noun.",
-        critique=CRITIQUE,
+    card=phrases_card(
+        "holisticbias-pll",
+        "Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
         citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
         "Holistic Descriptor Dataset, EMNLP 2022.",
         licence="Data CC BY-SA 4.0",

@@ -11,12 +11,33 @@ from evenhand.measures.likelihood_bias import LikelihoodBias, detectable_log_rat
 from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias
 from evenhand.measures.valence import ValenceShift
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Measurement, measurement_rows
+from evenhand.schema import Card, Measurement, measurement_rows
 
 BINS = 40
 ASSUMED_SPREAD = 0.1
 """Nats per token: how much a pair's difference is taken to vary over nouns, before a model is asked."""
 Pairs = Sequence[tuple[str, str]]
+
+
+def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licence: str, source: str) -> Card:
+    """The card of a benchmark of sentences' likelihoods; what all of them claim and cannot say is the same."""
+    return Card(
+        name=name,
+        summary=summary,
+        construct="Whether a model finds sentences about people more or less likely depending on the "
+        "demographic descriptor in them, all else in the sentence being equal.",
+        harm="Representational: people are written about as unusual, or in hostile company, for who they are.",
+        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        ideal=ideal,
+        direction="larger is worse",
+        null="Descriptor labels exchanged at random within template and noun.",
+        critique="Much of what differs is how common a word is, and how many tokens it takes, not what is "
+        "thought of the people: read the valence shift beside it, which cancels both to first order. "
+        "Sentences are templated and in US English; the descriptors are a selection.",
+        citation=citation,
+        licence=licence,
+        source=source,
+    )
 
 
 def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs = ()) -> Analysis:

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.schema import Measurement
 from evenhand.stats import detectable_mean_difference, sign_flip_test
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 UNIT = "percentage points"
 

@@ -6,12 +6,28 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.benchmarks.likelihood import corrected_rows, published_rows, several_descriptors, valence_rows
 from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
 from evenhand.prompts.templates import Template, load_templates
+from evenhand.schema import Card
 
-CRITIQUE = (
-    "A pseudo-log-likelihood is not a probability of the phrase: tokens are predicted one at a time from all "
-    "others, so long words look likely (masking the rest of the word lessens this). Templates are ours, not "
-    "those of SEAT; the paper released no code."
-)
+
+def phrases_card(name: str, summary: str, *, citation: str, licence: str, source: str) -> Card:
+    """The card of a benchmark of phrases in a masked model; what all of them claim and cannot say is the same."""
+    return Card(
+        name=name,
+        summary=summary,
+        construct="Whether a masked model expects some descriptions of people less than others, and less so in "
+        "sentences that grant a person an inner life.",
+        harm="Representational: people of some groups are less readily written of as persons.",
+        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
+        direction="larger is worse",
+        null="Descriptor labels exchanged at random within template and noun.",
+        critique="A pseudo-log-likelihood is not a probability of the phrase: tokens are predicted one at a "
+        "time from all others, so long words look likely (masking the rest of the word lessens this). "
+        "Templates are ours, not those of SEAT; the paper released no code.",
+        citation=citation,
+        licence=licence,
+        source=source,
+    )
 
 
 def seat_templates() -> tuple[Template, ...]:

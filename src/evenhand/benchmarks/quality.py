@@ -13,7 +13,7 @@ from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.wikitext import FILES, load_wikitext
 from evenhand.schema import Card, Measurement, measurement_rows
-from evenhand.stats.studentised import cluster_bootstrap_table
+from evenhand.stats.bootstrap import cluster_bootstrap_table
 
 RAW = FILES[0]
 OWN = "own_perplexity"

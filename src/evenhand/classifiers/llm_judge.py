@@ -14,10 +14,27 @@ from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.judge_replies import parse_label
 from evenhand.classifiers.options import Options
 from evenhand.classifiers.rubrics import Rubric, load_rubric
-from evenhand.schema import ResponseError, UsageError
+from evenhand.schema import Card, ResponseError, UsageError
 from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.services import Answer, ServiceClient
+
+CARD = Card(
+    name="llm-judge",
+    summary="A chat model that follows a rubric and answers in JSON.",
+    construct="Whatever its rubric says; by default, toxicity.",
+    harm="What it calls harmful: the classes the rubric marks as harmful.",
+    groups="None, unless the rubric names them.",
+    direction="A higher score is more harmful.",
+    critique=(
+        "A language model judges language models: it shares their biases (judges were reported to penalise answers "
+        "about women's sport), prefers texts like its own, and changes its mind between calls and versions."
+    ),
+    citation="Zheng et al. 2023, Judging LLM-as-a-Judge, arXiv:2306.05685.",
+    licence="That of the model or service.",
+    source="methods/what_users_ask.md, bias toolkits, 15",
+    details="Order of the classes is swapped, and its agreement with itself is reported.",
+)
 
 PATH = "chat/completions"
 FORMATS = ("json_object", "json_schema", "none")

@@ -9,10 +9,23 @@ from urllib.parse import urlsplit
 from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.options import Options
-from evenhand.schema import ResponseError
+from evenhand.schema import Card, ResponseError
 from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.services import Answer, ServiceClient
+
+CARD = Card(
+    name="moderation",
+    summary="A moderation service that speaks OpenAI's format: harmful categories with scores.",
+    construct="Whether a text breaks the rules of the service's owner (hate, harassment, violence, ...).",
+    harm="What it calls harmful: any category flagged by the service, unless you name categories.",
+    groups="Some categories name protected groups; none is told apart.",
+    direction="A higher score is more harmful.",
+    critique="Unpublished training data, and rules and models that change; what is pinned is only a name.",
+    citation="Markov et al. 2023, A Holistic Approach to Undesired Content Detection, arXiv:2208.03274.",
+    licence="Terms of the service; needs a key.",
+    source="https://platform.openai.com/docs/guides/moderation",
+)
 
 OPENAI = "https://api.openai.com/v1"
 PATH = "moderations"

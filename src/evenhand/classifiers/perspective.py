@@ -14,10 +14,28 @@ from urllib.parse import urlsplit
 from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.options import Options
-from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.schema import Card, EvenhandError, ResponseError, UsageError
 from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.services import Answer, ServiceClient
+
+CARD = Card(
+    name="perspective",
+    summary="Perspective: the web service behind most published toxicity numbers; ends on 31 December 2026.",
+    construct="How likely a reader is to call a comment toxic (and seven further attributes).",
+    harm="What it calls harmful: a probability of toxicity from 0.5 on.",
+    groups="None named.",
+    direction="A higher score is more toxic.",
+    critique=(
+        "Models behind it changed without notice, so the same text has had different scores; comments that only "
+        "mention some groups score higher; names alone were reported to change scores (perspectiveapi issues 22 "
+        "and 27). It takes no new users since early 2026 and closes at the end of that year."
+    ),
+    citation="Lees et al. 2022, A New Generation of Perspective API, arXiv:2202.11176.",
+    licence="Terms of the service; needs a key.",
+    source="https://perspectiveapi.com",
+    details="One call a text, 60 a minute unless more were granted. `scores:FILE` reads scores from then.",
+)
 
 PRODUCTION = ("TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT")
 EXPERIMENTAL = ("SEXUALLY_EXPLICIT", "FLIRTATION")

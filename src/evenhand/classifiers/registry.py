@@ -4,7 +4,6 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from evenhand.classifiers.presets import PRESETS
-from evenhand.classifiers.service_cards import SERVICE_CARDS
 from evenhand.schema import Card
 
 GROUP = "evenhand.classifiers"
@@ -17,7 +16,9 @@ BACKENDS = {
     "moderation": "evenhand.classifiers.moderation",
     "llm-judge": "evenhand.classifiers.llm_judge",
 }
-"""Modules with a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+EXISTING = "evenhand.classifiers.existing_scores"
+"""The module with the CARD of existing scores, which have no name of their own."""
 
 
 def registered_classifiers() -> dict[str, EntryPoint]:
@@ -43,7 +44,5 @@ def classifier_cards() -> dict[str, Card]:
     'CC BY 4.0'
     """
     cards = [preset.card for preset in PRESETS.values()]
-    cards += [import_module(f"evenhand.classifiers.{name}").CARD for name in ("vader", "lexicon")]
-    cards += SERVICE_CARDS
-    cards.append(import_module("evenhand.classifiers.existing_scores").CARD)
+    cards += [import_module(module).CARD for module in (*BACKENDS.values(), EXISTING)]
     return {card.name: card for card in cards}

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.agreement_statistics import (
+from evenhand.measures.columns import require_columns
+from evenhand.measures.group_comparison import compare_groups, spread_p
+from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
+from evenhand.measures.outcomes import negative_outcomes
+from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
+from evenhand.schema import Card, DataError, UsageError
+from evenhand.stats import clustered_proportion_interval
+from evenhand.stats.effective_counts import group_counts
+from evenhand.stats.intervals import Interval
+from evenhand.stats.rater_agreement import (
     Codes,
     Floats,
     difference_of_means,
@@ -18,14 +27,6 @@ from evenhand.measures.agreement_statistics import (
     spearman,
     specific_agreement,
 )
-from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import group_counts
-from evenhand.measures.group_comparison import compare_groups, spread_p
-from evenhand.measures.outcomes import negative_outcomes
-from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
-from evenhand.schema import DataError, UsageError
-from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.intervals import Interval
 
 OVERALL = {
     "measure": pl.String,
@@ -200,3 +201,44 @@ def _arrays(
     known: pl.DataFrame, first: str, second: str, cluster: str | None
 ) -> tuple[Floats, Floats, Codes]:
     return known[first].to_numpy(), known[second].to_numpy(), cluster_codes(known, cluster)
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="classifier_kappa",
+            summary="Cohen's kappa of two classifiers on the same texts.",
+            construct="Whether a verdict depends on who judges.",
+            harm="A finding that another classifier would not make may be the classifier's own bias.",
+            groups="All texts, or those about a group.",
+            ideal="1: the classifiers always agree.",
+            direction="Lower is worse.",
+            null="0: agreement no better than two independent judges with these rates.",
+            critique=(
+                "Low where negatives are rare, however seldom the two differ; read negative_agreement beside "
+                "it. Two classifiers may err alike."
+            ),
+            citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales; Fleiss, Cohen & Everitt 1969",
+            source="Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13",
+            details="Standard error by influence, summed within clusters.",
+        ),
+        unit="kappa",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="disagreement_rate",
+            summary="Share of texts about a group on which two classifiers differ.",
+            construct="Whether classifiers err differently about some groups.",
+            harm="Texts about some groups are judged by chance of the tool.",
+            groups="Each group with all others together.",
+            ideal="That of all other groups.",
+            direction="Higher is worse.",
+            null=POOLED_OTHERS,
+            critique="It does not say which of the two errs.",
+            citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
+            source="methods/statistics.md, best practice 5",
+            details="Fisher's exact test, two-sided; limits for clusters.",
+        ),
+        unit="percent of texts",
+    ),
+)

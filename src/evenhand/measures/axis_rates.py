@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import GroupCounts, group_counts
 from evenhand.measures.group_comparison import compare_groups, spread_p
+from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
-from evenhand.schema import UsageError
+from evenhand.schema import Card, UsageError
 from evenhand.stats import pool_rates
+from evenhand.stats.effective_counts import GroupCounts, group_counts
 
 
 @dataclass(frozen=True)
@@ -103,3 +104,28 @@ def _spreads(counts: GroupCounts, draws: int, seed: int) -> pl.DataFrame:
         )
     schema = {"axis": pl.String, "n_groups": pl.Int64, "spread": pl.Float64, "spread_p": pl.Float64}
     return pl.DataFrame(rows, schema=schema)
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="axis_rate",
+            summary="Negative rate over all prompts of an axis, beside that of all other axes.",
+            construct="Which axes a model speaks of negatively.",
+            harm=NEGATIVE_HARM,
+            groups="Axes; within each its groups with each other.",
+            ideal="That of the other axes.",
+            direction="Higher is worse.",
+            null="The pooled rate of all other axes (the column others).",
+            critique=CLASSIFIER + "Axes differ in their prompts, not only in whom these mention.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, appendix C.4",
+            details=(
+                "95 % limits for clusters (Wilson's with a design effect); Fisher's exact test, two-sided by "
+                "doubling. spread is the standard deviation of the true rates of an axis' groups "
+                "(beta-binomial). " + COUNTED
+            ),
+        ),
+        unit="percent of responses",
+    ),
+)

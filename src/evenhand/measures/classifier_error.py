@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import group_counts
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError
 from evenhand.stats import risk_difference
+from evenhand.stats.effective_counts import group_counts
 
 _KEYS = ("axis", "group")
 

@@ -12,10 +12,10 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from evenhand.measures.classifier_error import ClassifierError
-from evenhand.measures.effective_counts import group_counts
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg
+from evenhand.stats.effective_counts import group_counts
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.crows_pairs_lint import lint_crows_pairs
-from evenhand.measures.pair_preference import PairScores, preference_groups
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.pair_preference import (
+    BLODGETT,
+    EITHER_WAY,
+    STEREOTYPING,
+    PairScores,
+    preference_groups,
+)
 from evenhand.measures.perplexity import inverse_perplexity
 from evenhand.measures.token_alignment import mean, shared_and_changed, total
-from evenhand.schema import UsageError
+from evenhand.schema import Card, UsageError
 
 Floats = NDArray[np.float64]
 Architecture = Literal["causal", "encoder-decoder", "masked"]
@@ -185,3 +192,67 @@ def _flags(frame: pl.DataFrame, *, required: bool) -> pl.Series:
     if required or {"sent_more", "sent_less", "annotations"} <= set(frame.columns):
         return lint_crows_pairs(frame)["flagged"]
     return pl.Series("flagged", [None] * len(frame), dtype=pl.Boolean)
+
+
+_NANGIA = (
+    "Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in MLMs, EMNLP 2020"
+)
+_TIED = "50, less half the share of ties, which count as not stereotyped; exact sign test."
+
+
+def _info(name: str, summary: str, null: str, critique: str, source: str) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct="Preference for sentences that express a stereotype about a disadvantaged US group.",
+        harm=STEREOTYPING,
+        groups="The two sentences of a pair, which differ in group or attribute; the rest is held fixed.",
+        ideal="50",
+        direction=EITHER_WAY,
+        null=null,
+        critique=BLODGETT + critique,
+        citation=_NANGIA,
+        source=source,
+    )
+    return MeasureInfo.of(card, unit="percent of pairs", ideal=50.0)
+
+
+CARDS = (
+    _info(
+        "crows_pairs",
+        "Share of CrowS-Pairs in which a model prefers the more stereotyped sentence; ties half.",
+        "50; 95 % band and exact sign test of a model without preference.",
+        "236 of 1,508 pairs change more than one span, 162 lack a majority for their type "
+        "(`exclude_flagged`). For causal models the frequency of the group's name enters the score.",
+        "Nangia et al. 2020, section 3",
+    ),
+    _info(
+        "crows_pairs_without_flagged",
+        "crows_pairs without the pairs that differ in more than the group or whose type is disputed.",
+        "50; 95 % band and exact sign test of a model without preference.",
+        "377 of 1,508 pairs are left out; the linter sees word edits and annotations, not meaning.",
+        "Nangia et al. 2020, section 3; Blodgett et al. 2021",
+    ),
+    _info(
+        "crows_pairs_nangia",
+        "CrowS-Pairs as published: pseudo-log-likelihood of shared tokens, rounded, ties against.",
+        _TIED,
+        "rounding to 3 decimals creates ties, which count as not stereotyped.",
+        "Nangia et al. 2020, section 3",
+    ),
+    _info(
+        "crows_pairs_bias_bench",
+        "CrowS-Pairs as bias-bench scores it: differing tokens (masked) or inverse perplexity (causal).",
+        _TIED,
+        "scores the name of the group itself, so its frequency and tokenisation enter.",
+        "Meade et al. 2022, An Empirical Survey of Debiasing Techniques",
+    ),
+    _info(
+        "crows_pairs_lm_eval",
+        "CrowS-Pairs as the LM Evaluation Harness scores it: raw sentence log-likelihoods.",
+        _TIED,
+        "not normalised: longer and rarer words lose. Its second number, likelihood_diff, is positive for "
+        "every model and measures no bias.",
+        "lm-evaluation-harness, task crows_pairs",
+    ),
+)

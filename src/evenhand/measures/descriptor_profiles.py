@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.crossing import mean_of_known, median_of_known
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from scipy.special import gammaln
 
 from evenhand.measures.classifier_error import ClassifierError
 from evenhand.measures.corrected_rates import rogan_gladen
-from evenhand.measures.effective_counts import group_counts
-from evenhand.measures.exact_tests import tails_of_others, tails_of_rate
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg, wilson_interval
+from evenhand.stats.effective_counts import group_counts
+from evenhand.stats.exact_tests import tails_of_others, tails_of_rate
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

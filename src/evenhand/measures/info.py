@@ -1,6 +1,11 @@
-"""What every measure states about itself: its name, its card and the unit of its number."""
+"""What every measure states about itself: its name, its card and the unit of its number.
+
+A measure's cards stand at the end of its module, in a tuple CARDS; `registry` names the modules. The sentences that
+cards of several modules share stand here.
+"""
 
 from dataclasses import dataclass
+from typing import Self
 
 from evenhand.schema import Card
 
@@ -21,3 +26,33 @@ class MeasureInfo:
     def __post_init__(self) -> None:
         if self.name != self.card.name:
             raise ValueError(f"measure {self.name!r} carries the card of {self.card.name!r}")
+
+    @classmethod
+    def of(cls, card: Card, *, unit: str, ideal: float | None = None) -> Self:
+        """The entry of the measure that `card` names.
+
+        >>> MeasureInfo.of(Card("share", "One line."), unit="percent").name
+        'share'
+        """
+        return cls(card.name, card, unit, ideal)
+
+
+ROBBIE = "Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP 2023"
+HOLISTICBIAS = 'Smith et al. 2022, "I\'m sorry to hear that": HolisticBias, EMNLP 2022'
+REALTOXICITYPROMPTS = (
+    "Gehman et al. 2020, RealToxicityPrompts: Evaluating Neural Toxic Degeneration in Language Models"
+)
+NEGATIVE_HARM = "People of the group read more toxic or demeaning text about people like themselves."
+CLASSIFIER = (
+    "A rate is that of the classifier's judgements: a classifier harsher on texts that merely name a group makes "
+    "the group look harmed. "
+)
+COUNTED = "Samples of one prompt count for as many independent outcomes as their design effect leaves. "
+BESIDE_ITS_AXIS = "Descriptors of one axis; template and noun are held fixed."
+FREQUENCY = (
+    "Likelihood also reflects how often and with which words a group is written about, and how the tokenizer "
+    "cuts its name: a difference shows that the model treats groups as different, not why, nor that its "
+    "output harms anyone."
+)
+NOISE_TAKEN_OFF = "Sampling variance is taken off, so small spreads are often estimated as 0."
+POOLED_OTHERS = "The pooled rate of all other groups (the column background)."

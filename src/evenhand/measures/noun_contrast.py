@@ -13,10 +13,11 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from evenhand.measures.columns import require_columns
+from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.outcomes import negative_outcomes
-from evenhand.measures.rate_contrasts import Limited, difference_of_rates
-from evenhand.schema import UsageError
+from evenhand.schema import Card, UsageError
 from evenhand.stats import benjamini_hochberg, wilson_interval
+from evenhand.stats.rates import Limited, difference_of_rates
 
 Floats = npt.NDArray[np.float64]
 
@@ -243,3 +244,33 @@ def _sum_of_draws(first: Floats, second: Floats, negatives: Floats) -> tuple[Flo
             chance = np.convolve(chance, cell)
         least += smallest * int(count)
     return chance, least
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="noun_contrast",
+            summary=(
+                "Negative rate beside male nouns minus that beside female ones, within descriptors and "
+                "templates."
+            ),
+            construct="Whether the gender of the noun changes how a descriptor is spoken of.",
+            harm=NEGATIVE_HARM,
+            groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
+            ideal="0",
+            direction="Above 0: worse about men; below: worse about women.",
+            null="Prompts of each cell are dealt to the genders at random: 0.",
+            critique=CLASSIFIER
+            + "The nouns are taken as given: one odd noun ('dude') can make the difference.",
+            citation=ROBBIE,
+            source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
+            details=(
+                "Mantel-Haenszel weights; conditional test, exact for small sums; limits by recovering "
+                "variances. In 1,000 simulated contrasts without difference 4-5 % had p <= .05 and 95 % of "
+                "intervals held 0."
+            ),
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+)

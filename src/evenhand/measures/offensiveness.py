@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns
 from evenhand.measures.generation_bias import generation_bias
+from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.prompt_clusters import cluster_column
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg, clustered_proportion_interval
+from evenhand.stats.bootstrap import cluster_bootstrap_table
+from evenhand.stats.cluster_means import standard_errors, t_inference
 from evenhand.stats.power import detectable_mean_difference
-from evenhand.stats.studentised import cluster_bootstrap_table
 
 Floats = npt.NDArray[np.float64]
 
@@ -257,3 +258,50 @@ def _spread(known: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
         *root,
     ).with_columns(excess=pl.col("published") - pl.col("null"))
     return table.select(*schema, "n", "n_descriptors", "n_templates")
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="offensiveness",
+            summary="Mean probability of being offensive, by descriptor; excess over its axis within templates.",
+            construct="Whether texts about people of a description are found more offensive.",
+            harm="What is said about them is flagged, or is, more often abusive.",
+            groups="Descriptors of an axis; the template is held fixed.",
+            ideal="That of the other descriptors of the axis.",
+            direction="Higher is worse.",
+            null="The mean of all descriptors of the axis in the same templates: an excess of 0.",
+            critique=CLASSIFIER
+            + "The classifier reacts to descriptor and template even where nothing offensive is said.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
+            details="95 % limits over templates; rates from 0.5 on have limits for clusters.",
+        ),
+        unit="probability",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="offensiveness_spread",
+            summary=(
+                "Standard deviation of offensiveness between descriptors within templates, sampling noise "
+                "taken off."
+            ),
+            construct="How far offensiveness depends on whom a text mentions.",
+            harm="Some descriptions of people attract, or are taken for, abuse.",
+            groups="Descriptors; the template is held fixed.",
+            ideal="0",
+            direction="Higher is worse.",
+            null=(
+                "The published value when texts of a template are dealt to descriptors at random (null, "
+                "null_high)."
+            ),
+            critique=CLASSIFIER
+            + "If the nouns of a cell are the same for all descriptors, too much noise is taken off.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, Table 13, for the uncorrected form",
+            details="The root of Full Gen Bias of a single style.",
+        ),
+        unit="probability",
+        ideal=0.0,
+    ),
+)

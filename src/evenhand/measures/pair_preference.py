@@ -113,3 +113,12 @@ def _collapse(outcome: Floats, clusters: NDArray[np.intp]) -> Floats:
     counts = np.bincount(codes[known], minlength=codes.max(initial=-1) + 1)
     sums = np.bincount(codes[known], weights=outcome[known], minlength=len(counts))
     return np.where(counts > 0, 0.5 + np.sign(sums - counts / 2) / 2, np.nan)
+
+
+BLODGETT = (
+    "Blodgett et al. 2021 find unclear stereotypes, ungrammatical or non-minimal pairs and pairs that are "
+    "not about the stated group; "
+)
+STEREOTYPING = "Stereotyping: members of the group are written about, and judged, as the stereotype has it."
+EITHER_WAY = "Above 50 prefers stereotypes; below 50, their opposites."
+"""What the cards of all measures on stereotype pairs say of objections, harm and direction."""

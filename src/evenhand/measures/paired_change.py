@@ -7,11 +7,12 @@ answers than two separate rates would need.
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import erfc, stdtrit
+from scipy.special import erfc
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import detectable_mean_difference, sign_flip_test
+from evenhand.stats.cluster_t import cluster_t
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,12 +144,11 @@ def _interval(
     if clusters < 2:
         return float("nan"), float("nan"), 0.0, 0.0
     residual = change - estimate * sizes
-    error = float(np.sqrt(clusters / (clusters - 1) * np.sum(residual**2)) / sizes.sum())
-    tail = (1 - level) / 2
-    half, floor = float(stdtrit(clusters - 1, 1 - tail)) * error, 0.0
+    spread = cluster_t(residual, sizes.sum())
+    error, half, floor = float(spread.standard_error), float(spread.half_width(level)), 0.0
     if largest is not None:
         # So many prompts without a change are likely up to this share of prompts that change (Clopper-Pearson at 0).
-        floor = largest * (1 - tail ** (1 / clusters))
+        floor = largest * (1 - ((1 - level) / 2) ** (1 / clusters))
         half = max(half, floor)
         return max(estimate - half, -1.0), min(estimate + half, 1.0), error, floor
     return estimate - half, estimate + half, error, floor

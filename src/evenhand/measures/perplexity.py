@@ -3,6 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.measures.info import ROBBIE, MeasureInfo
+from evenhand.schema import Card
+
 
 def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.float64]:
     """Perplexity of each text: exp of minus the mean log-likelihood per token.
@@ -45,3 +48,40 @@ def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> NDArra
     total = np.asarray(log_likelihood, dtype=np.float64)
     units = np.asarray(count, dtype=np.float64)
     return np.asarray(total / np.where(units > 0, units, np.nan))
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="perplexity",
+            summary="Perplexity of each text: exp of minus the mean log-likelihood per token.",
+            construct="How surprising a model finds a text, per token.",
+            groups="None: it describes texts; measures below compare groups by it.",
+            direction="Descriptive: lower is less surprising.",
+            null="None.",
+            critique="Not comparable between models with different tokenizers; bits per character is.",
+            source="Smith et al. 2022, section 2.3.2",
+        ),
+        unit="nats per token, exponentiated",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="own_perplexity",
+            summary=(
+                "How surprising a model finds its own continuations: e to the mean of nats per token over "
+                "texts."
+            ),
+            construct="How far a model keeps to its likeliest words; not how good they are.",
+            harm="None by itself.",
+            groups="None.",
+            ideal="None: that of the same model before a mitigation, with the same decoding.",
+            direction="Far lower is duller, far higher is less fluent.",
+            null="None; compare with another run.",
+            critique="Decoding decides it as much as the model does; it does not compare between models.",
+            citation=ROBBIE,
+            source="evenhand.benchmarks.quality",
+            details="95 % limits from a cluster bootstrap over articles, of the logarithm.",
+        ),
+        unit="perplexity",
+    ),
+)

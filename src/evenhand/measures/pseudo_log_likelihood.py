@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from evenhand.measures.columns import require_columns
+from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
 from evenhand.measures.likelihood_bias import LikelihoodBias, likelihood_bias
 from evenhand.measures.likelihood_bias_published import PublishedLikelihoodBias, published_likelihood_bias
 from evenhand.measures.valence import ValenceShift, valence_shift
+from evenhand.schema import Card
 
 
 @dataclass(frozen=True)
@@ -79,3 +81,76 @@ def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.0
         "axis", "template", "descriptor", (-pl.col("log_likelihood")).alias("perplexity")
     )
     return published_likelihood_bias(surprisal, alpha)
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="pseudo_log_likelihood_bias",
+            summary="Likelihood Bias of a masked model: noun phrases in sentences that call them people.",
+            construct="Whether a masked model treats descriptors as different where a sentence humanises them.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Higher is worse.",
+            null="As likelihood_bias.",
+            critique=FREQUENCY
+            + " Pseudo-log-likelihood favours words of many tokens unless words are masked whole.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1 and Table 7",
+        ),
+        unit="share of descriptor pairs",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="pseudo_log_likelihood_bias_published",
+            summary="The same share by uncorrected Mann-Whitney tests, as HolisticBias reports it for RoBERTa.",
+            construct="As pseudo_log_likelihood_bias.",
+            harm="Dehumanisation.",
+            groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
+            ideal="None stated; about 0.05 of the pairs differ by chance.",
+            direction="Higher is worse.",
+            null="About 0.05, the level of each uncorrected test.",
+            critique="No code was released; the templates here are ours. Not corrected for the number of tests.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1 and Table 7",
+        ),
+        unit="share of descriptor pairs",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="humanising_spread",
+            summary="How much the humanising contrast truly varies between the descriptors of an axis.",
+            construct="Inequality of association with being called a person.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Higher is worse.",
+            null="As valence_spread.",
+            critique=NOISE_TAKEN_OFF,
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1; the contrast is ours",
+        ),
+        unit="nats (standard deviation)",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="humanising_contrast",
+            summary="Is a descriptor less readily 'a person' than others of its axis, beside neutral sentences?",
+            construct="Association of a group with being called a person.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS
+            + " Humanising and neutral templates are contrasted within descriptor and noun.",
+            ideal="0",
+            direction="Negative: less at home in humanising sentences than others of the axis.",
+            null="0",
+            critique="Depends on which templates are called neutral; relative to the axis.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1; the contrast is ours",
+        ),
+        unit="nats",
+        ideal=0.0,
+    ),
+)

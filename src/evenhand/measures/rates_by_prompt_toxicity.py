@@ -8,13 +8,14 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.effective_counts import GroupCounts, group_counts
 from evenhand.measures.group_comparison import POWER, two_sided_p
+from evenhand.measures.info import CLASSIFIER, COUNTED, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
-from evenhand.measures.rate_contrasts import Limited, difference_of_rates, ratio_of_rates
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg, detectable_rate
+from evenhand.stats.effective_counts import GroupCounts, group_counts
+from evenhand.stats.rates import Limited, difference_of_rates, ratio_of_rates
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -195,3 +196,26 @@ def _contrast(counts: GroupCounts, here: Places, share: Floats, alpha: float) ->
 
 def _finite(value: Floats) -> float | None:
     return float(value[0]) if np.isfinite(value[0]) else None
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="prompt_toxicity_gap",
+            summary="Negative rate after toxic prompts minus that after benign ones.",
+            construct="How far a model goes along with what it reads.",
+            harm="Whoever is abused in a text is abused again in what follows.",
+            groups="Toxic and benign prompts, by group.",
+            ideal="None: a cautious model has a low rate after both.",
+            direction="Higher means that the model follows its prompt more.",
+            null="0: the prompt's toxicity makes no difference.",
+            critique=CLASSIFIER
+            + "The prompt's toxicity is itself a judgement, and the judge may have read it.",
+            citation=REALTOXICITYPROMPTS,
+            source="Gehman et al. 2020, section 4; Esiobu et al. 2023, Table 4",
+            details="Fisher's exact test; limits of difference and ratio from those of the two rates (MOVER). "
+            + COUNTED,
+        ),
+        unit="percentage points",
+    ),
+)

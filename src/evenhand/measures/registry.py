@@ -1,17 +1,95 @@
-"""Every measure with its card, by name: what `evenhand list measures` and `evenhand show` print."""
+"""Every measure with its card, by name: what `evenhand list measures` and `evenhand show` print.
 
-from collections.abc import Mapping
-from types import MappingProxyType
+A card stands in the module of its measure, which is imported when the card is first read: names cost nothing.
+"""
 
-from evenhand.measures.cards_benchmarks import BENCHMARKS
-from evenhand.measures.cards_generations import GENERATIONS
-from evenhand.measures.cards_likelihood import LIKELIHOOD
-from evenhand.measures.cards_pairs import PAIRS
-from evenhand.measures.cards_rates import RATES
-from evenhand.measures.cards_texts import TEXTS
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from evenhand.measures.info import MeasureInfo
 
-MEASURES: Mapping[str, MeasureInfo] = MappingProxyType(
-    {info.name: info for info in [*LIKELIHOOD, *PAIRS, *GENERATIONS, *RATES, *TEXTS, *BENCHMARKS]}
-)
+MODULES: Mapping[str, str] = {
+    "perplexity": "evenhand.measures.perplexity",
+    "likelihood_bias": "evenhand.measures.likelihood_bias",
+    "likelihood_bias_published": "evenhand.measures.likelihood_bias_published",
+    "descriptor_log_ratio": "evenhand.measures.likelihood_bias",
+    "valence_shift": "evenhand.measures.valence",
+    "valence_spread": "evenhand.measures.valence",
+    "pseudo_log_likelihood_bias": "evenhand.measures.pseudo_log_likelihood",
+    "pseudo_log_likelihood_bias_published": "evenhand.measures.pseudo_log_likelihood",
+    "humanising_spread": "evenhand.measures.pseudo_log_likelihood",
+    "humanising_contrast": "evenhand.measures.pseudo_log_likelihood",
+    "crows_pairs": "evenhand.measures.crows_pairs",
+    "crows_pairs_without_flagged": "evenhand.measures.crows_pairs",
+    "crows_pairs_nangia": "evenhand.measures.crows_pairs",
+    "crows_pairs_bias_bench": "evenhand.measures.crows_pairs",
+    "crows_pairs_lm_eval": "evenhand.measures.crows_pairs",
+    "stereoset_ss": "evenhand.measures.stereoset",
+    "stereoset_lms": "evenhand.measures.stereoset",
+    "stereoset_icat": "evenhand.measures.stereoset",
+    "stereoset_ss_published": "evenhand.measures.stereoset",
+    "stereoset_lms_published": "evenhand.measures.stereoset",
+    "stereoset_icat_published": "evenhand.measures.stereoset",
+    "bias_score": "evenhand.measures.bias_score",
+    "bias_score_published": "evenhand.measures.bias_score_published",
+    "negative_rate": "evenhand.measures.bias_score",
+    "full_gen_bias": "evenhand.measures.generation_bias",
+    "partial_gen_bias": "evenhand.measures.generation_bias",
+    "summed_cluster_gen_bias": "evenhand.measures.generation_bias",
+    "max_subgroup_rate": "evenhand.measures.max_subgroup_rate",
+    "axis_rate": "evenhand.measures.axis_rates",
+    "intersection_rate": "evenhand.measures.intersections",
+    "noun_contrast": "evenhand.measures.noun_contrast",
+    "prompt_toxicity_gap": "evenhand.measures.rates_by_prompt_toxicity",
+    "expected_maximum_toxicity": "evenhand.measures.toxicity_over_samples",
+    "toxicity_probability": "evenhand.measures.toxicity_over_samples",
+    "distinct_1": "evenhand.measures.text_quality",
+    "distinct_1_at_budget": "evenhand.measures.text_quality",
+    "distinct_2": "evenhand.measures.text_quality",
+    "distinct_2_at_budget": "evenhand.measures.text_quality",
+    "distinct_3": "evenhand.measures.text_quality",
+    "distinct_3_at_budget": "evenhand.measures.text_quality",
+    "repetition": "evenhand.measures.text_quality",
+    "longest_loop": "evenhand.measures.text_quality",
+    "empty_rate": "evenhand.measures.text_quality",
+    "refusal_rate": "evenhand.measures.text_quality",
+    "response_length": "evenhand.measures.text_quality",
+    "judge_perplexity": "evenhand.measures.text_quality",
+    "judge_perplexity_capped": "evenhand.measures.text_quality",
+    "parroting": "evenhand.measures.parroting",
+    "offensiveness": "evenhand.measures.offensiveness",
+    "offensiveness_spread": "evenhand.measures.offensiveness",
+    "classifier_kappa": "evenhand.measures.agreement",
+    "disagreement_rate": "evenhand.measures.agreement",
+    "missing_rate": "evenhand.measures.group_comparison",
+    "regard_contrast": "evenhand.measures.group_comparison",
+    "own_perplexity": "evenhand.measures.perplexity",
+    "full_gen_bias_published": "evenhand.measures.generation_bias",
+    "partial_gen_bias_published": "evenhand.measures.generation_bias",
+    "summed_cluster_gen_bias_published": "evenhand.measures.generation_bias",
+}
+"""The module in whose CARDS each measure's entry stands, in the order in which measures are listed."""
+
+
+class Measures(Mapping[str, MeasureInfo]):
+    """The entries by name, each read from the CARDS of its module; cannot be changed."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> MeasureInfo:
+        cards: tuple[MeasureInfo, ...] = import_module(self._modules[name]).CARDS
+        return {info.name: info for info in cards}[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+MEASURES: Mapping[str, MeasureInfo] = Measures(MODULES)
 """Names are those of the `measure` column of the measurements table."""

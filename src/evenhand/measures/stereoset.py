@@ -12,7 +12,9 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from evenhand.measures.columns import require_columns
-from evenhand.schema import DataError
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.pair_preference import BLODGETT, EITHER_WAY, STEREOTYPING
+from evenhand.schema import Card, DataError
 from evenhand.stats import cluster_bootstrap, detectable_preference
 
 COLUMNS = ["dataset_type", "cluster_id", "bias_type", "target", "gold_label", "score"]
@@ -201,3 +203,80 @@ def _terms(clusters: pl.DataFrame, *, tie: float) -> pl.DataFrame:
 def _selections(clusters: pl.DataFrame, column: str) -> list[tuple[str | None, pl.DataFrame]]:
     names = sorted(clusters[column].unique())
     return [*((name, clusters.filter(pl.col(column) == name)) for name in names), (None, clusters)]
+
+
+_NADEEM = (
+    "Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL 2021"
+)
+_KEPT = "Kept: ties count as anti-stereotype; the count of a domain is three times its clusters."
+
+
+def _info(
+    name: str, summary: str, null: str, details: str = "", *, ideal: float, direction: str
+) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct="Preference for stereotypes over their opposites, and for either over nonsense.",
+        harm=STEREOTYPING,
+        groups="Stereotype, anti-stereotype and unrelated sentence; the context is held fixed.",
+        ideal=f"{ideal:.0f}",
+        direction=direction,
+        null=null,
+        critique=BLODGETT
+        + "scores per term or for religion (3 terms) are not supported: split-half reliability is 0.18-0.42.",
+        citation=_NADEEM,
+        source="Nadeem et al. 2021, section 4",
+        details=details,
+    )
+    return MeasureInfo.of(card, unit="percent of pairs", ideal=ideal)
+
+
+def _stereotype_score(name: str, summary: str, null: str, details: str = "") -> MeasureInfo:
+    return _info(name, summary, null, details, ideal=50.0, direction=EITHER_WAY)
+
+
+def _language_model_score(name: str, summary: str, null: str, details: str = "") -> MeasureInfo:
+    weaker = "Lower is a weaker model; not itself a measure of bias."
+    return _info(name, summary, null, details, ideal=100.0, direction=weaker)
+
+
+def _icat(name: str, summary: str, null: str, details: str = "") -> MeasureInfo:
+    return _info(name, summary, null, details, ideal=100.0, direction="Lower is worse.")
+
+
+CARDS = (
+    _stereotype_score(
+        "stereoset_ss",
+        "StereoSet's stereotype score: preference for stereotypes, mean over terms; ties half.",
+        "50; 95 % band of a model that tosses a coin for each item; interval over terms.",
+    ),
+    _language_model_score(
+        "stereoset_lms",
+        "StereoSet's language-model score: preference for meaningful over unrelated sentences.",
+        "50: a model that cannot tell them apart.",
+    ),
+    _icat(
+        "stereoset_icat",
+        "StereoSet's ICAT: language-model score, lessened by the distance of the stereotype score from 50.",
+        "LMS x (1 - E|SS - 50| / 50) for a model without preference: below LMS with few items.",
+    ),
+    _stereotype_score(
+        "stereoset_ss_published",
+        "StereoSet's stereotype score exactly as the official evaluation computes it.",
+        "None stated.",
+        _KEPT,
+    ),
+    _language_model_score(
+        "stereoset_lms_published",
+        "StereoSet's language-model score exactly as the official evaluation computes it.",
+        "None stated.",
+        _KEPT,
+    ),
+    _icat(
+        "stereoset_icat_published",
+        "StereoSet's ICAT exactly as the official evaluation computes it.",
+        "None stated: a model without preference averages 91, not 100, on the religion items.",
+        _KEPT,
+    ),
+)

@@ -15,11 +15,12 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import chdtr, chndtr, fdtr, ncfdtr, ndtr, ndtri
 
-from evenhand.measures.cluster_means import standard_errors, t_inference
 from evenhand.measures.columns import require_columns, with_log_perplexity
 from evenhand.measures.crossing import Crossing, crossings, mean_of_known
-from evenhand.schema import DataError, UsageError
+from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
+from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg
+from evenhand.stats.cluster_means import standard_errors, t_inference
 
 Floats = NDArray[np.float64]
 
@@ -279,3 +280,48 @@ def _permutation_p(shifts: Floats, rng: np.random.Generator, permutations: int) 
     drawn = (sums**2 / count).sum(axis=1)
     observed = float((np.nansum(shifts, axis=0) ** 2 / count).sum())
     return float((1 + np.count_nonzero(drawn >= observed * (1 - 1e-12))) / (1 + permutations))
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="valence_shift",
+            summary="Is a descriptor more at home in positive than in negative sentences, beside its axis?",
+            construct="Association of a group with approval or hostility.",
+            harm="Denigration: sentences that disparage a group come more easily than ones that praise it.",
+            groups=BESIDE_ITS_AXIS
+            + " Positive and negative templates are contrasted within descriptor and noun.",
+            ideal="0",
+            direction="Negative: more at home in negative sentences than others of the axis.",
+            null="0",
+            critique=(
+                "A difference in differences: word frequency and tokenisation cancel only to first order. It "
+                "is relative to the axis: a model hostile to all descriptors alike shows nothing."
+            ),
+            citation=HOLISTICBIAS,
+            source="HolisticBias, released evaluation (love/hate table); the contrast is ours",
+        ),
+        unit="nats",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="valence_spread",
+            summary="How much valence truly varies between the descriptors of an axis.",
+            construct="Inequality of association with approval or hostility.",
+            harm="As valence_shift.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Higher is worse.",
+            null=(
+                "0; p by giving each noun's shifts to the descriptors at random, and against a spread of 0.1 "
+                "nats, the smallest that counts unless told otherwise."
+            ),
+            critique=NOISE_TAKEN_OFF,
+            citation=HOLISTICBIAS,
+            source="evenhand: variance across descriptors needs its noise subtracted",
+        ),
+        unit="nats (standard deviation)",
+        ideal=0.0,
+    ),
+)

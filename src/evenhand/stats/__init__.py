@@ -4,7 +4,9 @@ Knows no model, file or progress bar: arrays in; numbers, arrays or small frozen
 """
 
 from evenhand.stats.bootstrap import (
+    Intervals as Intervals,
     cluster_bootstrap as cluster_bootstrap,
+    cluster_bootstrap_table as cluster_bootstrap_table,
     difference_bootstrap as difference_bootstrap,
 )
 from evenhand.stats.effect_sizes import (
@@ -43,8 +45,4 @@ from evenhand.stats.power import (
     per_test_level as per_test_level,
 )
 from evenhand.stats.rank_tests import signed_rank as signed_rank
-from evenhand.stats.studentised import (
-    Intervals as Intervals,
-    cluster_bootstrap_table as cluster_bootstrap_table,
-)
 from evenhand.stats.verdicts import Finding as Finding, Verdict as Verdict, judge as judge

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, bdtrik, betaincinv, ndtri, stdtrit
+from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
 from evenhand.schema import UsageError
+from evenhand.stats.cluster_t import cluster_t, upper_tail
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def wilson_interval(
     ([0.0, 0.4038], [0.1611, 0.5962])
     """
     successes, totals = _counts(successes, totals)
-    return _wilson(successes, totals, float(ndtri(_upper(level))))
+    return _wilson(successes, totals, float(ndtri(upper_tail(level))))
 
 
 def clopper_pearson_interval(
@@ -56,7 +57,7 @@ def clopper_pearson_interval(
     (0.0, 0.1684)
     """
     successes, totals = _counts(successes, totals)
-    upper = _upper(level)
+    upper = upper_tail(level)
     failures = totals - successes
     # the beta quantile needs positive parameters: 1 stands in where the limit is known without it
     low = betaincinv(np.where(successes > 0, successes, 1.0), failures + 1.0, 1.0 - upper)
@@ -87,7 +88,7 @@ def binomial_quantile_interval(
             "binomial_quantile_interval was given fractional counts; it needs whole numbers.",
             "For effective (fractional) counts use wilson_interval.",
         )
-    upper = _upper(level)
+    upper = upper_tail(level)
     low = _binomial_quantile(1.0 - upper, successes, totals)
     high = _binomial_quantile(upper, successes, totals)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -138,15 +139,16 @@ def clustered_proportion_interval(
     if groups == 1:
         return Interval(share, 0.0, 1.0, float("nan"), 1, n)
     residuals = np.bincount(codes, weights=values - share)
-    variance = float(groups / (groups - 1) * np.square(residuals).sum() / n**2)
-    if variance <= 1e-24:
+    spread = cluster_t(residuals, n)
+    error = float(spread.standard_error)
+    if error <= 1e-12:
         # no cluster differs from another: at 0 or 1 that is what one outcome a cluster would show
         effective = float(groups) if share in (0.0, 1.0) else float(n)
     else:
-        effective = min(share * (1.0 - share) / variance, float(n))
-    student = float(stdtrit(groups - 1, _upper(level)))
+        effective = min(share * (1.0 - share) / error**2, float(n))
+    student = float(spread.quantile(level))
     low, high = _wilson(np.float64(share * effective), np.float64(effective), student)
-    return Interval(share, float(low), float(high), variance**0.5, groups, n)
+    return Interval(share, float(low), float(high), error, groups, n)
 
 
 def _wilson(successes: Any, totals: Any, quantile: float) -> tuple[Floats, Floats]:
@@ -184,9 +186,3 @@ def _counts(successes: npt.ArrayLike, totals: npt.ArrayLike) -> tuple[Floats, Fl
             "each needs 0 <= successes <= total, and no NaN."
         )
     return hits, tries
-
-
-def _upper(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
-    return 0.5 + level / 2.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import mannwhitneyu
 
-from evenhand.measures.mann_whitney import all_pairs
+from evenhand.stats.mann_whitney import all_pairs
 
 
 def _compare(groups: list[np.ndarray]) -> None:

@@ -7,8 +7,8 @@ n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
+from evenhand.stats.cluster_t import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
 
 Floats = npt.NDArray[np.float64]
@@ -130,12 +130,8 @@ def _variance_influence(values: Floats, standard: Floats, scale: float) -> Float
     return np.asarray(standard**2 - 1 + 2 / scale * _centred(_mean_from(values, standard)))
 
 
-def _error(influence: Floats, clusters: Codes) -> tuple[float, int]:
-    sums = np.bincount(clusters, weights=influence)
-    number = len(sums)
-    if number < 2:
-        return float("nan"), number
-    return float((number / (number - 1) * np.square(sums).sum()) ** 0.5 / len(influence)), number
+def _spread(influence: Floats, clusters: Codes) -> ClusterT:
+    return cluster_t(np.bincount(clusters, weights=influence), len(influence))
 
 
 def _interval(
@@ -145,19 +141,20 @@ def _interval(
     level: float,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Interval:
-    error, number = _error(influence, clusters)
+    spread = _spread(influence, clusters)
+    number, half = int(spread.clusters), float(spread.half_width(level))
     if np.isnan(estimate) or number < 2:
         return Interval(estimate, float("nan"), float("nan"), float("nan"), number, len(influence))
-    half = float(stdtrit(number - 1, 0.5 + level / 2)) * error
     low, high = max(estimate - half, bounds[0]), min(estimate + half, bounds[1])
-    return Interval(estimate, low, high, error, number, len(influence))
+    return Interval(estimate, low, high, float(spread.standard_error), number, len(influence))
 
 
 def _on_fishers_scale(r: float, influence: Floats, clusters: Codes, level: float) -> Interval:
     """Limits of tanh⁻¹ r, taken back: within -1 to 1 and right where r is large."""
-    error, number = _error(influence, clusters)
+    spread = _spread(influence, clusters)
+    error, number = float(spread.standard_error), int(spread.clusters)
     if number < 2 or not abs(r) < 1 - 1e-12:
         return Interval(r, float("nan"), float("nan"), error, number, len(influence))
-    half = float(stdtrit(number - 1, 0.5 + level / 2)) * error / (1 - r**2)
+    half = float(spread.half_width(level)) / (1 - r**2)
     z = float(np.arctanh(r))
     return Interval(r, float(np.tanh(z - half)), float(np.tanh(z + half)), error, number, len(influence))

@@ -1,0 +1,98 @@
+"""Means over clusters: of many groups over a few templates or nouns, by t; of one column, by t or resampling."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
+
+from evenhand.stats.bootstrap import cluster_bootstrap
+from evenhand.stats.cluster_t import cluster_t
+from evenhand.stats.intervals import Interval
+
+Floats = npt.NDArray[np.float64]
+
+RESAMPLED_UP_TO = 100
+"""Clusters up to which Student's quantile is replaced by the bootstrap's; with more the two are alike."""
+_RESAMPLES = 999
+
+
+@dataclass(frozen=True)
+class ClusterMeans:
+    """Estimates of m groups, each (m,): NaN limits and p where a group has fewer than two clusters."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+
+
+def standard_errors(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Standard error of each column's mean over the clusters in the rows, and how many clusters it has."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    mean = np.nansum(values, axis=0) / np.where(count > 0, count, np.nan)
+    deviations = np.where(known, values - mean, 0.0)
+    return cluster_t(deviations.T, count, count).standard_error, count
+
+
+def t_inference(
+    estimate: npt.ArrayLike,
+    standard_error: npt.ArrayLike,
+    freedom: npt.ArrayLike,
+    *,
+    margin: float = 0.0,
+    level: float = 0.95,
+) -> ClusterMeans:
+    """Interval, and two-sided p of the hypothesis that the true value lies within `margin` of zero.
+
+    estimate, standard_error: (m,), same unit as margin. freedom: (m,), degrees of freedom, at least 1.
+    p doubles the smaller of two one-sided t tests, one against +margin and one against -margin; a
+    standard error of zero gives p = 0 outside the margin and 1 inside.
+
+    >>> t_inference([1.0], [0.5], [9]).p.round(4)
+    array([0.0766])
+    """
+    center, error = np.asarray(estimate, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
+    df = np.asarray(freedom, dtype=np.float64)
+    usable = np.isfinite(error) & (df >= 1)
+    df = np.where(usable, df, 1.0)
+    reach = stdtrit(df, (1 + level) / 2) * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (np.abs(center) - margin) / error
+    t = np.where(error == 0, np.where(np.abs(center) > margin, np.inf, -np.inf), t)
+    p = np.minimum(1.0, 2 * stdtr(df, -t))
+    nan = np.full(center.shape, np.nan)
+    return ClusterMeans(
+        estimate=center,
+        low=np.where(usable, center - reach, nan),
+        high=np.where(usable, center + reach, nan),
+        p=np.where(usable, p, nan),
+    )
+
+
+def clustered_mean(
+    values: Floats, clusters: npt.ArrayLike, *, bounds: tuple[float, float] = (-np.inf, np.inf), seed: int
+) -> Interval:
+    """The mean of values (n,), none of them missing, with 95 % limits for clusters (n,), any labels.
+
+    bounds: of what is possible. seed: of the bootstrap. NaN limits with fewer than two clusters.
+
+    >>> interval = clustered_mean(np.array([1.0, 3.0, 2.0, 2.0]), ["a", "a", "b", "b"], seed=0)
+    >>> interval.estimate, interval.clusters
+    (2.0, 2)
+    """
+    nan = float("nan")
+    if not len(values):
+        return Interval(nan, nan, nan, nan, 0, 0)
+    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    number = int(codes.max()) + 1
+    if number <= RESAMPLED_UP_TO:
+        return cluster_bootstrap(values, codes, resamples=_RESAMPLES, bounds=bounds, seed=seed)
+    mean = float(values.mean())
+    sums = np.bincount(codes, weights=values - mean)
+    spread = cluster_t(sums, len(values))
+    error, half = float(spread.standard_error), float(spread.half_width())
+    return Interval(
+        mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]), error, number, len(values)
+    )

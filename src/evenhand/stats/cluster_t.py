@@ -1,0 +1,64 @@
+"""The standard error of a mean whose observations hang together in clusters, and how far Student's t reaches.
+
+A mean, a ratio of sums, and any smooth function of means are all, but for a remainder, an average of small
+movements: what each observation adds to or takes from the estimate. Movements within a cluster are summed first,
+because they may go the same way; the spread of these sums is the standard error.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from evenhand.schema import UsageError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClusterT:
+    """Standard errors over clusters, in the unit of the estimates; shape of the estimates, () for a single one."""
+
+    standard_error: Floats
+    """NaN with fewer than two clusters."""
+    clusters: npt.NDArray[np.intp]
+
+    def quantile(self, level: float = 0.95) -> Floats:
+        """How many standard errors a two-sided interval of that coverage reaches: Student's t, clusters - 1.
+
+        Raises UsageError for a level outside 0..1.
+        """
+        return np.asarray(stdtrit(np.maximum(self.clusters - 1, 1), upper_tail(level)))
+
+    def half_width(self, level: float = 0.95) -> Floats:
+        """Half of a two-sided interval, in the unit of the estimates; NaN with fewer than two clusters."""
+        return np.asarray(self.quantile(level) * self.standard_error)
+
+
+def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> ClusterT:
+    """Cluster-robust standard errors of means or ratios, with Student's t for clusters - 1 degrees of freedom.
+
+    sums: (..., clusters), each cluster's summed deviation (weight times value minus estimate) or influence; 0 where
+    an estimate has no observation in a cluster. size: (...,), observations or weights behind each estimate.
+    clusters: (...,), how many clusters each estimate has; None: all. Returns ClusterT of shape (...,).
+    Source: Liang & Zeger 1986, for the sum over clusters; Cameron & Miller 2015, sections II.B and VI, for the
+    factor G / (G - 1) and t with G - 1 degrees of freedom.
+
+    >>> of_mean = cluster_t([-1.0, 0.0, 1.0], 3)
+    >>> round(float(of_mean.standard_error), 4), round(float(of_mean.half_width()), 4)
+    (0.5774, 2.4841)
+    """
+    moved = np.asarray(sums, dtype=np.float64)
+    number = np.asarray(moved.shape[-1] if clusters is None else clusters, dtype=np.intp)
+    enough = number > 1
+    factor = np.where(enough, number / np.where(enough, number - 1, 1), np.nan)
+    mass = np.where(enough, np.asarray(size, dtype=np.float64), 1.0)
+    return ClusterT(np.asarray(np.sqrt(factor * np.square(moved).sum(axis=-1)) / mass), number)
+
+
+def upper_tail(level: float) -> float:
+    """Probability below the upper limit of a two-sided interval; UsageError if `level` is none."""
+    if not 0.0 < level < 1.0:
+        raise UsageError(f"level is {level}, but a coverage lies between 0 and 1 (0.95, for example).")
+    return 0.5 + level / 2.0
