@@ -253,7 +253,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     elsewhere = tmp_path / "full"
     elsewhere.mkdir()
     (elsewhere / "thesis.txt").write_text("x")
-    with pytest.raises(UsageError, match="is no search"):
+    with pytest.raises(UsageError, match="exists and is no instruction search"):
         revise_prompts(small, puppet(), elsewhere)
 
 

@@ -90,8 +90,9 @@ class StudyRecord:
         """
         begun = self.is_in(folder)
         if begun:
-            hint = "Start another with -o, or leave out what differs."
-            refuse_differences(f"The {self.called} {folder}", *compared(self.stored(folder)), hint)
+            noun = self.called.split()[-1]
+            hint = f"Start another {noun} with -o, or leave out what differs."
+            refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
         elif folder.exists() and not self._is_empty(folder):
             raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
         if renewed or not begun:

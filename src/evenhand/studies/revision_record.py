@@ -9,7 +9,7 @@ from evenhand.schema import DataError
 from evenhand.studies.record import StudyRecord
 from evenhand.studies.revision_options import RevisionConfig
 
-RECORD = StudyRecord("revision.json", "search for an instruction", part="search")
+RECORD = StudyRecord("revision.json", "instruction search", part="search")
 is_search = RECORD.is_in
 
 
