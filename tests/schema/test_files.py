@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import evenhand
 from evenhand.schema import DataError, WriteError
 from evenhand.schema.files import as_json, read_json, table_bytes, write_json, write_table, write_text
 
@@ -71,7 +73,7 @@ def vectors(folder: Path) -> None:
     class Drawn:
         fingerprint = "drawn"
 
-        def encode(self, texts: list[str]) -> Any:
+        def encode(self, texts: Sequence[str]) -> Any:
             return np.random.default_rng(0).normal(size=(len(texts), 8)).astype(np.float32)
 
     StoredVectors(folder, Drawn()).prepare(NOISE)
@@ -120,19 +122,43 @@ def a_search_for_an_instruction(folder: Path) -> None:
     begin(folder / "search", {"seeds": NOISE})
 
 
-def a_page_of_such_a_search(folder: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "reports"))
-    from test_revision_report import revision
+def a_built_set(folder: Path) -> None:
+    from evenhand.prompts.advpromptset_built import COLUMNS, write_built
 
-    from evenhand.reports.revision import write_revision_page
+    write_built(TABLE.select(*(pl.col("text").alias(name) for name in COLUMNS)), folder / "set.jsonl", {})
 
-    write_revision_page(revision(folder=folder))
+
+def a_view() -> Any:
+    from evenhand.reports.view import ReportView
+    from evenhand.schema import FINDINGS, MEASUREMENTS
+
+    empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
+    return ReportView("m", {}, {"seed": NOISE}, *empty, ())
+
+
+def measurements(folder: Path) -> None:
+    from evenhand.reports.json_out import write_measurements_json
+
+    write_measurements_json(a_view(), folder / "measurements.json")
+
+
+def a_report(folder: Path) -> None:
+    from evenhand.reports.html import write_html
+
+    write_html(a_view(), folder / "report.html")
+
+
+def an_agreement(folder: Path) -> None:
+    from evenhand.reports.judging import write_agreement_json
+    from evenhand.studies.agreement import AgreementStudy
+
+    write_agreement_json(AgreementStudy(folder, (), tuple(NOISE)), folder / "agreement.json")
 
 
 WRITERS = [
     a_shard, a_detail_of_a_run, a_stage, a_stage_for_people, the_stages, vectors, own_sentences("csv"),
     own_sentences("parquet"), an_instruction, a_trigger, the_state_of_a_search_for_triggers, a_manifest,
-    a_search_for_an_instruction, a_page_of_such_a_search,
+    a_search_for_an_instruction, a_built_set, measurements, a_report, an_agreement,
 ]  # fmt: skip
 
 
@@ -143,6 +169,18 @@ def test_every_writer_names_the_file_that_a_full_disk_does_not_hold(write: Any, 
     named = Path(caught.value.message.split(": ")[0].removeprefix("Could not write "))
     assert tmp_path in named.parents and "too large" in caught.value.message.lower()
     assert not [path for path in tmp_path.rglob("*.tmp")]
+
+
+def test_no_other_file_of_the_source_writes_tables_by_itself() -> None:
+    source = Path(evenhand.__file__).parent
+    found = [
+        f"{path.relative_to(source)}: {line.strip()}"
+        for path in source.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if path != source / "schema" / "files.py"
+        and re.search(r"(?<!stages)\.(write_(parquet|csv|ndjson|json|ipc)|sink_\w+)\(", line)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
