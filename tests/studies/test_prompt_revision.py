@@ -268,6 +268,20 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
         revise_prompts(small, puppet(), elsewhere)
 
 
+def test_a_search_begun_before_an_option_was_known_goes_on(
+    config: RevisionConfig, found: Revision, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(found.folder, folder)
+    record = json.loads((folder / "revision.json").read_text())
+    del record["search"]["config"]["delimiter"], record["search"]["audit"]["limit"]
+    (folder / "revision.json").write_text(json.dumps(record))
+    asked: list[str] = []
+    assert revise_prompts(config, puppet(asked=asked), folder).history.equals(found.history) and not asked
+    with pytest.raises(ResumeRefused, match="delimiter"):
+        revise_prompts(config.model_copy(update={"delimiter": " "}), puppet(), folder)
+
+
 def test_a_full_disk_names_the_table_and_loses_nothing(
     config: RevisionConfig, found: Revision, tmp_path: Path
 ) -> None:

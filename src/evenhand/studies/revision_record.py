@@ -6,7 +6,7 @@ from typing import Any
 
 from evenhand import __version__
 from evenhand.schema import DataError
-from evenhand.studies.record import StudyRecord
+from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.revision_options import RevisionConfig
 
 RECORD = StudyRecord("revision.json", "instruction search", part="search")
@@ -16,9 +16,19 @@ is_search = RECORD.is_in
 def begin(folder: Path, record: Mapping[str, Any]) -> None:
     """Start a search in a new or empty folder, or check that the one there is the same.
 
-    record: everything that decides its result. Raises as `StudyRecord.begin`.
+    record: everything that decides its result; `config` and `audit` are its options. Those that the version which began
+    it did not know count as left at their defaults. Raises as `StudyRecord.begin`.
     """
-    RECORD.begin(folder, {"evenhand": __version__, "search": record}, lambda stored: (stored, record))
+
+    def deciding(stored: dict[str, Any]) -> Compared:
+        config = stored_search(folder)
+        options = {
+            "config": config.model_dump(mode="json", exclude={"audit"}),
+            "audit": config.audit.same_results(),
+        }
+        return {**stored, **options}, record
+
+    RECORD.begin(folder, {"evenhand": __version__, "search": record}, deciding)
 
 
 def stored_search(folder: Path) -> RevisionConfig:
