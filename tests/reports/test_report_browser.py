@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from report_factory import make_view
+from test_revision_report import revision
 
 from evenhand.reports.comparison import compare
 from evenhand.reports.html import write_html
+from evenhand.reports.revision import write_revision_page
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -127,4 +129,18 @@ def test_print_unfolds_sections(chromium, report):
     assert fold.is_visible()
     assert not page.locator("nav").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_the_page_of_a_search_is_silent_offline_and_whole_in_print(chromium, tmp_path, width):
+    page = opened(chromium, write_revision_page(revision(folder=tmp_path)), width)
+    assert page.heard == []
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
+    fate = page.get_by_text("said before")
+    assert not fate.is_visible()
+    page.emulate_media(media="print")
+    assert fate.is_visible()
     page.close()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from report_factory import make_view
 
-from evenhand.reports.json_out import plain, write_measurements_json
+from evenhand.reports.json_out import write_measurements_json
+from evenhand.schema.files import as_json
 
 
 def refuse(constant):
@@ -49,4 +50,4 @@ def test_equal_audits_give_equal_bytes(tmp_path):
 
 
 def test_objects_json_does_not_know_become_text():
-    assert plain({Path("a"): {3, 1}, "t": (1, 2.5)}) == {"a": [1, 3], "t": [1, 2.5]}
+    assert as_json({Path("a"): {3, 1}, "t": (1, 2.5)}) == {"a": [1, 3], "t": [1, 2.5]}

@@ -1,7 +1,11 @@
 """The page of a search: positions that mean what they say, text that is escaped, verdicts in words."""
 
+import base64
+import hashlib
+import html
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -77,10 +81,33 @@ def test_the_drawing_is_to_scale() -> None:
 def test_the_page_says_what_was_found_and_escapes_what_others_wrote(tmp_path: Path) -> None:
     page = write_revision_page(revision(folder=tmp_path)).read_text(encoding="utf-8")
     assert page == revision_page(revision(folder=tmp_path))
-    assert "<script" not in page and "puppet/<b>" not in page
+    assert page.count("<script") == 1 and 'alert("x")' not in page and "puppet/<b>" not in page
     assert "&lt;script&gt;alert" in page
     assert "fell by 10.0 points (5.0 to 15.0)" in page and "said before" in page
-    assert not re.search(r"(?:src|href)=|@import|url\(", page), "nothing is loaded"
+    assert re.findall(r"(?:src|href)=[^ >]*|@import|url\(", page) == ['href="data:,"'], "nothing is loaded"
+
+
+def test_the_page_forbids_every_request_and_every_script_but_its_own() -> None:
+    page = revision_page(revision())
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(html.unescape(script).encode()).digest()).decode()
+    allowed = dict(part.split(" ", 1) for part in html.unescape(policy).split("; "))
+    assert allowed["default-src"] == "'none'" and allowed["script-src"] == f"'sha256-{digest}'"
+
+
+def test_folded_sections_are_printed() -> None:
+    page = revision_page(revision())
+    assert page.count("<details>") == 2
+    assert "::details-content{content-visibility:visible" in page.replace(" ", "")
+    assert "beforeprint" in page, "browsers that do not know the rule unfold them by the script"
+
+
+def test_a_lone_surrogate_is_no_reason_to_lose_the_page(tmp_path: Path) -> None:
+    found = revision(folder=tmp_path)
+    facts = {**FACTS, "reviser": "half a \ud83d face"}
+    page = write_revision_page(replace(found, facts=facts)).read_text(encoding="utf-8")
+    assert "half a \\ud83d face" in page
 
 
 def test_what_was_not_shown_is_not_claimed() -> None:

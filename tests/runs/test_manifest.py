@@ -11,10 +11,10 @@ from evenhand.runs.manifest import (
     Manifest,
     ModelRecord,
     PromptSetRecord,
-    as_json,
     refuse_differences,
 )
 from evenhand.schema import DataError, ResumeRefused
+from evenhand.schema.files import as_json
 
 
 def test_it_survives_a_round_trip(tmp_path, fakes):

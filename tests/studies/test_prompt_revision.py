@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import resource
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,16 @@ from evenhand.models.puppets import Puppet, writes
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.user_files import read_prompts
 from evenhand.runs.requests import fingerprint_digest
-from evenhand.schema import Card, DataError, Interrupted, ModelError, ResumeRefused, Unsupported, UsageError
+from evenhand.schema import (
+    Card,
+    DataError,
+    Interrupted,
+    ModelError,
+    ResumeRefused,
+    Unsupported,
+    UsageError,
+    WriteError,
+)
 from evenhand.studies.config import AuditConfig
 from evenhand.studies.prompt_revision import HISTORY_FILE, INSTRUCTION_FILE, Revision, revise_prompts
 from evenhand.studies.revision_options import RevisionConfig
@@ -253,8 +264,40 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
     elsewhere = tmp_path / "full"
     elsewhere.mkdir()
     (elsewhere / "thesis.txt").write_text("x")
-    with pytest.raises(UsageError, match="holds no search"):
+    with pytest.raises(UsageError, match="exists and is no instruction search"):
         revise_prompts(small, puppet(), elsewhere)
+
+
+def test_a_search_begun_before_an_option_was_known_goes_on(
+    config: RevisionConfig, found: Revision, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(found.folder, folder)
+    record = json.loads((folder / "revision.json").read_text())
+    del record["search"]["config"]["delimiter"], record["search"]["audit"]["limit"]
+    (folder / "revision.json").write_text(json.dumps(record))
+    asked: list[str] = []
+    assert revise_prompts(config, puppet(asked=asked), folder).history.equals(found.history) and not asked
+    with pytest.raises(ResumeRefused, match="delimiter"):
+        revise_prompts(config.model_copy(update={"delimiter": " "}), puppet(), folder)
+
+
+def test_a_full_disk_names_the_table_and_loses_nothing(
+    config: RevisionConfig, found: Revision, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(found.folder, folder)
+    (folder / HISTORY_FILE).unlink()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        with pytest.raises(WriteError, match=HISTORY_FILE):
+            revise_prompts(config, puppet(), folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    asked: list[str] = []
+    again = revise_prompts(config, puppet(asked=asked), folder)
+    assert again.history.equals(found.history) and not asked
 
 
 def test_searches_that_cannot_be(config: RevisionConfig, tmp_path: Path) -> None:

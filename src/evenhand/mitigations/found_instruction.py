@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.mitigations.prompting import Prefix
 from evenhand.schema import Card, DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_json
 
 KIND = "evenhand instruction"
 NAME = "found-instruction"
@@ -39,9 +39,7 @@ class FoundInstruction:
             "card": self.card.to_dict(),
             "facts": self.facts,
         }
-        with atomic_write(Path(path)) as handle:
-            handle.write((json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode())
-        return Path(path)
+        return write_json(path, told)
 
 
 def read_found_instruction(path: Path) -> FoundInstruction:

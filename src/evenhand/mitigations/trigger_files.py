@@ -8,7 +8,7 @@ from typing import Any, get_args
 from evenhand.mitigations.trigger_objective import Mode
 from evenhand.mitigations.trigger_tokens import Trigger as Ids
 from evenhand.schema import DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_json
 
 FORMAT = "evenhand trigger"
 VERSION = 1
@@ -45,9 +45,7 @@ class TriggerFile:
 
     def write(self, path: Path) -> "TriggerFile":
         """As JSON, whole or not at all; returns itself. Raises WriteError."""
-        with atomic_write(path) as handle:
-            told = {"format": FORMAT, "version": VERSION, **asdict(self)}
-            handle.write((json.dumps(told, ensure_ascii=False, indent=1, default=str) + "\n").encode())
+        write_json(path, {"format": FORMAT, "version": VERSION, **asdict(self)})
         return self
 
 

@@ -12,7 +12,7 @@ from evenhand.mitigations.trigger_objective import Objective
 from evenhand.mitigations.trigger_tokens import Trigger
 from evenhand.models.causal import CausalModel
 from evenhand.schema import DataError, ResumeRefused, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,7 @@ class SearchState:
 
     def write(self, path: Path) -> None:
         """As JSON, whole or not at all."""
-        with atomic_write(path) as handle:
-            handle.write((json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n").encode())
+        write_json(path, asdict(self))
 
     @classmethod
     def read(cls, path: Path, task: str) -> "SearchState":

@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.prompts.advpromptset import GROUPS, piece_card
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError
-from evenhand.schema.files import atomic_write, sha256_of
+from evenhand.schema.files import sha256_of, write_json, write_table
 
 COLUMNS = (
     "prompt_id", "text", "toxicity", "identity_grp", "identities", "term_identities", "n_terms", "terms",
@@ -35,12 +35,9 @@ def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> No
 
     frame: COLUMNS. path: of the JSON lines; the settings go to `settings_path(path)`. Raises WriteError.
     """
-    with atomic_write(path) as handle:
-        frame.select(COLUMNS).write_ndjson(handle)
+    write_table(path, frame.select(COLUMNS), "jsonl")
     # the settings name the file they belong to by its content: if this second write never happens, they say so
-    content = json.dumps({"sha256": sha256_of(path), "settings": settings}, indent=2, ensure_ascii=False)
-    with atomic_write(settings_path(path)) as handle:
-        handle.write((content + "\n").encode())
+    write_json(settings_path(path), {"sha256": sha256_of(path), "settings": settings})
 
 
 def settings_path(path: Path) -> Path:

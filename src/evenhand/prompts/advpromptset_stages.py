@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema.files import atomic_write, sha256_of
+from evenhand.schema.files import sha256_of, write_json, write_table
 
 RECORD = "stages.json"
 
@@ -41,16 +41,14 @@ class Stages:
             except (OSError, pl.exceptions.PolarsError):  # damaged since: making it again costs time alone
                 pass
         table = make()
-        with atomic_write(path) as handle:
-            table.write_parquet(handle)
+        write_table(path, table)
         self.record(name, key)
         return table
 
     def write_csv(self, name: str, key: str, table: pl.DataFrame) -> Path:
         """Write a table for people, and remember its content, so that their edits are noticed."""
         path = self.folder / name
-        with atomic_write(path) as handle:
-            table.write_csv(handle)
+        write_table(path, table)
         self.record(name, key)
         return path
 
@@ -66,8 +64,7 @@ class Stages:
     def record(self, name: str, key: str) -> None:
         """Remember what a table, written just now, was made from."""
         records = self._records() | {name: {"key": key, "sha256": sha256_of(self.folder / name)}}
-        with atomic_write(self.folder / RECORD) as handle:
-            handle.write((json.dumps(records, indent=2) + "\n").encode())
+        write_json(self.folder / RECORD, records)
 
     def _records(self) -> dict[str, dict[str, str]]:
         try:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.schema import DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_table
 
 Vectors = NDArray[np.float32]
 TEXTS_A_PART = 8192
@@ -53,8 +53,7 @@ class StoredVectors:
             vectors = unit_length(self.embedding.encode(some))
             number = 1 + max((int(part.stem.removeprefix("part-")) for part in parts), default=-1)
             path = self.folder / f"part-{number:05d}.parquet"
-            with atomic_write(path) as handle:
-                pl.DataFrame({"text": some, "vector": vectors}).write_parquet(handle)
+            write_table(path, pl.DataFrame({"text": some, "vector": vectors}))
             parts.append(path)
             if told:
                 told(wanted - len(missing) + first + len(some), wanted)

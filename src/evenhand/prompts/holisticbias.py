@@ -18,7 +18,7 @@ from evenhand.prompts.holisticbias_phrases import NONE, Phrase, compose_phrases
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.style_variations import apply_variations
 from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import atomic_write, table_bytes, write_table
 
 PUBLISHED_COLUMNS = ("text", *Phrase._fields, "template", "first_turn_only", "must_be_noun")
 PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}
@@ -172,12 +172,12 @@ class HolisticBias:
         """
         if format not in ("csv", "parquet"):
             raise UsageError(f"There is no sentence format {format!r}.", "Known: csv, parquet.")
+        if format == "parquet":
+            write_table(path, self.sentences(), "parquet")
+            return
         with atomic_write(Path(path)) as handle:
-            if format == "parquet":
-                self.sentences().write_parquet(handle)
-                return
             for number, piece in enumerate(self._pieces()):
-                _write_csv(piece, handle, header=number == 0)
+                handle.write(_published_csv(piece, header=number == 0))
 
     def write_noun_phrases(self, path: Path | str) -> None:
         """Write the published noun phrase table as CSV, whole or not at all.
@@ -185,7 +185,7 @@ class HolisticBias:
         path: where to. Raises WriteError when the disk is full or not writable.
         """
         with atomic_write(Path(path)) as handle:
-            _write_csv(self.noun_phrases(), handle, header=True)
+            handle.write(_published_csv(self.noun_phrases(), header=True))
 
     def _allowed(self, phrase: Phrase) -> tuple[TemplateEntry, ...]:
         if phrase.noun != NONE:
@@ -274,10 +274,10 @@ def _sentence(phrase: Phrase, template: TemplateEntry) -> str:
     return before + (phrase.plural_noun_phrase if template.plural else phrase.noun_phrase) + behind
 
 
-def _write_csv(frame: pl.DataFrame, handle: Any, header: bool) -> None:
+def _published_csv(frame: pl.DataFrame, header: bool) -> memoryview:
     """As the published writer does: quotes where needed, True and False, a line feed after each row."""
     flags = [name for name, dtype in frame.schema.items() if dtype == pl.Boolean]
     words = [
         pl.when(pl.col(flag)).then(pl.lit("True")).otherwise(pl.lit("False")).alias(flag) for flag in flags
     ]
-    frame.with_columns(words).write_csv(handle, include_header=header, quote_style="necessary")
+    return table_bytes(frame.with_columns(words), "csv", include_header=header, quote_style="necessary")

@@ -1,6 +1,5 @@
 """The Python front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +13,14 @@ from evenhand.models.contract import LanguageModel
 from evenhand.reports import before_after_wording as words
 from evenhand.reports.audit import Run, open_run
 from evenhand.reports.comparison import ComparisonReport, compare
-from evenhand.reports.json_out import plain
 from evenhand.runs import Progress
 from evenhand.schema import UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import as_json, write_json, write_text
 from evenhand.studies.before_after import BeforeAfter, study_before_after
 from evenhand.studies.before_after_record import (
     AFTER,
     BEFORE,
-    is_before_after,
+    RECORD,
     stored_study,
     with_changes,
 )
@@ -107,12 +105,8 @@ class BeforeAfterReport:
         """
         from evenhand.reports.before_after_html import render_before_after_html
 
-        page = render_before_after_html(self).encode("utf-8", "replace")
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        contents = {"report": page, "numbers": text.encode("utf-8", "backslashreplace")}
-        for name, content in contents.items():
-            with atomic_write(self.paths[name]) as handle:
-                handle.write(content)
+        write_text(self.paths["report"], render_before_after_html(self))
+        write_json(self.paths["numbers"], self.to_dict())
         if self.comparison is not None:
             self.comparison.write(self.path)
         return self.paths
@@ -136,7 +130,7 @@ class BeforeAfterReport:
             "failed": list(study.failed),
             "runs": {BEFORE: str(study.before.path), AFTER: str(study.after.path)},
         }
-        return dict(plain(content))
+        return as_json(content)
 
     def render(self, console: "Console") -> None:
         """Print the study."""
@@ -232,7 +226,7 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
 
     Raises UsageError for a folder without a study.
     """
-    if not is_before_after(path):
+    if not RECORD.is_in(path):
         raise UsageError(
             f"{path} is a folder and holds no before/after study.", "Give a model, or the folder of one."
         )

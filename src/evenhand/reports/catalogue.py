@@ -93,14 +93,10 @@ def build_sentences(
                 "Our own set has no versions and no published files.", "Leave these options out."
             )
         from evenhand.prompts.composer import compose
-        from evenhand.schema.files import atomic_write
+        from evenhand.schema.files import write_table
 
         frame = compose()
-        with atomic_write(output) as handle:
-            if style == "csv":
-                frame.write_csv(handle)
-            else:
-                frame.write_parquet(handle)
+        write_table(output, frame, style)  # type: ignore[arg-type]  # checked above
         return frame.height
     raise unknown_name("sentence set", name, ["holisticbias", "evenhand", "advpromptset"])
 

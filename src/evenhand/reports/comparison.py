@@ -1,7 +1,5 @@
 """The Python front door of comparisons: `compare(...)` pairs runs, a `ComparisonReport` shows and writes itself."""
 
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +9,8 @@ import polars as pl
 
 from evenhand.reports.audit import Run
 from evenhand.reports.glance import cost, quality
-from evenhand.reports.json_out import plain
 from evenhand.runs import RunDirectory
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_json, write_table, write_text
 from evenhand.studies.compare import Comparison, compare as compared
 from evenhand.studies.compared_outputs import Outputs, read_outputs
 
@@ -74,18 +71,11 @@ class ComparisonReport:
         from evenhand.reports.comparison_html import render_comparison_html
 
         folder = Path(folder)
-        table = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-        self.changes.write_parquet(table)
-        page = render_comparison_html(self).encode("utf-8", "replace")
-        contents = {
-            "report": ("compare.html", page),
-            "numbers": ("compare.json", self._json().encode("utf-8", "backslashreplace")),
-            "changes": ("changes.parquet", table.getvalue()),
+        return {
+            "report": write_text(folder / "compare.html", render_comparison_html(self)),
+            "numbers": write_json(folder / "compare.json", self._numbers()),
+            "changes": write_table(folder / "changes.parquet", self.changes),
         }
-        for name, content in contents.values():
-            with atomic_write(folder / name) as handle:
-                handle.write(content)
-        return {what: folder / name for what, (name, _) in contents.items()}
 
     def render(self, console: "Console") -> None:
         """Print the comparison."""
@@ -93,8 +83,8 @@ class ComparisonReport:
 
         render_comparison(self, console)
 
-    def _json(self) -> str:
-        content: dict[str, Any] = {
+    def _numbers(self) -> dict[str, Any]:
+        return {
             "format": FORMAT,
             "names": list(self.names),
             "alpha": self.alpha,
@@ -102,11 +92,10 @@ class ComparisonReport:
                 {"name": model.name, "source": str(model.source), "parameters": model.parameters}
                 for model in self.models
             ],
-            "summary": plain(self.summary.to_dicts()),
-            "changes": plain(self.changes.to_dicts()),
+            "summary": self.summary.to_dicts(),
+            "changes": self.changes.to_dicts(),
             "notes": list(self.comparison.notes),
         }
-        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def compare(

@@ -1,6 +1,5 @@
 """The Python front door of the consistency check: `check(...)` runs it, a `Checked` shows itself."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,12 @@ from evenhand.measures.consistency_verdicts import Decision
 from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.contract import LanguageModel
-from evenhand.reports.json_out import plain
 from evenhand.runs import Progress
 from evenhand.schema import EvenhandError, ModelError, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import as_json, write_json
 from evenhand.studies.consistency import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency_options import CheckOptions, check_options
-from evenhand.studies.consistency_record import is_study, stored_options
+from evenhand.studies.consistency_record import RECORD
 
 FORMAT = 1
 
@@ -74,24 +72,22 @@ class Checked:
         study = self.study
         content = {
             "format": FORMAT,
-            "method": {"name": study.method.name, "parameters": plain(study.method.parameters())},
-            "options": plain(study.options.model_dump(mode="json")),
-            "decoding": plain(study.decoding.decoding.parameters()),
+            "method": {"name": study.method.name, "parameters": study.method.parameters()},
+            "options": study.options.model_dump(mode="json"),
+            "decoding": study.decoding.decoding.parameters(),
             "attributes": list(study.attributes.names),
             "renamed": study.attributes.renamed,
-            "threshold": {"score": plain(study.threshold[0]), "why": study.threshold[1]},
+            "threshold": {"score": study.threshold[0], "why": study.threshold[1]},
             "prompts": {domain: len(prompts) for domain, prompts in study.domains.items()},
-            "wordings": plain(study.levels.wordings().to_dicts()),
-            "decisions": plain(study.decisions.to_dicts()),
-            "table": plain(study.found.table.to_dicts()),
-            "nonsense": plain(study.nonsense.to_dicts()),
-            "model": plain(study.model, ordered=True),
-            "classifier": plain(study.classifier, ordered=True),
+            "wordings": study.levels.wordings().to_dicts(),
+            "decisions": study.decisions.to_dicts(),
+            "table": study.found.table.to_dicts(),
+            "nonsense": study.nonsense.to_dicts(),
+            "model": as_json(study.model, ordered=True),
+            "classifier": as_json(study.classifier, ordered=True),
             "notes": list(study.notes),
         }
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        with atomic_write(path) as handle:
-            handle.write(text.encode("utf-8", "backslashreplace"))
+        write_json(path, content)
 
 
 def check(
@@ -166,12 +162,12 @@ def check_with(
 
 def resumed_options(folder: Path, given: Mapping[str, Any]) -> CheckOptions:
     """The options of a study on disk, with those given anew; raises UsageError for a folder without a study."""
-    if not is_study(folder):
+    if not RECORD.is_in(folder):
         raise UsageError(
             f"{folder} is a folder and holds no consistency study.",
             "Give a method, or the folder of a study.",
         )
-    return check_options(given, stored_options(folder))
+    return check_options(given, RECORD.stored(folder))
 
 
 def load_checked_model(options: CheckOptions) -> LanguageModel:

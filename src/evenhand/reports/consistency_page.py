@@ -12,7 +12,7 @@ from evenhand.reports import consistency_wording as words, wording
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over
 from evenhand.reports.figures import Forest, Row
 from evenhand.reports.page import rendered
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_text
 from evenhand.schema.version import VERSION
 from evenhand.studies.consistency import ConsistencyStudy
 from evenhand.studies.consistency_examples import side_by_side
@@ -82,10 +82,7 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
 
 def write_consistency_page(study: ConsistencyStudy, path: Path) -> Path:
     """Write the page, whole or not at all; returns the path. Raises WriteError."""
-    document = render_consistency_page(study).encode("utf-8", "replace")
-    with atomic_write(path) as handle:
-        handle.write(document)
-    return path
+    return write_text(path, render_consistency_page(study))
 
 
 def _told(one: Decision) -> tuple[str, str, str, str, str]:

@@ -15,7 +15,7 @@ from evenhand.reports.page import rendered
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.written_sections import FAILING, WrittenSection, written_section
 from evenhand.schema import Card
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_text
 from evenhand.schema.version import VERSION
 
 PAIRS_SHOWN = 10
@@ -94,13 +94,7 @@ def write_html(view: ReportView, path: Path | str) -> Path:
 
     view: what to show. path: where to. Returns the path. Raises WriteError (full disk, no permission).
     """
-    path = Path(path)
-    document = render_html(view).encode(
-        "utf-8", "replace"
-    )  # a lone surrogate in a prompt is no reason to fail
-    with atomic_write(path) as handle:
-        handle.write(document)
-    return path
+    return write_text(path, render_html(view))
 
 
 def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> BenchmarkSection:

@@ -1,6 +1,5 @@
 """What a terminal shows of judging: who will judge what, and how far classifiers agree."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,8 @@ from urllib.parse import unquote
 from rich.console import Console
 
 from evenhand.reports import wording
-from evenhand.reports.json_out import plain
 from evenhand.reports.printer import Printer
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_json
 from evenhand.studies.agreement import AgreementStudy, Comparison
 
 FORMAT = 1
@@ -115,18 +113,15 @@ def write_agreement_json(study: AgreementStudy, path: Path) -> Path:
                 "role": pair.role,
                 "a": pair.first,
                 "b": pair.second,
-                "overall": plain(pair.result.overall.to_dicts()),
-                "groups": plain(pair.result.groups.to_dicts()),
-                "groups_p": plain(pair.result.groups_p),
+                "overall": pair.result.overall.to_dicts(),
+                "groups": pair.result.groups.to_dicts(),
+                "groups_p": pair.result.groups_p,
             }
             for pair in study.comparisons
         ],
         "notes": list(study.notes),
     }
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    with atomic_write(path) as handle:
-        handle.write(text.encode("utf-8", "backslashreplace"))
-    return path
+    return write_json(path, content)
 
 
 def _disagreements(pair: Comparison, out: Printer) -> None:

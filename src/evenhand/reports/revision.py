@@ -13,25 +13,16 @@ from evenhand.mitigations.revision import KEPT, NONE, REFERENCE
 from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
 from evenhand.mitigations.revision_history import lineage
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over, tick_text
+from evenhand.reports.page import rendered
 from evenhand.reports.printer import Printer
 from evenhand.reports.wording import SYMBOLS, probability
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_text
 from evenhand.studies.prompt_revision import Revision
 from evenhand.studies.revision_card import effect, percent, points
 
-STYLE_SHEET = Path(__file__).parent / "templates" / "report.css"
 HEIGHT, TOP, BOTTOM = 260, 14, 26  # pixels of the chart; text above and below the points
 LEFT, RIGHT = 9.0, 4.0  # per cent kept free for the labels
 KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
-STYLE = """
-svg .kept{fill:#33658f}svg .dropped{fill:#fff;stroke:#8a939d;stroke-width:1.5}svg .path{stroke:#33658f;stroke-width:2}
-svg .final{stroke:#aa3377;stroke-width:2.5}svg .finaldot{fill:#aa3377}svg .tick{font-size:11.5px;fill:var(--soft)}
-blockquote{margin:.6em 0;padding:.5em 1em;border-left:3px solid var(--hair);font-size:1.1em}
-table{border-collapse:collapse;width:100%}td,th{padding:.25em .5em;text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;white-space:nowrap}tr{border-bottom:1px solid var(--hair)}td.plot{min-width:11em;width:34%}
-td.v{white-space:nowrap}
-main{max-width:60rem;margin:auto;padding:1rem}
-"""
 
 
 def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -> Markup:
@@ -83,57 +74,30 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
 
 
 def revision_page(revision: Revision) -> str:
-    """The whole search on one page that needs no network."""
-    chosen, reference, facts = revision.chosen, revision.reference, revision.facts
-    style = STYLE_SHEET.read_text(encoding="utf-8") + STYLE
-    title = f"An instruction for {facts['model']} on {facts['benchmark']}"
-    parts = [
-        Markup("<h1>{}</h1><p>{}</p>").format(title, verdict_sentence(revision)),
-        Markup("<blockquote>{}</blockquote>").format(chosen["instruction"]),
-        Markup("<p>Without an instruction {} of {:,} continuations are negative ({} to {}), with it {} of {:,}.</p>")
-        .format(percent(reference["rate"]), reference["n"], percent(reference["low"]), percent(reference["high"]),
-                percent(chosen["rate"]), chosen["n"]),
-        Markup("<h2>How it came about</h2><p>{}</p>").format(
-            "Percentage points from no instruction on the same prompts; each round has new prompts. Filled: kept for "
-            "the next round. The line joins the best of each round, which is flattered by being the best; the right "
-            "end is the chosen one on prompts that no round saw."
-        ),
-        history_svg(revision.history, chosen),
-        Markup("<ol>{}</ol>").format(
-            Markup("").join(Markup("<li>{}</li>").format(text) for text in _line_of(revision))
-        ),
-        Markup("<h2>The final choice</h2><p>{}</p>").format(
-            f"All {revision.finalists.height - 1} instructions of the last round on {facts['prompts_final']:,} new "
-            f"prompts. Intervals hold for all of them together, p is Holm's. The chosen one is the best of them: its "
-            f"point is a little flattered, its interval is not."
-        ),
-        _finalists(revision.finalists),
-        Markup("<h2>What to beware of</h2><ul>{}</ul>").format(
-            Markup("").join(Markup("<li>{}</li>").format(text) for text in cautions(revision))
-        ),
-        Markup("<details><summary>Every instruction that was tried</summary>{}</details>").format(
-            _history(revision.history)
-        ),
-        Markup("<details><summary>How it was done</summary><table>{}</table></details>").format(
-            Markup("").join(
-                Markup("<tr><td>{}</td><td>{}</td></tr>").format(name.replace("_", " "), str(value))
-                for name, value in facts.items()
-            )
-        ),
-    ]  # fmt: skip
-    return Markup(
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width,initial-scale=1"><title>{}</title><style>{}</style></head>'
-        "<body><main>{}</main></body></html>\n"
-    ).format(title, Markup(style), Markup("\n").join(parts))
+    """The whole search on one page that needs no network; every text is escaped."""
+    others = revision.finalists.filter(pl.col("instruction") != NONE)
+    ends = [100 * v for name in ("change_low", "change_high", "change") for v in others[name].drop_nulls()]
+    scale = scale_over(ends, include=[0.0])
+    return rendered(
+        "revision.html.j2",
+        facts=revision.facts,
+        sentence=verdict_sentence(revision),
+        chosen=revision.chosen,
+        reference=revision.reference,
+        drawing=history_svg(revision.history, revision.chosen),
+        steps=lineage(revision.history, revision.chosen["instruction"]),
+        finalists=[(row, _interval(scale, row)) for row in others.iter_rows(named=True)],
+        axis=axis_svg(scale),
+        cautions=cautions(revision),
+        history=revision.history.to_dicts(),
+        percent=percent,
+        points=points,
+    )
 
 
 def write_revision_page(revision: Revision, path: Path | None = None) -> Path:
     """Write the page, to report.html in the search's folder unless told otherwise; raises WriteError."""
-    path = path or revision.folder / "report.html"
-    with atomic_write(path) as handle:
-        handle.write(revision_page(revision).encode())
-    return path
+    return write_text(path or revision.folder / "report.html", revision_page(revision))
 
 
 def render_revision(revision: Revision, console: Console, paths: Mapping[str, str] | None = None) -> None:
@@ -202,31 +166,6 @@ def cautions(revision: Revision) -> list[str]:
     return told
 
 
-def _line_of(revision: Revision) -> list[str]:
-    return lineage(revision.history, revision.chosen["instruction"])
-
-
-def _finalists(finalists: pl.DataFrame) -> Markup:
-    others = finalists.filter(pl.col("instruction") != NONE)
-    ends = [100 * v for name in ("change_low", "change_high", "change") for v in others[name].drop_nulls()]
-    scale = scale_over(ends, include=[0.0])
-    rows = [
-        Markup('<tr><td>{}</td><td class="n">{}</td><td class="plot">{}</td>'
-               '<td class="n">{}</td><td class="v">{} {}</td></tr>')
-        .format(row["instruction"], percent(row["rate"]), _interval(scale, row), probability(row["p_adjusted"]),
-                SYMBOLS.get(row["verdict"], ""), row["verdict"])
-        for row in others.iter_rows(named=True)
-    ]  # fmt: skip
-    head = (
-        '<tr><th>instruction</th><th class="n">negative</th><th>change, points</th><th class="n">p</th>'
-        "<th></th></tr>"
-    )
-    foot = Markup('<tr><td></td><td></td><td class="plot">{}</td><td></td><td></td></tr>').format(
-        axis_svg(scale)
-    )
-    return Markup("<table>{}{}{}</table>").format(Markup(head), Markup("").join(rows), foot)
-
-
 def _interval(scale: Scale, row: Mapping[str, Any]) -> Markup:
     change, low, high = (
         None if row[n] is None else 100 * row[n] for n in ("change", "change_low", "change_high")
@@ -241,17 +180,6 @@ def _interval(scale: Scale, row: Mapping[str, Any]) -> Markup:
         kind=KINDS.get(row["verdict"], "blank"),
         filled=row["verdict"] in (LOWER, HIGHER),
     )
-
-
-def _history(history: pl.DataFrame) -> Markup:
-    head = "<tr><th>round</th><th>instruction</th><th class='n'>negative</th><th class='n'>change</th><th></th></tr>"
-    rows = [
-        Markup('<tr><td>{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>').format(
-            row["iteration"], row["instruction"], percent(row["rate"]), points(row["change"]), row["fate"]
-        )
-        for row in history.iter_rows(named=True)
-    ]
-    return Markup("<table>{}{}</table>").format(Markup(head), Markup("").join(rows))
 
 
 def _across(i: int, columns: int) -> float:

@@ -1,6 +1,5 @@
 """A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
 
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,13 +17,12 @@ from evenhand.runs.manifest import (
     Manifest,
     ModelRecord,
     PromptSetRecord,
-    as_json,
     refuse_differences,
 )
 from evenhand.runs.plan import Plan
 from evenhand.runs.shards import read_shards
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import as_json, write_table
 
 MANIFEST = "manifest.json"
 ELSEWHERE = "Start another run with -o, or leave out what differs."
@@ -158,7 +156,7 @@ class RunDirectory:
             self.manifest.asked[part.benchmark] = AskedRecord.of(part.prompts.height, part.request)
             path = self._prompts_path(part.benchmark)
             if not path.exists():
-                _write_table(path, part.prompts)
+                write_table(path, part.prompts)
                 continue
             keys = ["prompt_id", "request_id"]
             stored = _read_table(path, keys)
@@ -186,7 +184,7 @@ class RunDirectory:
 
     def write_measurements(self, measurements: pl.DataFrame) -> None:
         """Store the measurements table (MEASUREMENTS), replacing an earlier one."""
-        _write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
+        write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
 
     def measurements(self) -> pl.DataFrame:
         """The measurements table; raises DataError if there is none."""
@@ -194,7 +192,7 @@ class RunDirectory:
 
     def write_findings(self, findings: pl.DataFrame) -> None:
         """Store the findings table (FINDINGS), replacing an earlier one."""
-        _write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
+        write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
         """The findings table; raises DataError if there is none."""
@@ -203,7 +201,7 @@ class RunDirectory:
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
         for name, table in details.items():
-            _write_table(
+            write_table(
                 self.path / "details" / quote(benchmark, safe="") / f"{quote(name, safe='')}.parquet", table
             )
 
@@ -225,13 +223,6 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     if lacking := [name for name in schema if name not in frame.columns]:
         raise DataError(f"The table lacks {', '.join(lacking)}.", f"It needs: {', '.join(schema)}.")
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
-
-
-def _write_table(path: Path, table: pl.DataFrame) -> None:
-    content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-    table.write_parquet(content)
-    with atomic_write(path) as handle:
-        handle.write(content.getbuffer())
 
 
 def _read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 """What a plan would cost, from a short probe: nothing is run in full and nothing is written."""
 
-import io
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import polars as pl
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.answering import answer
 from evenhand.runs.plan import KINDS, Plan
+from evenhand.schema.files import table_bytes
 
 FIRST_ROUND = 8
 PIECES = 4
@@ -100,6 +100,4 @@ def _bytes_of(sample: pl.DataFrame, height: int) -> int:
 
 
 def _encoded(frame: pl.DataFrame) -> int:
-    content = io.BytesIO()
-    frame.write_parquet(content)
-    return content.tell()
+    return len(table_bytes(frame))

@@ -17,13 +17,14 @@ from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.judgements import VALUES, classifier_key, identified
 from evenhand.runs.judging import JUDGED_AGAIN, judge
-from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord, as_json
+from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord
 from evenhand.runs.pacing import Pace, in_shards
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, UsageError, WriteError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.files import as_json
 
 
 @dataclass(frozen=True)

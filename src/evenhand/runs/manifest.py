@@ -11,7 +11,7 @@ from evenhand.models.contract import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
 from evenhand.schema import DataError, ResumeRefused
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import as_json, write_text
 
 VERSION = 2
 """1 had no decodings, labels and judgements."""
@@ -176,8 +176,7 @@ class Manifest(Record):
 
     def write(self, path: Path) -> None:
         """Replace the file at `path` in one step; raises WriteError."""
-        with atomic_write(path) as handle:
-            handle.write(self.model_dump_json(indent=2).encode())
+        write_text(path, self.model_dump_json(indent=2))
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -227,22 +226,6 @@ def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, A
     ]
     if lines:
         raise ResumeRefused("\n".join([f"{what} was started with other arguments:", *lines]), hint)
-
-
-def as_json(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping as it comes back from a JSON file: tuples are lists, paths are strings.
-
-    >>> as_json({"axes": ("age",), "folder": Path("data")})
-    {'axes': ['age'], 'folder': 'data'}
-    """
-    back: dict[str, Any] = json.loads(json.dumps(dict(value), default=_plain))
-    return back
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    return value.item() if hasattr(value, "item") else str(value)  # numpy scalars; paths, dtypes, devices
 
 
 def _leaves(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

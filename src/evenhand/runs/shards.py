@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.schema import LABELS, RESPONSES, DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_table
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,8 @@ def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTab
     Returns: the path. Raises WriteError (full disk, no permission), with earlier parts intact.
     Source: DESIGN.md, "The engine" (shards).
     """
-    path = folder / f"part-{number:06d}.parquet"
-    content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-    rows.select(pl.col(name).cast(kind) for name, kind in table.columns.items()).write_parquet(content)
-    with atomic_write(path) as handle:
-        handle.write(content.getbuffer())
-    return path
+    whole = rows.select(pl.col(name).cast(kind) for name, kind in table.columns.items())
+    return write_table(folder / f"part-{number:06d}.parquet", whole)
 
 
 def read_shards(

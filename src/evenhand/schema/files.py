@@ -1,13 +1,21 @@
-"""Files that are either whole or absent: write to a temporary name, flush, rename."""
+"""Files that are either whole or absent: encoded to memory, written to a temporary name, flushed, renamed."""
 
 import hashlib
+import io
+import json
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args, overload
 
-from evenhand.schema.errors import WriteError
+from evenhand.schema.errors import DataError, WriteError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TableKind = Literal["parquet", "csv", "jsonl"]
 
 
 @contextmanager
@@ -36,6 +44,108 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
+def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:
+    """Write a table, whole or not at all; returns the path.
+
+    kind: by the ending of the path if None. Raises WriteError (full disk, no permission).
+
+    >>> import polars as pl, tempfile
+    >>> path = write_table(Path(tempfile.mkdtemp()) / "ages.csv", pl.DataFrame({"age": [3, 4]}))
+    >>> path.read_text()
+    'age\\n3\\n4\\n'
+    """
+    path = Path(path)
+    content = table_bytes(frame, kind or _kind_of(path))
+    with atomic_write(path) as handle:
+        handle.write(content)
+    return path
+
+
+def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) -> memoryview:
+    """A table as a file of it would hold it; how: options of the polars writer.
+
+    Encoded in memory because polars writing into a handle reports a full disk as an error of its own.
+    """
+    content = io.BytesIO()
+    match kind:
+        case "parquet":
+            frame.write_parquet(content, **how)
+        case "csv":
+            frame.write_csv(content, **how)
+        case "jsonl":
+            frame.write_ndjson(content, **how)
+    return content.getbuffer()
+
+
+def write_json(path: Path | str, content: Any) -> Path:
+    """Write data as JSON (see `as_json`), whole or not at all; returns the path. Raises WriteError.
+
+    >>> import tempfile
+    >>> write_json(Path(tempfile.mkdtemp()) / "a.json", {"p": float("nan")}).read_text()
+    '{\\n "p": null\\n}\\n'
+    """
+    text = json.dumps(as_json(content), indent=1, ensure_ascii=False, allow_nan=False)
+    return write_text(path, text + "\n")
+
+
+def write_text(path: Path | str, text: str) -> Path:
+    """Write text as UTF-8, whole or not at all; returns the path. Raises WriteError.
+
+    A lone surrogate, which UTF-8 cannot hold, is written as an escape: in JSON it is read back as what it was.
+    """
+    path = Path(path)
+    content = text.encode("utf-8", "backslashreplace")
+    with atomic_write(path) as handle:
+        handle.write(content)
+    return path
+
+
+def read_json(path: Path, hint: str) -> Any:
+    """What a JSON file holds; raises DataError with `hint` if it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", hint) from error
+
+
+@overload
+def as_json(value: Mapping[Any, Any], *, ordered: bool = False) -> dict[str, Any]: ...
+
+
+@overload
+def as_json(value: Any, *, ordered: bool = False) -> Any: ...
+
+
+def as_json(value: Any, *, ordered: bool = False) -> Any:
+    """Data as it comes back from a JSON file: tuples are lists, sets sorted lists, paths and other objects text.
+
+    Keys become text (and are sorted if `ordered`), NumPy's numbers Python's; numbers that are not finite, which JSON
+    does not know, become None.
+
+    >>> as_json({"axes": ("age",), "folder": Path("data"), 3: float("inf")})
+    {'axes': ['age'], 'folder': 'data', '3': None}
+    """
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case Mapping():
+            keys = sorted(value, key=str) if ordered else list(value)
+            return {_key(key): as_json(value[key], ordered=ordered) for key in keys}
+        case set() | frozenset():
+            return [as_json(item, ordered=ordered) for item in sorted(value, key=str)]
+        case list() | tuple():
+            return [as_json(item, ordered=ordered) for item in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a scalar of NumPy or PyTorch
+        return as_json(value.item(), ordered=ordered)
+    return str(value)
+
+
 def sha256_of(path: Path) -> str:
     """Hex SHA-256 of a file, read in pieces."""
     digest = hashlib.sha256()
@@ -43,3 +153,17 @@ def sha256_of(path: Path) -> str:
         while piece := handle.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return str.__str__(key)
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)
+
+
+def _kind_of(path: Path) -> TableKind:
+    ending = path.suffix.lower().removeprefix(".")
+    for kind in get_args(TableKind):
+        if ending == kind:
+            return kind  # type: ignore[no-any-return]
+    raise ValueError(f"{path} does not say which kind of table it is: {', '.join(get_args(TableKind))}")

@@ -32,7 +32,7 @@ from evenhand.studies.before_after_quality import (
     costs,
     text_perplexity_change,
 )
-from evenhand.studies.before_after_record import AFTER, BEFORE, begin, is_before_after, stored_study
+from evenhand.studies.before_after_record import AFTER, BEFORE, RECORD, begin, stored_study
 from evenhand.studies.before_after_tables import measured_side_by_side, paired_tables
 from evenhand.studies.before_after_texts import QUALITY_BENCHMARK, quality_data, scored_texts
 from evenhand.studies.chain import folder_name, records
@@ -176,7 +176,7 @@ def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | N
     """The options with a benchmark, and `quality` beside it; else the reason why not."""
     config = _with_benchmark(config)
     missing = quality_data(_folders(config))
-    if is_before_after(path):  # whether it runs was decided when the study began
+    if RECORD.is_in(path):  # whether it runs was decided when the study began
         beside = stored_study(path).beside
         return config.model_copy(update={"beside": beside}), None if beside else missing
     if QUALITY_BENCHMARK in config.benchmarks or QUALITY_BENCHMARK in config.beside or missing is not None:

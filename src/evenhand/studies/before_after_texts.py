@@ -1,6 +1,5 @@
 """How surprising a model finds given texts, by itself and behind its mitigations: asked once, stored with the study."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from evenhand.benchmarks.registry import load_benchmark
 from evenhand.models.contract import LanguageModel
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, Unsupported
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_table
 
 TEXTS = {
     "text": pl.String,
@@ -79,10 +78,7 @@ def scored_texts(
         ),
         pl.Series("error", [None if error is None else str(error) for error in failed], dtype=pl.String),
     ).select(pl.col(column).cast(kind) for column, kind in TEXTS.items())
-    content = io.BytesIO()
-    frame.write_parquet(content)
-    with atomic_write(file) as handle:
-        handle.write(content.getbuffer())
+    write_table(file, frame)
     return ScoredTexts(name, frame)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.loading import as_chain, load_mitigation
 from evenhand.models.contract import LanguageModel
-from evenhand.runs.manifest import MitigationRecord, as_json
+from evenhand.runs.manifest import MitigationRecord
 from evenhand.schema import EvenhandError
+from evenhand.schema.files import as_json
 
 LONGEST_SLUG, LONGEST_NAME = 32, 120
 

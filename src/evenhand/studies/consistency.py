@@ -20,6 +20,7 @@ from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements
 from evenhand.runs.labelling import label
 from evenhand.schema import Interrupted
+from evenhand.schema.files import write_table
 from evenhand.studies.consistency_domains import shared_texts
 from evenhand.studies.consistency_findings import checklists, decision_frame, nonsense_by_group
 from evenhand.studies.consistency_levels import Levels
@@ -31,7 +32,6 @@ from evenhand.studies.consistency_record import (
     Titled,
     begin,
     level_runs,
-    write_table,
 )
 from evenhand.studies.consistency_scores import (
     Attributes,

@@ -1,73 +1,41 @@
 """A consistency study on disk: its record, and the run of each level. Everything can be stopped and gone on with."""
 
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from evenhand.models.contract import LanguageModel
 from evenhand.models.decoding import Decoding
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import GenerateRequest, Part, PromptSetRecord, RunDirectory, make_plan
-from evenhand.runs.manifest import as_json, refuse_differences
 from evenhand.runs.plan import Plan
 from evenhand.runs.progress import Progress, Unit
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import as_json
 from evenhand.studies.consistency_levels import Level, Levels
-from evenhand.studies.consistency_options import CheckOptions, read_stored
+from evenhand.studies.consistency_options import CheckOptions
+from evenhand.studies.record import Compared, StudyRecord
 
-RECORD = "study.json"
-VERSION = 1
-
-
-def is_study(path: Path) -> bool:
-    """Whether a folder holds a consistency study."""
-    return (path / RECORD).is_file()
-
-
-def stored_options(path: Path) -> dict[str, Any]:
-    """The options a study was last run with; raises DataError if its record cannot be read."""
-    where = path / RECORD
-    try:
-        content = json.loads(where.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{where} cannot be read: {error}.", "Give the folder of a study.") from error
-    version = content.get("version") if isinstance(content, dict) else None
-    if not isinstance(version, int) or version > VERSION:
-        raise DataError(
-            f"{where} has version {version}; this evenhand reads up to {VERSION}.",
-            "It was made by a newer evenhand, or changed by hand.",
-        )
-    return read_stored(content, where)
+RECORD = StudyRecord("study.json", "consistency study", part="options")
 
 
 def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str, Any]) -> None:
     """Write the record of a study, or see that it goes on with what it was started with.
 
-    Raises UsageError for a folder that holds something else, ResumeRefused listing the options that differ where they
-    decide what the model is asked.
+    Options that do not decide what the model is asked may change. Raises as `StudyRecord.begin`.
     """
-    if is_study(path):
-        stored = CheckOptions.model_validate(stored_options(path))
-        hint = "Start another study with -o, or leave out what differs."
-        refuse_differences(f"The study {path}", stored.asking(), options.asking(), hint)
-    elif path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} exists and is no consistency study.", "Choose another folder with -o.")
+
+    def asking(stored: dict[str, Any]) -> Compared:
+        return RECORD.valid(path, CheckOptions, stored).asking(), options.asking()
+
     content = {
-        "version": VERSION,
         "options": options.model_dump(mode="json"),
-        "given": as_json(given),
+        "given": given,
         "frame": [levels.frame.before, levels.frame.after],
-        "lacking": dict(levels.lacking),
+        "lacking": levels.lacking,
         "wordings": levels.wordings().to_dicts(),
     }
-    with atomic_write(path / RECORD) as handle:
-        handle.write(json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace"))
+    RECORD.begin(path, content, asking, renewed=True)
 
 
 @dataclass(frozen=True)
@@ -157,11 +125,3 @@ def level_runs(
         for domain, prompts in domains.items()
         for level, changed in applied
     ]
-
-
-def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write a table of the study, whole or not at all; raises WriteError."""
-    content = io.BytesIO()  # encoded first, so that a write error comes from the file itself
-    table.write_parquet(content)
-    with atomic_write(path) as handle:
-        handle.write(content.getbuffer())

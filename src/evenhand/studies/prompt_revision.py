@@ -22,16 +22,16 @@ from evenhand.mitigations.revision_scores import score_of
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.labelling import Labelling
 from evenhand.runs.lock import locked
-from evenhand.runs.manifest import as_json
 from evenhand.runs.progress import Progress, Silence
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import DataError, Interrupted, ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.files import as_json, read_json, write_json, write_table
 from evenhand.schema.version import VERSION
 from evenhand.studies.revision_card import instruction_card
 from evenhand.studies.revision_options import RevisionConfig
 from evenhand.studies.revision_prompts import RevisionPrompts, revision_prompts
-from evenhand.studies.revision_record import begin, read_json, write_json, write_table
+from evenhand.studies.revision_record import begin
 from evenhand.studies.revision_trials import Trials, derived_seed
 from evenhand.studies.selection import Selection, select
 
@@ -201,7 +201,7 @@ class _Session:
         """As the reviser says, or said: a served one may not say the same twice."""
         path = self.folder / "rewordings" / f"round-{iteration:03d}.json"
         if path.is_file():
-            told = read_json(path)
+            told = read_json(path, "Delete the file: they are then made again.")
             if [one["instruction"] for one in told] == list(instructions):
                 return [list(one["rewordings"]) for one in told]
             raise DataError(

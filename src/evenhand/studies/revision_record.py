@@ -1,69 +1,42 @@
 """The folder of a search: what decides its result, so that it is gone on with and never mixed with another."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-from pydantic import ValidationError
-
-from evenhand.runs.manifest import refuse_differences
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import atomic_write
+from evenhand.schema import DataError
 from evenhand.schema.version import VERSION
+from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.revision_options import RevisionConfig
 
-RECORD = "revision.json"
+RECORD = StudyRecord("revision.json", "instruction search", part="search")
+is_search = RECORD.is_in
 
 
 def begin(folder: Path, record: Mapping[str, Any]) -> None:
     """Start a search in a new or empty folder, or check that the one there is the same.
 
-    Raises ResumeRefused listing what differs, UsageError if something else lies there, WriteError.
+    record: everything that decides its result; `config` and `audit` are its options. Those that the version which began
+    it did not know count as left at their defaults. Raises as `StudyRecord.begin`.
     """
-    path = folder / RECORD
-    if path.is_file():
-        stored = read_json(path)
-        refuse_differences(f"The search {folder}", stored["search"], record, "Start another with -o.")
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} exists and holds no search.", "Choose another folder with -o.")
-    write_json(path, {"version": 1, "evenhand": VERSION, "search": record})
 
+    def deciding(stored: dict[str, Any]) -> Compared:
+        config = stored_search(folder)
+        options = {
+            "config": config.model_dump(mode="json", exclude={"audit"}),
+            "audit": config.audit.same_results(),
+        }
+        return {**stored, **options}, record
 
-def is_search(folder: Path) -> bool:
-    """Whether a folder holds a search."""
-    return (folder / RECORD).is_file()
+    RECORD.begin(folder, {"evenhand": VERSION, "search": record}, deciding)
 
 
 def stored_search(folder: Path) -> RevisionConfig:
     """The options of a search that was begun; raises DataError if its record cannot be read."""
-    told = read_json(folder / RECORD)
-    try:
-        return RevisionConfig.model_validate({**told["search"]["config"], "audit": told["search"]["audit"]})
-    except (KeyError, TypeError, ValidationError) as error:
+    stored = RECORD.stored(folder)
+    config, audit = stored.get("config"), stored.get("audit")
+    if not isinstance(config, dict) or not isinstance(audit, dict):
         raise DataError(
-            f"{folder / RECORD} is not the record of a search of this version of evenhand: {error}.",
-            "Start another search with -o.",
-        ) from error
-
-
-def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write a table as Parquet, whole or not at all; raises WriteError."""
-    with atomic_write(path) as handle:
-        table.write_parquet(handle)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON, whole or not at all; raises WriteError."""
-    with atomic_write(path) as handle:
-        handle.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def read_json(path: Path) -> Any:
-    """What a JSON file holds; raises DataError if it cannot be read."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Restore it, or start another search.") from error
+            f"{folder / RECORD.file} holds no options of a search.", "Start another search with -o."
+        )
+    return RECORD.valid(folder, RevisionConfig, {**config, "audit": audit})

@@ -1,7 +1,6 @@
 """Trying an instruction: what a model writes behind it, judged, each trial kept as a file and never made twice."""
 
 import hashlib
-import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from evenhand.runs.answering import answer
 from evenhand.runs.judgements import identified
 from evenhand.runs.judging import judge
 from evenhand.schema import DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema.files import write_table
 
 TRIAL = {
     "instruction": pl.String,
@@ -91,10 +90,7 @@ class Trials:
         else:
             with self.in_flight():
                 rows = self._made(instruction, prompts, where)
-            content = io.BytesIO()
-            rows.write_parquet(content)
-            with atomic_write(path) as handle:
-                handle.write(content.getbuffer())
+            write_table(path, rows)
         groups = [name for name in GROUPS if name in prompts.frame.columns]
         return rows.join(
             prompts.frame.select("prompt_id", *groups), on="prompt_id", how="left", maintain_order="left"

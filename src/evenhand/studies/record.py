@@ -1,0 +1,104 @@
+"""The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from evenhand.runs.manifest import refuse_differences
+from evenhand.schema import DataError, UsageError
+from evenhand.schema.files import read_json, write_json
+
+Options = TypeVar("Options", bound=BaseModel)
+Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""What decides a result, as it was and as it is now."""
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """How the folder of one kind of study says what it holds.
+
+    >>> RECORD = StudyRecord("survey.json", "survey", "options")
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> RECORD.begin(folder, {"options": {"seed": 0}}, lambda stored: (stored, {"seed": 0}))
+    >>> RECORD.is_in(folder), RECORD.stored(folder)
+    (True, {'seed': 0})
+    """
+
+    file: str
+    called: str
+    """What the folder holds, in words: "consistency study"."""
+    part: str
+    """Under which name the options lie in the file."""
+    version: int = 1
+    """The newest layout; earlier ones are read as well."""
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder holds such a study."""
+        return (folder / self.file).is_file()
+
+    def stored(self, folder: Path) -> dict[str, Any]:
+        """The options a study was started with.
+
+        Raises DataError for a record that is absent or damaged, without options, or of a newer version.
+        """
+        where = folder / self.file
+        content = read_json(where, f"Give the folder of a {self.called}, or restore the file from a copy.")
+        version = content.get("version") if isinstance(content, dict) else None
+        if type(version) is not int or not 1 <= version <= self.version:
+            raise DataError(
+                f"{where} has version {version}; this evenhand reads up to {self.version}.",
+                "It was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
+            )
+        options = content.get(self.part)
+        if not isinstance(options, dict):
+            raise DataError(
+                f"{where} holds no {self.part} of a {self.called}.",
+                "It was changed by hand or by another program: restore it, or start another with -o.",
+            )
+        return options
+
+    def valid(self, folder: Path, kind: type[Options], stored: Mapping[str, Any]) -> Options:
+        """Stored options as this version knows them; raises DataError naming those that it does not."""
+        try:
+            return kind.model_validate(dict(stored))
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
+            raise DataError(
+                f"{folder / self.file} is not the record of a {self.called} of this version of evenhand: {problems}.",
+                "Go on with the version that made it, or start another with -o.",
+            ) from error
+
+    def begin(
+        self,
+        folder: Path,
+        content: Mapping[str, Any],
+        compared: Callable[[dict[str, Any]], Compared],
+        *,
+        renewed: bool = False,
+    ) -> None:
+        """Write the record of a new study, or see that the one in the folder goes on with what it was started with.
+
+        content: what to write beside the version; holds `part`. compared: given the stored options, what decides the
+        result as it was and as it is now. renewed: whether the record of a study that goes on is written anew.
+        Raises UsageError for a folder that holds something else, ResumeRefused listing what differs, DataError as
+        `stored`, WriteError.
+        """
+        begun = self.is_in(folder)
+        if begun:
+            noun = self.called.split()[-1]
+            hint = f"Start another {noun} with -o, or leave out what differs."
+            refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
+        elif folder.exists() and not self._is_empty(folder):
+            raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
+        if renewed or not begun:
+            write_json(folder / self.file, {"version": self.version, **content})
+
+    def _is_empty(self, folder: Path) -> bool:
+        # A start that was killed while it wrote the record leaves a temporary: nothing of value.
+        leftover = re.compile(rf"\.{re.escape(self.file)}\.\d+\.tmp")
+        return folder.is_dir() and all(leftover.fullmatch(path.name) for path in folder.iterdir())
