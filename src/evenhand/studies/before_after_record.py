@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from evenhand.runs.manifest import as_json, refuse_differences
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.schema.files import atomic_write
 from evenhand.studies.config import AuditConfig, stored_config
+from evenhand.studies.options import validated
 
 RECORD = "before-after-options.json"
 VERSION = 1
@@ -61,11 +60,7 @@ def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
 def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig:
     """Options with some of them named again; raises UsageError for values that cannot be."""
     named = {name: value for name, value in changes.items() if value is not None and value not in ((), {})}
-    try:
-        return AuditConfig.model_validate({**config.model_dump(), **named})
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
-        raise UsageError(f"These options are wrong: {problems}.") from error
+    return validated(AuditConfig, {**config.model_dump(), **named})
 
 
 def _without_judges(options: Mapping[str, Any]) -> dict[str, Any]:
