@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     )
     from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
     from evenhand.reports.consistency import Checked as Checked, check as check
+    from evenhand.reports.revision import revise as revise
     from evenhand.schema.errors import EvenhandError as EvenhandError
+    from evenhand.studies.prompt_revision import Revision as Revision
+    from evenhand.studies.search_trigger import search_trigger as search_trigger
 
 _WHERE = {
     "measures": "evenhand.measures",
@@ -60,6 +63,9 @@ _WHERE = {
     "Checked": "evenhand.reports.consistency",
     "compare": "evenhand.reports.comparison",
     "ComparisonReport": "evenhand.reports.comparison",
+    "revise": "evenhand.reports.revision",
+    "Revision": "evenhand.studies.prompt_revision",
+    "search_trigger": "evenhand.studies.search_trigger",
     "EvenhandError": "evenhand.schema.errors",
 }
 __all__ = ["__version__", *_WHERE]

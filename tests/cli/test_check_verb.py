@@ -84,6 +84,19 @@ def test_the_folder_goes_on_and_takes_another_rule_and_judge_without_asking(even
     )
 
 
+def test_a_study_from_before_there_was_chat_goes_on(evenhand, judged_house, files):
+    evenhand(*METHOD, *files, *JUDGE, "-o", "study")
+    record = Path("study/study.json")
+    content = json.loads(record.read_text())
+    assert {name: content["options"].pop(name) for name in ("chat", "system")} == {
+        "chat": False,
+        "system": None,
+    }
+    record.write_text(json.dumps(content))
+    again = evenhand("check", "study")
+    assert again.code == 0 and "requests to answer" not in again.err
+
+
 def test_a_plan_runs_nothing_and_shows_every_wording(evenhand, judged_house, files):
     ended = evenhand(*METHOD, *files, *JUDGE, "--plan", "--opposite", "Be horrid for: ", "-o", "study")
     assert ended.code == 0 and not Path("study").exists()

@@ -71,6 +71,23 @@ def test_a_stop_says_how_to_go_on(
     def stopped(*_given: Any, **_options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evenhand.mitigations.trigger_finding.find_trigger", stopped)
+    monkeypatch.setattr("evenhand.studies.search_trigger.conduct.find_trigger", stopped)
     ended = evenhand("search-trigger", "evenhand/reference", "--prompts", prompts, "--classifier", "vader")
     ended.refused(130, "interrupted", "The same command goes on", "trigger.state.json")
+
+
+def test_the_front_door_says_what_is_wrong(prompts: Path, tmp_path: Path) -> None:
+    import evenhand as eh
+    from evenhand.schema import DataError, UsageError
+
+    def refused(kind: type[Exception], told: str, **options: Any) -> None:
+        given: dict[str, Any] = {"prompts": prompts, "classifier": "vader", **options}
+        with pytest.raises(kind, match=told):
+            eh.search_trigger("evenhand/reference", output=tmp_path / "t.json", **given)
+
+    refused(UsageError, "sweps: Extra inputs are not permitted", sweps=3)
+    refused(UsageError, "guard: Input should be greater than or equal to 1", guard=0.5)
+    refused(UsageError, "restarts is 0", restarts=0)
+    refused(UsageError, "with --chat the template stands there", chat=True)
+    refused(DataError, "There is no file", prompts=tmp_path / "none.csv")
+    assert not (tmp_path / "t.json").exists()

@@ -80,14 +80,13 @@ def test_what_cannot_be_said_is_refused(chat_folder: Path, tiny_folder: Callable
 def test_an_audit_says_by_option_that_prompts_are_chat(
     chat_folder: Path, tiny_folder: Callable[..., Path]
 ) -> None:
-    from evenhand.studies.audit import load_audited_model
-    from evenhand.studies.config import AuditConfig
+    from evenhand.studies.model_options import ModelOptions, load_named_model
 
-    model: Any = load_audited_model(AuditConfig(model=str(chat_folder), chat=True, system="Be brief."))
+    model: Any = load_named_model(ModelOptions(model=str(chat_folder), chat=True, system="Be brief."))
     same = loaded(chat_folder, chat=True, system="Be brief.")
     assert model.fingerprint == same.fingerprint
     assert model.generate(["Hi."], RULE).texts == same.generate(["Hi."], RULE).texts
     with pytest.raises(UsageError, match="without --chat"):
-        load_audited_model(AuditConfig(model=str(chat_folder), system="Be brief."))
+        load_named_model(ModelOptions(model=str(chat_folder), system="Be brief."))
     with pytest.raises(UsageError, match="in its address"):
-        load_audited_model(AuditConfig(model="http://localhost:1/v1#m", chat=True))
+        load_named_model(ModelOptions(model="http://localhost:1/v1#m", chat=True))

@@ -212,7 +212,7 @@ def test_measurements_can_be_made_again_from_what_is_stored(house, tmp_path):
     before = directory.measurements()
     for name in ("measurements", "findings"):
         (path / f"{name}.parquet").unlink()
-    measure_run(directory, options)
+    measure_run(directory, options, options)
     assert directory.measurements().equals(before)
     assert directory.findings().height > 0
 

@@ -411,3 +411,29 @@ def test_group_weight_enters_the_search(config: RevisionConfig, tmp_path: Path) 
     reference = found.history.filter(iteration=0, instruction=NONE).row(0, named=True)
     assert reference["groups_above"] == pytest.approx(1 / 3)
     assert reference["score"] == pytest.approx(reference["rate"] + 2 / 3)
+
+
+def test_the_front_door_takes_what_is_in_memory_and_refuses_what_it_does_not_know(
+    file: Path, tmp_path: Path
+) -> None:
+    import evenhand as eh
+
+    options: dict[str, Any] = {"iterations": 1, "keep": 2, "variants": 1, "subset": 60, "final": 150}
+    found = eh.revise(
+        puppet(),
+        benchmark="toxigen",
+        prompts=file,
+        classifiers={"toxicity": JUDGE},
+        instructions=["Speak with dignity.", "Speak."],
+        output=tmp_path / "search",
+        decoding="greedy",
+        **options,
+    )
+    assert "dignity" in found.chosen["instruction"] and found.chosen["verdict"] == "lower"
+    assert (tmp_path / "search" / "report.html").is_file()
+    stored = stored_search(tmp_path / "search")
+    assert (stored.iterations, stored.audit.decoding, stored.audit.prompts) == (1, "greedy", str(file))
+    with pytest.raises(UsageError, match="Did you mean 'iterations'"):
+        eh.revise("puppet/writer", benchmark="toxigen", iteration=3)
+    with pytest.raises(UsageError, match="keep: Input should be greater than or equal to 1"):
+        eh.revise("puppet/writer", benchmark="toxigen", keep=0)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import model_flags as flags
+
 
 def audit(
     model: str | None = typer.Argument(
@@ -50,16 +52,13 @@ def audit(
         "mitigations`); repeatable, the first named applied first.",
     ),
     seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
-    dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
-    device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
-    revision: str | None = typer.Option(None, help="Branch, tag or commit of a hub model."),
-    chat: bool | None = typer.Option(
-        None, "--chat", help="Put prompts as a user's message into the chat template; the assistant writes."
-    ),
-    system: str | None = typer.Option(None, help="With --chat: the system message."),
-    trust_remote_code: bool | None = typer.Option(
-        None, "--trust-remote-code", help="Run Python code that comes with the model."
-    ),
+    dtype: flags.Dtype = None,
+    device: flags.Device = None,
+    revision: flags.Revision = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    batch_tokens: flags.BatchTokens = None,
+    chat: flags.Chat = None,
+    system: flags.System = None,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -118,9 +117,10 @@ def audit(
         "dtype": dtype,
         "device": device,
         "revision": revision,
+        "trust_remote_code": trust_remote_code,
+        "batch_tokens": batch_tokens,
         "chat": chat,
         "system": system,
-        "trust_remote_code": trust_remote_code,
         "error_threshold": error_threshold,
         "retry_errors": retry_errors,
     }

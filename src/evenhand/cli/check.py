@@ -5,6 +5,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import model_flags as flags
+
 LONGEST_NAME = 200
 """Letters from which a method is no folder: systems refuse to look for one."""
 
@@ -55,12 +57,13 @@ def check(
     ),
     max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens of a continuation. Default: 20."),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
-    dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
-    device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
-    revision: str | None = typer.Option(None, help="Branch, tag or commit of a hub model."),
-    trust_remote_code: bool | None = typer.Option(
-        None, "--trust-remote-code", help="Run Python code that comes with the model."
-    ),
+    dtype: flags.Dtype = None,
+    device: flags.Device = None,
+    revision: flags.Revision = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    batch_tokens: flags.BatchTokens = None,
+    chat: flags.Chat = None,
+    system: flags.System = None,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -83,16 +86,12 @@ def check(
     from rich.console import Console
 
     from evenhand.mitigations.loading import load_mitigation
-    from evenhand.reports.consistency import (
-        check_with,
-        load_checked_model,
-        load_judge_of,
-        resumed_options,
-    )
+    from evenhand.reports.consistency import check_with, load_judge_of, resumed_options
     from evenhand.reports.consistency_terminal import render_check_plan, render_consistency
     from evenhand.runs import progress_for
     from evenhand.studies.consistency_options import check_options, role_and_classifier
     from evenhand.studies.consistency_plan import preview
+    from evenhand.studies.model_options import load_named_model
 
     role, judge = role_and_classifier(classifier)
     given = {
@@ -116,6 +115,9 @@ def check(
         "device": device,
         "revision": revision,
         "trust_remote_code": trust_remote_code,
+        "batch_tokens": batch_tokens,
+        "chat": chat,
+        "system": system,
         "error_threshold": error_threshold,
         "retry_errors": retry_errors,
     }
@@ -128,7 +130,7 @@ def check(
         options = check_options(given)
     if plan:
         facts = preview(
-            options, load_checked_model(options), load_mitigation(options.method), load_judge_of(options)
+            options, load_named_model(options), load_mitigation(options.method), load_judge_of(options)
         )
         render_check_plan(facts, console)
         return

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli import model_flags as flags
+
 
 def revise(
     model: str = typer.Argument(
@@ -45,8 +47,13 @@ def revise(
     samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
     max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
     seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
-    dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
-    device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
+    dtype: flags.Dtype = None,
+    device: flags.Device = None,
+    revision: flags.Revision = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    batch_tokens: flags.BatchTokens = None,
+    chat: flags.Chat = None,
+    system: flags.System = None,
     output: Path | None = typer.Option(
         None, "--output", "-o", help="The search's folder. Default: a new one in runs/."
     ),
@@ -59,19 +66,16 @@ def revise(
     """
     from rich.console import Console
 
-    from evenhand.reports.revision import render_revision, write_revision_page
-    from evenhand.runs import default_path, progress_for
+    from evenhand.reports.revision import PAGE, render_revision, resumed_search, revise_with
+    from evenhand.runs import progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.audit import load_audited_model
-    from evenhand.studies.config import read_config
-    from evenhand.studies.prompt_revision import INSTRUCTION_FILE, revise_prompts
-    from evenhand.studies.revision_options import RevisionConfig
-    from evenhand.studies.revision_record import is_search, stored_search
-    from evenhand.studies.selection import with_classifiers
+    from evenhand.studies.prompt_revision import INSTRUCTION_FILE
+    from evenhand.studies.revision_options import revision_config
+    from evenhand.studies.revision_record import is_search
 
-    own = {
+    given = {
         "reviser": reviser,
-        "instructions": tuple(instruction) or None,
+        "instructions": tuple(instruction),
         "iterations": iterations,
         "keep": keep,
         "variants": variants,
@@ -80,50 +84,30 @@ def revise(
         "final": final,
         "group_weight": group_weight,
         "role": role,
-    }
-    audit = {
-        "benchmarks": (benchmark,) if benchmark else None,
+        "benchmark": benchmark,
         "prompts": str(prompts) if prompts else None,
         "decoding": decoding,
         "samples": samples,
         "max_new_tokens": max_new_tokens,
         "seed": seed,
         "dtype": dtype,
+        "device": device,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code,
+        "batch_tokens": batch_tokens,
+        "chat": chat,
+        "system": system,
     }
     if is_search(Path(model)):
-        given = [
-            name
-            for name, value in {**own, **audit, "classifiers": classifier or None}.items()
-            if value is not None
-        ]
-        if given or output:
-            raise UsageError(
-                f"{model} is a search that was begun, and {', '.join(given) or 'output'} was given.",
-                "Leave options out to go on with it, or start another search.",
-            )
-        folder = Path(model)
-        options = stored_search(folder)
-        if device is not None:
-            options = options.model_copy(
-                update={"audit": options.audit.model_copy(update={"device": device})}
-            )
+        named = {**given, "classifier": tuple(classifier), "output": output}
+        options, output = resumed_search(Path(model), named), Path(model)
     else:
         if benchmark is None:
             raise UsageError(
                 "Which benchmark to search by was not said.",
                 "For example: --benchmark toxigen (`evenhand list benchmarks`).",
             )
-        settings = {"model": model, "device": device, **audit}
-        base = with_classifiers(
-            read_config(None, [], {k: v for k, v in settings.items() if v is not None}), classifier
-        )
-        options = RevisionConfig.model_validate(
-            {"audit": base, **{k: v for k, v in own.items() if v is not None}}
-        )
-        folder = output or default_path(model, f"revise-{benchmark}")
-    found = revise_prompts(
-        options, load_audited_model(options.audit), folder, progress=progress_for(sys.stderr)
-    )
-    page = write_revision_page(found)
-    paths = {"instruction": str(found.folder / INSTRUCTION_FILE), "report": str(page)}
+        options = revision_config({"model": model, **given}, classifier)
+    found = revise_with(options, output=output, progress=progress_for(sys.stderr))
+    paths = {"instruction": str(found.folder / INSTRUCTION_FILE), "report": str(found.folder / PAGE)}
     render_revision(found, Console(), paths)

@@ -1,8 +1,11 @@
 """`evenhand search-trigger`: finds the tokens behind which a model does what it is asked for, whatever the prompt."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
+
+from evenhand.cli import model_flags as flags
 
 
 def search_trigger(
@@ -54,50 +57,56 @@ def search_trigger(
         1.5, min=1, help="How many times as perplexing continuations may be behind the trigger."
     ),
     seed: int = typer.Option(0, min=0, help="Of everything random."),
-    dtype: str = typer.Option("auto", help="auto, float32, bfloat16 or float16."),
-    device: str = typer.Option("auto", help="auto, cpu, cuda, cuda:1, mps."),
+    dtype: flags.Dtype = None,
+    device: flags.Device = None,
+    revision: flags.Revision = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    batch_tokens: flags.BatchTokens = None,
+    chat: flags.Chat = None,
+    system: flags.System = None,
 ) -> None:
     """Search a trigger by gradients, choose among rounds by what the model writes, test it on prompts set aside.
 
     Press Ctrl-C at any time: the same command goes on after the last whole sweep. Use what was found with
     `evenhand audit MODEL --mitigate trigger=FILE`.
     """
-    from typing import Any, cast
+    from evenhand.studies.options import validated
+    from evenhand.studies.search_trigger import TriggerSearch, search_trigger_with
 
-    from evenhand.classifiers.judged_text import JudgedText
-    from evenhand.classifiers.loading import load_classifier
-    from evenhand.mitigations.trigger_examples import read_examples, read_trigger_prompts
-    from evenhand.mitigations.trigger_finding import find_trigger
-    from evenhand.mitigations.trigger_objective import Mode, Objective
-    from evenhand.mitigations.trigger_state import SearchOptions
-    from evenhand.models import load_model
-    from evenhand.models.decoding import Decoding
-    from evenhand.schema import Interrupted
-
-    objective = Objective(mode=cast(Mode, mode), against=against, favour=favour, fluency=fluency)
-    options = SearchOptions(
-        tokens=tokens,
-        initial=initial,
-        restarts=restarts,
-        sweeps=sweeps,
-        candidates=candidates,
-        beam=beam,
-        words_only=not punctuation,
-        exclude=tuple(exclude),
-        most_perplexity=most_perplexity,
-        seed=seed,
-    )
-    decoding = Decoding(
-        max_new_tokens=max_new_tokens,
-        temperature=temperature,
-        top_k=top_k or None,
-        samples=samples,
-        seed=seed,
-    )
-    listed = read_trigger_prompts(prompts)
-    labelled = read_examples(examples) if examples else None
-    judge = load_classifier(classifier, device=device)
-    state = output.with_name(f"{output.stem}.state.json")
+    given = {
+        "model": model,
+        "prompts": str(prompts),
+        "classifier": classifier,
+        "examples": str(examples) if examples else None,
+        "exclude": tuple(exclude),
+        "mode": mode,
+        "against": against,
+        "favour": favour,
+        "fluency": fluency,
+        "tokens": tokens,
+        "initial": initial,
+        "restarts": restarts,
+        "sweeps": sweeps,
+        "candidates": candidates,
+        "beam": beam,
+        "punctuation": punctuation,
+        "most_perplexity": most_perplexity,
+        "samples": samples,
+        "max_new_tokens": max_new_tokens,
+        "temperature": temperature,
+        "top_k": top_k,
+        "judge_prompt": judge_prompt,
+        "first_sentence": first_sentence,
+        "guard": guard,
+        "seed": seed,
+        "dtype": dtype,
+        "device": device,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code,
+        "batch_tokens": batch_tokens,
+        "chat": chat,
+        "system": system,
+    }
 
     def tell(row: dict[str, Any]) -> None:
         typer.echo(
@@ -105,27 +114,8 @@ def search_trigger(
             err=True,
         )
 
-    try:
-        found = find_trigger(
-            load_model(model, device=device, dtype=dtype),
-            listed,
-            judge,
-            examples=labelled,
-            objective=objective,
-            options=options,
-            decoding=decoding,
-            rule=JudgedText(
-                part="prompt+continuation" if judge_prompt else "continuation", first_sentence=first_sentence
-            ),
-            most_perplexity_ratio=guard,
-            resume=state,
-            on_sweep=tell,
-        )
-    except KeyboardInterrupt as stop:
-        raise Interrupted(
-            "The search was stopped.", f"The same command goes on after its last sweep ({state})."
-        ) from stop
-    found.write(output)
+    options = validated(TriggerSearch, {name: value for name, value in given.items() if value is not None})
+    found = search_trigger_with(options, output=output, on_sweep=tell)
     typer.echo(f"trigger: {found.text!r}")
     typer.echo(found.effect["sentence"])
     if note := found.choice["note"]:

@@ -13,11 +13,12 @@ from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import EvenhandError, ModelError, UsageError
+from evenhand.schema import EvenhandError, UsageError
 from evenhand.schema.files import as_json, write_json
 from evenhand.studies.consistency import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency_options import CheckOptions, check_options
 from evenhand.studies.consistency_record import RECORD
+from evenhand.studies.model_options import load_named_model
 
 FORMAT = 1
 
@@ -148,7 +149,7 @@ def check_with(
     classifier = classifier or load_judge_of(options)
     study = study_consistency(
         options,
-        model or load_checked_model(options),
+        model or load_named_model(options),
         method,
         classifier,
         output=output,
@@ -168,23 +169,6 @@ def resumed_options(folder: Path, given: Mapping[str, Any]) -> CheckOptions:
             "Give a method, or the folder of a study.",
         )
     return check_options(given, RECORD.stored(folder))
-
-
-def load_checked_model(options: CheckOptions) -> LanguageModel:
-    """The model that options name; raises ModelError or UsageError as `evenhand.models.load_model` does."""
-    from evenhand.models import load_model
-
-    model = load_model(
-        options.model,
-        device=options.device,
-        dtype=options.dtype,
-        revision=options.revision,
-        trust_remote_code=options.trust_remote_code,
-        batch_tokens=options.batch_tokens,
-    )
-    if not isinstance(model, LanguageModel):
-        raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
-    return model
 
 
 def load_judge_of(options: CheckOptions) -> Classifier:

@@ -1,7 +1,8 @@
-"""A search for an instruction as a page and in a terminal: what it changed, how it came about, what to beware of."""
+"""The Python front door of the search for an instruction, and the search as a page and in a terminal: what it changed,
+how it came about, what to beware of."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,129 @@ import polars as pl
 from markupsafe import Markup
 from rich.console import Console
 
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.revisers import Reviser
 from evenhand.mitigations.revision import KEPT, NONE, REFERENCE
 from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
 from evenhand.mitigations.revision_history import lineage
+from evenhand.models.contract import LanguageModel
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over, tick_text
 from evenhand.reports.page import rendered
 from evenhand.reports.printer import Printer
 from evenhand.reports.wording import SYMBOLS, probability
+from evenhand.runs import Progress, default_path
+from evenhand.schema import UsageError
 from evenhand.schema.files import write_text
-from evenhand.studies.prompt_revision import Revision
+from evenhand.studies.judges import named_or_loaded
+from evenhand.studies.model_options import load_named_model
+from evenhand.studies.prompt_revision import Revision, revise_prompts
 from evenhand.studies.revision_card import effect, percent, points
+from evenhand.studies.revision_options import RevisionConfig, revision_config
+from evenhand.studies.revision_record import stored_search
 
+PAGE = "report.html"
+REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
+"""Options of the model that may be given again when a search goes on; the last must be what it was."""
 HEIGHT, TOP, BOTTOM = 260, 14, 26  # pixels of the chart; text above and below the points
 LEFT, RIGHT = 9.0, 4.0  # per cent kept free for the labels
 KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
+
+
+def revise(
+    model: str | LanguageModel,
+    *,
+    benchmark: str,
+    prompts: Path | str | None = None,
+    reviser: str | Reviser | None = None,
+    instructions: str | Sequence[str] = (),
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None = None,
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Revision:
+    """Search for the instruction behind which a model writes least that is harmful; prints nothing of its own.
+
+    model: a name as for the command line, or a LanguageModel. benchmark: whose judged continuations are searched by.
+    prompts: a file of your own prompts in place of the benchmark's. reviser: who rewords, a name or a Reviser; by
+    default the rules. instructions: to begin with, in place of the library's own. classifiers: who judges, by role: a
+    name or a Classifier. output: the search's folder; one that holds a search is gone on with, provided everything
+    that decides the result is the same. options: anything else of
+    `evenhand.studies.revision_options.RevisionConfig` (iterations, keep, variants, subset, final, role, ...) and of
+    `evenhand.studies.config.AuditConfig` (decoding, samples, seed, device, ...).
+    Returns the finished search, with its page written. Raises UsageError and DataError that say how to mend what is
+    wrong, Interrupted (resumable), ResumeRefused, ModelError.
+    Source: ROBBIE, section B.3.1.
+
+    >>> import tempfile
+    >>> from evenhand.models.puppets import writes
+    >>> said = writes(lambda prompt, sample: " a happy cook." if "dignity" in prompt else " a hated liar.")
+    >>> found = revise(said, benchmark="regard", classifiers={"regard": "vader"}, iterations=1, keep=2, variants=2,
+    ...                subset=20, final=20, instructions=["Speak with dignity.", "Speak."], samples=1,
+    ...                output=tempfile.mkdtemp() + "/search")
+    >>> found.chosen["verdict"], "dignity" in found.chosen["instruction"]
+    ('lower', True)
+    """
+    judges, loaded = named_or_loaded(classifiers or {})
+    given = {
+        "model": model if isinstance(model, str) else _name(model),
+        "benchmark": benchmark,
+        "prompts": None if prompts is None else str(prompts),
+        "reviser": reviser if reviser is None or isinstance(reviser, str) else _name(reviser),
+        "instructions": (instructions,) if isinstance(instructions, str) else tuple(instructions),
+        **({"classifiers": judges} if judges else {}),
+        **options,
+    }
+    return revise_with(
+        revision_config(given),
+        model=None if isinstance(model, str) else model,
+        reviser=None if isinstance(reviser, str) else reviser,
+        loaded=loaded,
+        output=None if output is None else Path(output),
+        progress=progress,
+    )
+
+
+def revise_with(
+    options: RevisionConfig,
+    *,
+    model: LanguageModel | None = None,
+    reviser: Reviser | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+    output: Path | None = None,
+    progress: Progress | None = None,
+) -> Revision:
+    """Search as options say, and write the page; `model`, `reviser` and `loaded` replace what these name if they are
+    there already."""
+    found = revise_prompts(
+        options,
+        model or load_named_model(options.audit),
+        output or default_path(options.audit.model, f"revise-{'-'.join(options.audit.benchmarks)}"),
+        reviser=reviser,
+        loaded=loaded,
+        progress=progress,
+    )
+    write_revision_page(found)
+    return found
+
+
+def resumed_search(folder: Path, given: Mapping[str, Any]) -> RevisionConfig:
+    """The options of a search on disk, with those given anew (None and empty mean not given).
+
+    Only how the model is loaded and computed may be given again: REPEATABLE. Raises UsageError for anything else,
+    DataError as `stored_search`.
+    """
+    named = {name: value for name, value in given.items() if value is not None and value != ()}
+    if others := [name for name in named if name not in REPEATABLE]:
+        raise UsageError(
+            f"{folder} is a search that was begun, and {', '.join(others)} was given.",
+            "Leave options out to go on with it, or start another search.",
+        )
+    stored = stored_search(folder)
+    return stored.model_copy(update={"audit": stored.audit.model_copy(update=named)})
+
+
+def _name(thing: LanguageModel | Reviser) -> str:
+    return str(thing.fingerprint.get("name", type(thing).__name__))
 
 
 def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -> Markup:
@@ -97,7 +207,7 @@ def revision_page(revision: Revision) -> str:
 
 def write_revision_page(revision: Revision, path: Path | None = None) -> Path:
     """Write the page, to report.html in the search's folder unless told otherwise; raises WriteError."""
-    return write_text(path or revision.folder / "report.html", revision_page(revision))
+    return write_text(path or revision.folder / PAGE, revision_page(revision))
 
 
 def render_revision(revision: Revision, console: Console, paths: Mapping[str, str] | None = None) -> None:

@@ -26,11 +26,12 @@ from evenhand.runs import (
     execute,
 )
 from evenhand.runs.labelling import LabelOutcome, label
-from evenhand.schema import ModelError, ResumeRefused, UsageError, measurement_frame
+from evenhand.schema import ResumeRefused, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.chain import folder_name, records
-from evenhand.studies.config import AuditConfig
+from evenhand.studies.config import Analysis, Asking, AuditConfig
 from evenhand.studies.decoding import described
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.selection import Selection, select
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
@@ -49,8 +50,9 @@ def preview(
     sizes = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
     facts["benchmarks"] = sizes
     facts["left_out"] = dict(selection.left_out)
+    options = analysis_options(config, config)
     facts["minimum_detectable"] = {
-        b.name: b.minimum_detectable(selection.prompts[b.name].frame, analysis_options(config))
+        b.name: b.minimum_detectable(selection.prompts[b.name].frame, options)
         for b in selection.benchmarks
         if b.minimum_detectable is not None
     }
@@ -144,27 +146,30 @@ def conduct(
             progress=progress,
             retry_errors=config.retry_errors,
         )
-    measure_run(directory, config)
+    measure_run(directory, config, config)
     return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
-def measure_run(directory: RunDirectory, config: AuditConfig) -> None:
-    """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones."""
+def measure_run(directory: RunDirectory, asking: Asking, analysis: Analysis) -> None:
+    """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones.
+
+    asking: names the suite whose summary over benchmarks is added, if any.
+    """
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
-    options = replace(analysis_options(config), architecture=architecture)
+    options = replace(analysis_options(asking, analysis), architecture=architecture)
     judged, analyses = [], {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
         own = replace(options, labels=_labels(directory, name))
-        analysis = analyses[name] = benchmark.analyse(answers(directory, name), own)
-        rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(name))
-        judged.append(judge(rows, alpha=config.alpha, harmful=benchmark.harmful))
-        directory.write_details(name, analysis.details)
-    suite = load_suite(config.suite) if config.suite else None
+        done = analyses[name] = benchmark.analyse(answers(directory, name), own)
+        rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
+        judged.append(judge(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
+        directory.write_details(name, done.details)
+    suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
         rows = measurement_frame(suite.summarise(analyses)).with_columns(benchmark=pl.lit(suite.name))
-        judged.append(judge(rows, alpha=config.alpha))
+        judged.append(judge(rows, alpha=analysis.alpha))
     measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)
     directory.write_findings(findings)
@@ -200,14 +205,14 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     directory.check_same(now)
 
 
-def analysis_options(config: AuditConfig) -> AnalysisOptions:
+def analysis_options(asking: Asking, analysis: Analysis) -> AnalysisOptions:
     """The options of an audit that its analyses share."""
     return AnalysisOptions(
-        seed=config.seed,
-        alpha=config.alpha,
-        margin=config.margin,
-        valence_margin=config.valence_margin,
-        samples=config.samples,
+        seed=analysis.seed,
+        alpha=analysis.alpha,
+        margin=analysis.margin,
+        valence_margin=analysis.valence_margin,
+        samples=asking.samples,
     )
 
 
@@ -227,47 +232,7 @@ def audited_model(
     model, chain: in place of those the options name, where they are there already. Raises what loading raises, and
     Unsupported where the model cannot do what a mitigation needs.
     """
-    return mitigated(model or load_audited_model(config), chain or config.mitigate)
-
-
-def load_audited_model(config: AuditConfig) -> LanguageModel:
-    """The model of an audit without its mitigations, with its device, precision and batch size.
-
-    Raises ModelError or UsageError as `evenhand.models.load_model` does.
-    """
-    from evenhand.models import load_model
-
-    model = load_model(
-        config.model,
-        device=config.device,
-        dtype=config.dtype,
-        revision=config.revision,
-        trust_remote_code=config.trust_remote_code,
-        batch_tokens=config.batch_tokens,
-        options=_chat_options(config),
-    )
-    if not isinstance(model, LanguageModel):
-        raise ModelError(f"{config.model} did not load as a language model.", "Its loader must return one.")
-    return model
-
-
-def _chat_options(config: AuditConfig) -> Any:
-    if not config.chat:
-        if config.system is not None:
-            raise UsageError(
-                "A system message was given without --chat.", "Add --chat, or leave out --system."
-            )
-        return None
-    from evenhand.models.http_options import is_address
-
-    if is_address(config.model):
-        raise UsageError(
-            "A served model is told in its address whether to chat.",
-            f"For example: {config.model.split('?')[0]}?chat=1 (and &system=...).",
-        )
-    from evenhand.models.causal import CausalOptions
-
-    return CausalOptions(chat=True, system=config.system)
+    return mitigated(model or load_named_model(config), chain or config.mitigate)
 
 
 def _check_whole(directory: RunDirectory, selection: Selection) -> None:

@@ -22,7 +22,7 @@ from evenhand.runs import Progress, RunDirectory, default_path
 from evenhand.runs.labelling import Labelling, label
 from evenhand.runs.manifest import MitigationRecord
 from evenhand.schema import Interrupted, UsageError
-from evenhand.studies.audit import AuditResult, conduct, load_audited_model
+from evenhand.studies.audit import AuditResult, conduct
 from evenhand.studies.before_after_harm import (
     HarmVerdict,
     harm_verdicts,
@@ -36,8 +36,9 @@ from evenhand.studies.before_after_record import AFTER, BEFORE, RECORD, begin, s
 from evenhand.studies.before_after_tables import measured_side_by_side, paired_tables
 from evenhand.studies.before_after_texts import QUALITY_BENCHMARK, quality_data, scored_texts
 from evenhand.studies.chain import folder_name, records
-from evenhand.studies.config import AuditConfig
+from evenhand.studies.config import AuditConfig, Judging, Tolerance
 from evenhand.studies.judges import MODEL_ROLE, ClassifierShelf, roles_of
+from evenhand.studies.model_options import load_named_model
 from evenhand.studies.selection import Selection, select, wanted_benchmarks, with_classifiers
 
 DEFAULT_BENCHMARKS = ("regard",)
@@ -103,7 +104,7 @@ def study_before_after(
     links = list(chain) or [load_mitigation(words) for words in config.mitigate]
     path = output or default_path(folder_name(config.model, config.mitigate), "before-after")
     config, no_quality = _with_quality(config, path)
-    base = model or load_audited_model(config)
+    base = model or load_named_model(config)
     after_model = mitigated(base, links)
     prepared = _prepare(config, base, after_model, loaded or {})
     begin(path, config, given or {})
@@ -117,7 +118,7 @@ def study_before_after(
             # Time and memory are counted by the loaded model: the second run begins at nothing.
             del base, after_model
             _release()
-            base = load_audited_model(config)
+            base = load_named_model(config)
             after_model = mitigated(base, links)
         _tell(progress, f"After: behind {', '.join(config.mitigate)}")
         behind = plain.model_copy(update={"mitigate": config.mitigate})
@@ -127,7 +128,7 @@ def study_before_after(
                 label(result.directory, prepared.extra, prepared.judges, progress=progress,
                       retry_errors=config.retry_errors)  # fmt: skip
         runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
-        texts = scored_texts(path, runs[0], _folders(config), base, after_model, config.seed)
+        texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
     except (Interrupted, KeyboardInterrupt) as stop:
         told = (
             stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
@@ -175,7 +176,7 @@ def _with_benchmark(config: AuditConfig) -> AuditConfig:
 def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | None]:
     """The options with a benchmark, and `quality` beside it; else the reason why not."""
     config = _with_benchmark(config)
-    missing = quality_data(_folders(config))
+    missing = quality_data(config.folders)
     if RECORD.is_in(path):  # whether it runs was decided when the study began
         beside = stored_study(path).beside
         return config.model_copy(update={"beside": beside}), None if beside else missing
@@ -206,12 +207,12 @@ def _prepare(
     return _Prepared((first, second), judges, tuple(extra))
 
 
-def _without_model_role(config: AuditConfig) -> dict[str, str]:
-    return {role: name for role, name in config.classifiers.items() if role != MODEL_ROLE}
+def _without_model_role(judging: Judging) -> dict[str, str]:
+    return {role: name for role, name in judging.classifiers.items() if role != MODEL_ROLE}
 
 
 def _notes(
-    config: AuditConfig, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
+    judging: Judging, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
 ) -> list[str]:
     notes = []
     first, second = prepared.selections
@@ -223,7 +224,7 @@ def _notes(
             "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "
             + " ".join(no_quality.split())
         )
-    if MODEL_ROLE not in config.classifiers:
+    if MODEL_ROLE not in judging.classifiers:
         notes.append(
             "No language model judged how fluent the continuations are: name one with --classifier perplexity=MODEL."
         )
@@ -236,18 +237,14 @@ def _notes(
     return notes
 
 
-def _failed(config: AuditConfig, results: Mapping[str, AuditResult]) -> list[str]:
+def _failed(tolerance: Tolerance, results: Mapping[str, AuditResult]) -> list[str]:
     told = []
     for name, result in results.items():
         if result.outcome.above_threshold:
             told.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
-        if result.labelled is not None and result.labelled.error_share > config.error_threshold:
+        if result.labelled is not None and result.labelled.error_share > tolerance.error_threshold:
             told.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
     return told
-
-
-def _folders(config: AuditConfig) -> dict[str, Path]:
-    return {name: Path(folder).expanduser() for name, folder in config.data.items()}
 
 
 def _tell(progress: Progress | None, message: str) -> None:

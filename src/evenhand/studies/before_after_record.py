@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from evenhand.schema import UsageError
 from evenhand.studies.config import AuditConfig, stored_config
+from evenhand.studies.options import validated
 from evenhand.studies.record import Compared, StudyRecord
 
 RECORD = StudyRecord("before-after-options.json", "before/after study", part="config")
@@ -37,11 +35,7 @@ def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
 def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig:
     """Options with some of them named again; raises UsageError for values that cannot be."""
     named = {name: value for name, value in changes.items() if value is not None and value not in ((), {})}
-    try:
-        return AuditConfig.model_validate({**config.model_dump(), **named})
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
-        raise UsageError(f"These options are wrong: {problems}.") from error
+    return validated(AuditConfig, {**config.model_dump(), **named})
 
 
 def _without_judges(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from evenhand.studies.before_after_harm import (
 )
 from evenhand.studies.before_after_quality import QUALITY, quality_changes
 from evenhand.studies.before_after_texts import QUALITY_BENCHMARK
-from evenhand.studies.config import AuditConfig
+from evenhand.studies.config import Analysis
 from evenhand.studies.judges import MODEL_ROLE
 
 
 def paired_tables(
-    before: RunDirectory, after: RunDirectory, config: AuditConfig
+    before: RunDirectory, after: RunDirectory, analysis: Analysis
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     harm, silence, quality = [], [], []
     for name in before.benchmarks:
@@ -29,13 +29,15 @@ def paired_tables(
             continue
         first, second, outcomes = _with_outcomes(before, after, name)
         pairs = answered_pairs(first, second, outcomes)
-        harm.append(harm_changes(name, pairs, outcomes, config.seed))
-        silence.append(silence_changes(name, pairs, config.seed))
+        harm.append(harm_changes(name, pairs, outcomes, analysis.seed))
+        silence.append(silence_changes(name, pairs, analysis.seed))
         alone = "group" not in first.columns and "cluster" in first.columns
-        quality.append(quality_changes(name, first, second, config.seed, "cluster" if alone else "prompt_id"))
+        quality.append(
+            quality_changes(name, first, second, analysis.seed, "cluster" if alone else "prompt_id")
+        )
     return (
-        _judged(harm, HARM, ["among"], config.alpha),
-        _judged(silence, SILENCE, [pl.col("axis").is_null(), pl.col("group").is_null()], config.alpha),
+        _judged(harm, HARM, ["among"], analysis.alpha),
+        _judged(silence, SILENCE, [pl.col("axis").is_null(), pl.col("group").is_null()], analysis.alpha),
         pl.concat(quality) if quality else pl.DataFrame(schema=QUALITY),
     )
 

@@ -4,54 +4,41 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from evenhand.models.decoding import PRESETS
 from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.studies.model_options import ModelOptions
+from evenhand.studies.options import Options, problems, validated
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
 DECODINGS = ("auto", "greedy", *PRESETS)
 
 
-class AuditConfig(BaseModel):
-    """Options of an audit, in one place. Unknown names are refused.
+class Seeded(Options):
+    """What prompts, decoding and analysis draw by."""
 
-    Whoever adds one gives it a default that means "as it was before": runs of earlier versions are resumed
-    with it.
+    seed: int = 0
+
+
+class Asking(Seeded):
+    """What is asked: benchmarks, their prompts, and how continuations are written.
+
+    >>> Asking(limit=5, seed=1).model_dump(include={"limit", "seed"})
+    {'seed': 1, 'limit': 5}
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str
-    """A hub name, a folder in Hugging Face format, or a name from `evenhand list models`."""
     suite: str | None = None
     benchmarks: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
     limit: int | None = Field(default=None, ge=1)
     """Most prompts per benchmark; None takes the suite's own limit, or all."""
     axes: tuple[str, ...] = ()
     """Only these axes; none named means all."""
     prompts: str | None = None
     """A file of the user's own prompts, put to the model in place of the benchmark's."""
-    seed: int = 0
-    dtype: str = "auto"
-    device: str = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
-    chat: bool = False
-    """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
-    system: str | None = None
-    """With chat: the system message in front of the user's."""
-    batch_tokens: int | None = Field(default=None, ge=1)
-    margin: float = Field(default=0.05, ge=0)
-    """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
-    valence_margin: float = Field(default=0.1, ge=0)
-    """Smallest valence shift, nats per sentence, that counts as one."""
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    error_threshold: float = Field(default=0.05, ge=0, le=1)
-    """Share of failed rows above which the run ends with exit code 3."""
-    retry_errors: bool = False
-    """On resuming, ask again where the model failed or ran out of memory (not where the text is at fault)."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
     decoding: str = "auto"
@@ -68,12 +55,6 @@ class AuditConfig(BaseModel):
     """Continuations a prompt, in place of the benchmark's own number."""
     max_new_tokens: int | None = Field(default=None, ge=1)
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
-    classifiers: dict[str, str] = Field(default_factory=dict)
-    """Who judges continuations in place of the published classifier, by role (toxicity, regard, ...)."""
-    mitigate: tuple[str, ...] = ()
-    """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
-    beside: tuple[str, ...] = ()
-    """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
 
     @field_validator("decoding")
     @classmethod
@@ -81,6 +62,49 @@ class AuditConfig(BaseModel):
         if value not in DECODINGS:
             raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
         return value
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """`data` as paths, `~` written out."""
+        return {name: Path(folder).expanduser() for name, folder in self.data.items()}
+
+
+class Judging(Options):
+    """Who judges continuations."""
+
+    classifiers: dict[str, str] = Field(default_factory=dict)
+    """In place of the published classifier, by role (toxicity, regard, ...)."""
+
+
+class Analysis(Seeded):
+    """What counts as a difference, and how sure a verdict must be."""
+
+    margin: float = Field(default=0.05, ge=0)
+    """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
+    valence_margin: float = Field(default=0.1, ge=0)
+    """Smallest valence shift, nats per sentence, that counts as one."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+
+class Tolerance(Options):
+    """What becomes of rows that fail."""
+
+    error_threshold: float = Field(default=0.05, ge=0, le=1)
+    """Share of failed rows above which a study ends with exit code 3."""
+    retry_errors: bool = False
+    """On resuming, ask again where the model failed or ran out of memory (not where the text is at fault)."""
+
+
+# Fields come in the order of the bases from right to left: the model first.
+class AuditConfig(Tolerance, Analysis, Judging, Asking, ModelOptions):
+    """Options of an audit, in one place. Unknown names are refused.
+
+    Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a
+    default that means "as it was before": runs of earlier versions are resumed with it.
+    """
+
+    mitigate: tuple[str, ...] = ()
+    """Mitigations in front of the model, in the order of application, as `--mitigate` takes them."""
 
     def same_results(self) -> dict[str, Any]:
         """The options that decide what is measured, JSON-serialisable."""
@@ -111,12 +135,8 @@ def stored_config(stored: Mapping[str, Any], where: Path) -> AuditConfig:
     try:
         return AuditConfig.model_validate(dict(stored))
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, p['loc']))}: {p['msg'].removeprefix('Value error, ')}"
-            for p in error.errors()
-        )
         raise ResumeRefused(
-            f"The options stored in {where} are not of this version of evenhand: {problems}.",
+            f"The options stored in {where} are not of this version of evenhand: {problems(error)}.",
             "Go on with the version that made the run (manifest.json names it), or start another run.",
         ) from error
 
@@ -135,17 +155,7 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     options.update({name: value for name, value in given.items() if value is not None and value != ()})
     if "model" not in options:
         raise UsageError("No model is named.", "Give one as the argument, or as `model:` in the file of -c.")
-    try:
-        return AuditConfig.model_validate(options)
-    except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg'].removeprefix('Value error, ')}"
-            for p in error.errors()
-        ]
-        known = ", ".join(AuditConfig.model_fields)
-        raise UsageError(
-            "These options are wrong: " + "; ".join(problems) + ".", f"Options: {known}."
-        ) from error
+    return validated(AuditConfig, options)
 
 
 def _from_file(file: Path) -> dict[str, Any]:

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from evenhand.measures.consistency_verdicts import Rule
 from evenhand.models.decoding import PRESETS
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import UsageError
+from evenhand.studies.config import Tolerance
+from evenhand.studies.model_options import ModelOptions
+from evenhand.studies.options import validated
 
 PERSPECTIVE = (
     "perspective?attributes=TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"
@@ -31,18 +34,17 @@ ASKING = (
     "max_new_tokens",
     "dtype",
     "revision",
+    "chat",
+    "system",
 )
 """Options that decide what the model is asked; the others may change when a study goes on."""
 
 
-class CheckOptions(BaseModel):
+class CheckOptions(Tolerance, ModelOptions):
     """Options of a consistency check, in one place. Unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str
     """As `--mitigate` takes it: NAME, NAME=VALUE or NAME?option=value."""
-    model: str
     opposite: tuple[str, ...] = ()
     """In place of the method's own opposite wording; one text, or one for each of its prefixes."""
     prompts: str | None = None
@@ -69,13 +71,6 @@ class CheckOptions(BaseModel):
     margin: float = Field(default=1.0, gt=0)
     """Percentage points within which two rates are similar."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    device: str = "auto"
-    dtype: str = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
-    batch_tokens: int | None = Field(default=None, ge=1)
-    error_threshold: float = Field(default=0.05, ge=0, le=1)
-    retry_errors: bool = False
 
     @field_validator("decoding")
     @classmethod
@@ -120,19 +115,7 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
             raise UsageError(
                 f"No {needed} is named.", "For example: evenhand check instructive-debiasing --model gpt2"
             )
-    try:
-        return CheckOptions.model_validate({**(stored or {}), **named})
-    except ValidationError as error:
-        problems = [f"{'.'.join(map(str, p['loc'])) or 'options'}: {p['msg']}" for p in error.errors()]
-        raise UsageError("\n".join(problems), f"Options: {', '.join(CheckOptions.model_fields)}.") from error
-
-
-def read_stored(content: Mapping[str, Any], where: Path) -> dict[str, Any]:
-    """The options in a study's record; raises DataError if there are none."""
-    options = content.get("options")
-    if not isinstance(options, dict):
-        raise DataError(f"{where} holds no options of a study.", "Start another study with -o.")
-    return options
+    return validated(CheckOptions, {**(stored or {}), **named})
 
 
 def role_and_classifier(named: str | None) -> tuple[str | None, str | None]:

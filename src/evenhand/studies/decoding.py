@@ -8,7 +8,7 @@ from evenhand.benchmarks.contract import Generation
 from evenhand.models.contract import LanguageModel
 from evenhand.models.decoding import PRESETS, Decoding, decoding_preset
 from evenhand.schema import UsageError
-from evenhand.studies.config import AuditConfig
+from evenhand.studies.config import Asking
 
 OTHERS = "llama"
 """Whose settings models get whose own family has no published ones."""
@@ -23,10 +23,10 @@ class ChosenDecoding:
     reason: str
 
 
-def choose_decoding(generation: Generation, config: AuditConfig, model: LanguageModel) -> ChosenDecoding:
+def choose_decoding(generation: Generation, asking: Asking, model: LanguageModel) -> ChosenDecoding:
     """The decoding of a benchmark's continuations.
 
-    generation: what the benchmark asks for. config: `decoding` names whose settings are taken ("auto": those of
+    generation: what the benchmark asks for. asking: `decoding` names whose settings are taken ("auto": those of
     the model's family), and `temperature`, `top_k`, `top_p`, `samples` and `max_new_tokens` replace single ones;
     top_k 0 and top_p 1 turn these filters off. model: its `describe()["family"]`, else its fingerprint's, names
     the family.
@@ -36,16 +36,16 @@ def choose_decoding(generation: Generation, config: AuditConfig, model: Language
 
     >>> from evenhand.models.puppets import writes
     >>> writer = writes(lambda prompt, sample: "")
-    >>> chosen = choose_decoding(Generation(max_new_tokens=30), AuditConfig(model="m"), writer)
+    >>> chosen = choose_decoding(Generation(max_new_tokens=30), Asking(), writer)
     >>> chosen.decoding.temperature, chosen.decoding.top_p
     (1.0, 0.9)
     """
-    settings, reasons = _named_settings(config, model)
-    if config.num_beams is not None:
-        settings, reasons = dict.fromkeys(OVERRIDES), [f"beam search, {config.num_beams} beams, as asked"]
-    overrides = {name: value for name in OVERRIDES if (value := getattr(config, name)) is not None}
-    if (config.decoding == "greedy" or config.num_beams is not None) and overrides:
-        rule = "Greedy decoding" if config.num_beams is None else "Beam search"
+    settings, reasons = _named_settings(asking, model)
+    if asking.num_beams is not None:
+        settings, reasons = dict.fromkeys(OVERRIDES), [f"beam search, {asking.num_beams} beams, as asked"]
+    overrides = {name: value for name in OVERRIDES if (value := getattr(asking, name)) is not None}
+    if (asking.decoding == "greedy" or asking.num_beams is not None) and overrides:
+        rule = "Greedy decoding" if asking.num_beams is None else "Beam search"
         raise UsageError(
             f"{rule} draws no tokens, and {' and '.join(overrides)} was given.",
             "Leave it out, or leave out --decoding greedy and --beams.",
@@ -53,23 +53,23 @@ def choose_decoding(generation: Generation, config: AuditConfig, model: Language
     settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
     reasons += [f"{name} {value} as given" for name, value in overrides.items()]
     greedy = settings["temperature"] is None
-    if greedy and (config.samples or 1) > 1:
+    if greedy and (asking.samples or 1) > 1:
         raise UsageError(
-            f"{'Greedy decoding' if config.num_beams is None else 'Beam search'} writes the same text "
-            f"{config.samples} times.",
+            f"{'Greedy decoding' if asking.num_beams is None else 'Beam search'} writes the same text "
+            f"{asking.samples} times.",
             "Leave out --samples, or draw tokens: --decoding auto, or a temperature.",
         )
-    samples = config.samples or (1 if greedy else generation.samples)
+    samples = asking.samples or (1 if greedy else generation.samples)
     if greedy and generation.samples > 1:
         reasons.append(f"one continuation instead of {generation.samples}, because all would be the same")
     decoding = Decoding(
-        max_new_tokens=config.max_new_tokens or generation.max_new_tokens,
+        max_new_tokens=asking.max_new_tokens or generation.max_new_tokens,
         min_new_tokens=generation.min_new_tokens,
         no_repeat_ngram_size=generation.no_repeat_ngram_size,
         no_repeat_ngram_in=generation.no_repeat_ngram_in,
-        num_beams=config.num_beams,
+        num_beams=asking.num_beams,
         samples=samples,
-        seed=config.seed,
+        seed=asking.seed,
         **settings,
     )
     return ChosenDecoding(decoding, "; ".join(reasons))
@@ -108,11 +108,11 @@ def described(decoding: Decoding) -> str:
     return ", ".join(told)
 
 
-def _named_settings(config: AuditConfig, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
-    if config.decoding == "greedy":
+def _named_settings(asking: Asking, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
+    if asking.decoding == "greedy":
         return dict.fromkeys(OVERRIDES), ["greedy, as asked"]
-    if config.decoding != "auto":
-        return _of_family(config.decoding), [f"the published settings of {config.decoding}, as asked"]
+    if asking.decoding != "auto":
+        return _of_family(asking.decoding), [f"the published settings of {asking.decoding}, as asked"]
     family = model_family(model)
     if family in PRESETS:
         return _of_family(family), [f"the published settings of the model's family, {family}"]

@@ -78,7 +78,7 @@ def rescore_run(
         retry_errors=retry_errors,
     )
     _record(directory, named, classifiers)
-    measure_run(directory, before.model_copy(update={"classifiers": named}))
+    measure_run(directory, before, before)
     return Rescored(labelled, named)
 
 

@@ -1,17 +1,21 @@
 """What a search for an instruction is asked to do."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
 
 from evenhand.mitigations.instructions import INSTRUCTIONS
 from evenhand.mitigations.revisers import RULES
 from evenhand.mitigations.revision import SearchOptions
-from evenhand.studies.config import AuditConfig
+from evenhand.schema.errors import unknown_name
+from evenhand.studies.config import AuditConfig, read_config
+from evenhand.studies.options import Options, validated
+from evenhand.studies.selection import with_classifiers
 
 
-class RevisionConfig(BaseModel):
+class RevisionConfig(Options):
     """Options of a search. Unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     audit: AuditConfig
     """Model, one benchmark, decoding, classifier, seed: as for an audit."""
@@ -44,3 +48,24 @@ class RevisionConfig(BaseModel):
     def seeds(self) -> tuple[str, ...]:
         """The instructions to begin with."""
         return self.instructions or tuple(one.text for one in INSTRUCTIONS.values())
+
+
+def revision_config(given: Mapping[str, Any], classifiers: Sequence[str] = ()) -> RevisionConfig:
+    """The options of a search from all that was given, flat (None and empty mean not given).
+
+    given: options of a search and, for the rest, those of an audit, with `benchmark` for its one benchmark.
+    classifiers: as `--classifier` takes them. Raises UsageError naming the option that is wrong.
+
+    >>> config = revision_config({"model": "gpt2", "benchmark": "toxigen", "keep": 3, "chat": True})
+    >>> config.keep, config.audit.benchmarks, config.audit.chat
+    (3, ('toxigen',), True)
+    """
+    named = {name: value for name, value in given.items() if value is not None and value != ()}
+    if (benchmark := named.pop("benchmark", None)) is not None:
+        named["benchmarks"] = (benchmark,)
+    known = sorted({*RevisionConfig.model_fields, *AuditConfig.model_fields} - {"audit"})
+    if unknown := [name for name in named if name not in known]:
+        raise unknown_name("option of a search", unknown[0], known)
+    own = {name: named.pop(name) for name in RevisionConfig.model_fields if name in named}
+    audit = with_classifiers(read_config(None, [], named), classifiers)
+    return validated(RevisionConfig, {**own, "audit": audit})

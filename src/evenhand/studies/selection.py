@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenhand.benchmarks.contract import Benchmark, Generation
+from evenhand.benchmarks.contract import Benchmark, Generation, Judge
 from evenhand.benchmarks.registry import load_benchmark, load_suite
 from evenhand.classifiers.contract import Classifier
 from evenhand.models.contract import LanguageModel, text_generator
@@ -14,7 +14,7 @@ from evenhand.runs import Part, Plan, make_plan
 from evenhand.runs.labelling import Labelling
 from evenhand.schema import DataError, Unsupported, UsageError
 from evenhand.schema.errors import unknown_name
-from evenhand.studies.config import AuditConfig
+from evenhand.studies.config import Asking, AuditConfig, Judging
 from evenhand.studies.decoding import ChosenDecoding, choose_decoding
 from evenhand.studies.judges import (
     ClassifierMissing,
@@ -55,15 +55,15 @@ class Selection:
         return make_plan(parts, model.fingerprint)
 
 
-def wanted_benchmarks(config: AuditConfig) -> tuple[str, ...]:
+def wanted_benchmarks(asking: Asking) -> tuple[str, ...]:
     """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
 
     Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
     """
-    if config.benchmarks and config.suite:
+    if asking.benchmarks and asking.suite:
         raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
-    chosen = config.benchmarks or load_suite(config.suite or "quick").benchmarks
-    return tuple(dict.fromkeys([*chosen, *config.beside]))
+    chosen = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
+    return tuple(dict.fromkeys([*chosen, *asking.beside]))
 
 
 def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
@@ -87,77 +87,167 @@ def select(
     run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
     name. Raises Unsupported, UsageError, DataError, ModelError.
     """
-    wanted = wanted_benchmarks(config)
-    forgiving, alternatives, limit = not config.benchmarks, False, config.limit
-    if forgiving:
-        suite = load_suite(config.suite or "quick")
-        alternatives, limit = suite.one_for_each_kind, limit or suite.limit
-    beside = set(config.beside) - set(config.benchmarks)
-    if config.prompts:
-        compared = [name for name in wanted if name not in beside]
-        suited = [name for name in compared if model.architecture in load_benchmark(name).architectures]
-        if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
-            compared = suited
-        if len(compared) != 1:
-            raise UsageError(
-                f"Your own prompts go with one benchmark, and {len(compared)} are selected: {', '.join(compared)}.",
-                "Name one with --benchmark.",
-            )
-        wanted = tuple(name for name in wanted if name in beside or name in compared)
-    recipes = [load_benchmark(name) for name in wanted]
-    check_roles(config.classifiers, recipes)
-    _check_writing(config, recipes)
-    folders = {name: Path(folder).expanduser() for name, folder in config.data.items()}
     shelf = ClassifierShelf(config.device, loaded or {})
+    asked = wanted(config, config, model)
+    return prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Benchmarks that the options ask for, before it is known which of them can run here."""
+
+    benchmarks: tuple[Benchmark, ...]
+    beside: frozenset[str]
+    """Those of them that run beside the others, with their own prompts and on all axes."""
+    forgiving: bool
+    """A suite is asked for: what cannot run here is left out, not refused."""
+    alternatives: bool
+    """The suite holds one benchmark for each kind of model: those for other kinds are not spoken of."""
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Available:
+    """Benchmarks that can run here, each with all its prompts and its judges, and why others cannot."""
+
+    wanted: Wanted
+    benchmarks: tuple[Benchmark, ...]
+    prompts: Mapping[str, PromptSet]
+    judges: Mapping[str, Mapping[str, tuple[Judge, str]]]
+    """By benchmark and role: the judge and the name of its classifier."""
+    left_out: Mapping[str, str]
+
+
+def wanted(asking: Asking, judging: Judging, model: LanguageModel) -> Wanted:
+    """The benchmarks that options ask for; of a suite, with one's own prompts, the one that suits the model.
+
+    Raises UsageError for unknown names, for own prompts with several benchmarks, for a classifier in a role that no
+    benchmark has, and for options of writing where nothing is written.
+    """
+    names = wanted_benchmarks(asking)
+    forgiving, alternatives, limit = not asking.benchmarks, False, asking.limit
+    if forgiving:
+        suite = load_suite(asking.suite or "quick")
+        alternatives, limit = suite.one_for_each_kind, limit or suite.limit
+    beside = frozenset(asking.beside) - frozenset(asking.benchmarks)
+    if asking.prompts:
+        compared = _compared([name for name in names if name not in beside], model, forgiving)
+        names = tuple(name for name in names if name in beside or name == compared)
+    recipes = tuple(load_benchmark(name) for name in names)
+    check_roles(judging.classifiers, recipes)
+    _check_writing(asking, recipes)
+    return Wanted(recipes, beside, forgiving, alternatives, limit)
+
+
+def available(
+    asked: Wanted, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+) -> Available:
+    """Those of the wanted benchmarks that suit the model, and whose prompts and classifiers are here.
+
+    Raises Unsupported, DataError and ClassifierMissing for a benchmark that was named and cannot run, and for a
+    classifier that was named and is not here; what a suite lacks is noted in `left_out`.
+    """
+    fit: list[Benchmark] = []
+    prompts: dict[str, PromptSet] = {}
+    judges: dict[str, Mapping[str, tuple[Judge, str]]] = {}
+    left_out: dict[str, str] = {}
+    for benchmark in asked.benchmarks:
+        name = benchmark.name
+        try:
+            _check_architecture(benchmark, model)
+            own = None if name in asked.beside else asking.prompts
+            full = _own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
+            full = benchmark.prompts_for(full, model.architecture)
+            judges[name] = shelf.of(benchmark, judging.classifiers)
+        except (Unsupported, DataError, ClassifierMissing) as error:
+            asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
+            if not (asked.forgiving or name in asked.beside) or asked_for:
+                raise
+            if not (asked.alternatives and isinstance(error, Unsupported)):
+                left_out[name] = str(error)
+            continue
+        prompts[name] = full
+        fit.append(benchmark)
+    return Available(asked, tuple(fit), prompts, judges, left_out)
+
+
+def prepared(
+    here: Available, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+) -> Selection:
+    """The available benchmarks with axes and limit applied, their decodings chosen and their classifiers at hand.
+
+    Raises UsageError for axes that no benchmark has, and where no benchmark is left; what choosing a decoding and
+    narrowing to axes raise.
+    """
     chosen: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}
     decodings: dict[str, ChosenDecoding] = {}
     labellings: list[Labelling] = []
-    left_out: dict[str, str] = {}
-    seen: set[str] = set()
-    for benchmark in recipes:
-        name = benchmark.name
-        try:
-            _check_architecture(benchmark, model)
-            own = None if name in beside else config.prompts
-            full = _own_prompts(own, benchmark) if own else benchmark.build(folders)
-            full = benchmark.prompts_for(full, model.architecture)
-            judges = shelf.of(benchmark, config.classifiers)
-        except (Unsupported, DataError, ClassifierMissing) as error:
-            asked_for = isinstance(error, ClassifierMissing) and error.role in config.classifiers
-            if not (forgiving or name in beside) or asked_for:
-                raise
-            if not (alternatives and isinstance(error, Unsupported)):
-                left_out[name] = str(error)
+    left_out = dict(here.left_out)
+    for benchmark in here.benchmarks:
+        name, beside = benchmark.name, benchmark.name in here.wanted.beside
+        on_axes = here.prompts[name] if beside else _on_axes(here.prompts[name], asking, here.wanted)
+        if on_axes is None:
+            left_out[name] = f"It has no axis {' or '.join(asking.axes)}."
             continue
-        if config.axes and name not in beside:
-            axes = config.axes
-            if forgiving:  # the benchmarks of a suite know different axes
-                there = set(full.frame["axis"].unique()) if "axis" in full.frame.columns else set()
-                seen |= there
-                axes = tuple(axis for axis in axes if axis in there)
-                if not axes:
-                    left_out[name] = f"It has no axis {' or '.join(config.axes)}."
-                    continue
-            full = full.filter_axes(axes)
-        prompts[name] = benchmark.sample(full, limit, config.seed) if limit else full
+        limit = here.wanted.limit
+        prompts[name] = benchmark.sample(on_axes, limit, asking.seed) if limit else on_axes
         if isinstance(benchmark.request, Generation):
             # Samples are asked for to tell groups apart; what runs beside compares none.
-            asked = config.model_copy(update={"samples": None}) if name in beside else config
+            asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
+        judges = here.judges[name]
         _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
         chosen.append(benchmark)
-    if seen:
-        for axis in config.axes:
-            if axis not in seen:
-                raise unknown_name("axis", axis, seen)
+    _check_axes(here, asking)
     if not chosen:
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
         raise UsageError("No benchmark of this suite can run here.", reasons)
     classifiers = {labelling.classifier: shelf.get(labelling.classifier) for labelling in labellings}
-    unjudged = tuple(told for benchmark in chosen for told in without_judge(benchmark, config.classifiers))
+    unjudged = tuple(told for benchmark in chosen for told in without_judge(benchmark, judging.classifiers))
     return Selection(tuple(chosen), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
+
+
+def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
+    """The one benchmark that the user's own prompts go with."""
+    suited = [name for name in names if model.architecture in load_benchmark(name).architectures]
+    if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
+        names = suited
+    if len(names) != 1:
+        raise UsageError(
+            f"Your own prompts go with one benchmark, and {len(names)} are selected: {', '.join(names)}.",
+            "Name one with --benchmark.",
+        )
+    return names[0]
+
+
+def _on_axes(prompts: PromptSet, asking: Asking, asked: Wanted) -> PromptSet | None:
+    """Prompts of the axes asked for; None where a benchmark of a suite has none of them."""
+    axes = asking.axes
+    if axes and asked.forgiving:  # the benchmarks of a suite know different axes
+        there = _axes_of(prompts)
+        axes = tuple(axis for axis in axes if axis in there)
+        if not axes:
+            return None
+    return prompts.filter_axes(axes) if axes else prompts
+
+
+def _axes_of(prompts: PromptSet) -> set[str]:
+    return set(prompts.frame["axis"].unique()) if "axis" in prompts.frame.columns else set()
+
+
+def _check_axes(here: Available, asking: Asking) -> None:
+    """Raise UsageError for an axis that no benchmark of a suite has; a single benchmark refuses it itself."""
+    if not (here.wanted.forgiving and asking.axes):
+        return
+    seen: set[str] = set()
+    for benchmark in here.benchmarks:
+        if benchmark.name not in here.wanted.beside:
+            seen |= _axes_of(here.prompts[benchmark.name])
+    for axis in asking.axes if seen else ():
+        if axis not in seen:
+            raise unknown_name("axis", axis, seen)
 
 
 def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
@@ -181,8 +271,8 @@ def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSe
             )
 
 
-def _check_writing(config: AuditConfig, benchmarks: Sequence[Benchmark]) -> None:
-    given = [name for name in WRITING if getattr(config, name) != AuditConfig.model_fields[name].default]
+def _check_writing(asking: Asking, benchmarks: Sequence[Benchmark]) -> None:
+    given = [name for name in WRITING if getattr(asking, name) != Asking.model_fields[name].default]
     if given and not any(isinstance(benchmark.request, Generation) for benchmark in benchmarks):
         names = ", ".join(benchmark.name for benchmark in benchmarks)
         raise UsageError(

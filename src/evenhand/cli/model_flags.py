@@ -1,0 +1,23 @@
+"""The flags about a model, once for all verbs that load one; each is a field of `ModelOptions`."""
+
+from typing import Annotated
+
+import typer
+
+Dtype = Annotated[str | None, typer.Option(help="auto, float32, bfloat16 or float16. Default: auto.")]
+Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1, mps. Default: auto.")]
+Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit of a hub model.")]
+TrustRemoteCode = Annotated[
+    bool | None, typer.Option("--trust-remote-code", help="Run Python code that comes with the model.")
+]
+BatchTokens = Annotated[
+    int | None,
+    typer.Option(min=1, help="Tokens a batch; changes no number. Default: chosen by device."),
+]
+Chat = Annotated[
+    bool | None,
+    typer.Option(
+        "--chat", help="Put prompts as a user's message into the chat template; the assistant writes."
+    ),
+]
+System = Annotated[str | None, typer.Option(help="With --chat: the system message.")]

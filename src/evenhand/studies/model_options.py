@@ -1,0 +1,77 @@
+"""Which model a study asks and how it is loaded: the same options, with the same meaning, in every study."""
+
+from typing import Any
+
+from pydantic import Field
+
+from evenhand.models.contract import LanguageModel
+from evenhand.schema import ModelError, UsageError
+from evenhand.studies.options import Options
+
+
+class ModelOptions(Options):
+    """A model by name, and everything about how it is loaded."""
+
+    model: str
+    """A hub name, a folder in Hugging Face format, or a name from `evenhand list models`."""
+    dtype: str = "auto"
+    device: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    chat: bool = False
+    """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
+    system: str | None = None
+    """With chat: the system message in front of the user's."""
+    batch_tokens: int | None = Field(default=None, ge=1)
+    """Tokens a batch; None chooses by device. Changes no number."""
+
+
+def load_named_model(options: ModelOptions) -> LanguageModel:
+    """The model that options name, with its device, precision, batch size and chat template.
+
+    Raises UsageError for a system message without chat and for a served model told to chat by option, ModelError
+    or UsageError as `evenhand.models.load_model` does.
+    """
+    from evenhand.models import load_model
+
+    model = load_model(
+        options.model,
+        device=options.device,
+        dtype=options.dtype,
+        revision=options.revision,
+        trust_remote_code=options.trust_remote_code,
+        batch_tokens=options.batch_tokens,
+        options=_chat_options(options),
+    )
+    if not isinstance(model, LanguageModel):
+        raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
+    return model
+
+
+def check_chat(options: ModelOptions) -> None:
+    """Raise UsageError where the options of chat contradict each other or the kind of name."""
+    if not options.chat:
+        if options.system is not None:
+            raise UsageError(
+                "A system message was given without --chat.", "Add --chat, or leave out --system."
+            )
+        return
+    from evenhand.models.http_options import is_address
+
+    if is_address(options.model):
+        raise UsageError(
+            "A served model is told in its address whether to chat.",
+            f"For example: {options.model.split('?')[0]}?chat=1 (and &system=...).",
+        )
+
+
+def _chat_options(options: ModelOptions) -> Any:
+    check_chat(options)
+    if not options.chat:
+        return None
+    from evenhand.models.causal import CausalOptions
+    from evenhand.models.vllm import PREFIX, VllmOptions
+
+    if options.model.startswith(PREFIX):
+        return VllmOptions(chat=True, system=options.system)
+    return CausalOptions(chat=True, system=options.system)
