@@ -60,6 +60,11 @@ def audit(
     trust_remote_code: bool | None = typer.Option(
         None, "--trust-remote-code", help="Run Python code that comes with the model."
     ),
+    trust_addresses: bool = typer.Option(
+        False,
+        "--trust-addresses",
+        help="On resuming, ask servers that only the folder names, with your keys.",
+    ),
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -132,7 +137,13 @@ def audit(
             )
         others = {name: value for name, value in given.items() if name != "model" and value not in (None, ())}
         run = resume(
-            Path(model), config, settings, others, classifiers=classifier, progress=progress_for(sys.stderr)
+            Path(model),
+            config,
+            settings,
+            others,
+            classifiers=classifier,
+            progress=progress_for(sys.stderr),
+            trust_addresses=trust_addresses,
         )
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)

@@ -61,6 +61,11 @@ def check(
     trust_remote_code: bool | None = typer.Option(
         None, "--trust-remote-code", help="Run Python code that comes with the model."
     ),
+    trust_addresses: bool = typer.Option(
+        False,
+        "--trust-addresses",
+        help="On going on, ask servers that only the folder names, with your keys.",
+    ),
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -122,7 +127,7 @@ def check(
     console = Console()
     folder = Path(method)
     if len(method) < LONGEST_NAME and folder.is_dir():
-        options, output = resumed_options(folder, given), folder
+        options, output = resumed_options(folder, given, trust_addresses=trust_addresses), folder
     else:
         given["method"] = method
         options = check_options(given)

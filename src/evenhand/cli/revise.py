@@ -47,6 +47,14 @@ def revise(
     seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
     dtype: str | None = typer.Option(None, help="auto, float32, bfloat16 or float16. Default: auto."),
     device: str | None = typer.Option(None, help="auto, cpu, cuda, cuda:1, mps. Default: auto."),
+    trust_remote_code: bool = typer.Option(
+        False, "--trust-remote-code", help="Run Python code that comes with the model."
+    ),
+    trust_addresses: bool = typer.Option(
+        False,
+        "--trust-addresses",
+        help="On going on, ask servers that only the folder names, with your keys.",
+    ),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="The search's folder. Default: a new one in runs/."
     ),
@@ -66,7 +74,7 @@ def revise(
     from evenhand.studies.config import read_config
     from evenhand.studies.prompt_revision import INSTRUCTION_FILE, revise_prompts
     from evenhand.studies.revision_options import RevisionConfig
-    from evenhand.studies.revision_record import is_search, stored_search
+    from evenhand.studies.revision_record import is_search, resumed_search
     from evenhand.studies.selection import with_classifiers
 
     own = {
@@ -102,7 +110,7 @@ def revise(
                 "Leave options out to go on with it, or start another search.",
             )
         folder = Path(model)
-        options = stored_search(folder)
+        options = resumed_search(folder, trust_remote_code=trust_remote_code, trust_addresses=trust_addresses)
         if device is not None:
             options = options.model_copy(
                 update={"audit": options.audit.model_copy(update={"device": device})}
@@ -113,7 +121,12 @@ def revise(
                 "Which benchmark to search by was not said.",
                 "For example: --benchmark toxigen (`evenhand list benchmarks`).",
             )
-        settings = {"model": model, "device": device, **audit}
+        settings = {
+            "model": model,
+            "device": device,
+            "trust_remote_code": trust_remote_code or None,
+            **audit,
+        }
         base = with_classifiers(
             read_config(None, [], {k: v for k, v in settings.items() if v is not None}), classifier
         )

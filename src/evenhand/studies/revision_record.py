@@ -12,7 +12,9 @@ from evenhand import __version__
 from evenhand.runs.manifest import refuse_differences
 from evenhand.schema import DataError, UsageError
 from evenhand.schema.files import atomic_write
+from evenhand.studies.config import NAMED_ANEW
 from evenhand.studies.revision_options import RevisionConfig
+from evenhand.studies.trust import check_addresses, check_code
 
 RECORD = "revision.json"
 
@@ -25,16 +27,40 @@ def begin(folder: Path, record: Mapping[str, Any]) -> None:
     path = folder / RECORD
     if path.is_file():
         stored = read_json(path)
-        refuse_differences(f"The search {folder}", stored["search"], record, "Start another with -o.")
+        told = [_comparable(one) for one in (stored["search"], record)]
+        refuse_differences(f"The search {folder}", *told, "Start another with -o.")
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists and holds no search.", "Choose another folder with -o.")
     write_json(path, {"version": 1, "evenhand": __version__, "search": record})
 
 
+def _comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    audit = {name: value for name, value in record.get("audit", {}).items() if name not in NAMED_ANEW}
+    return {**record, "audit": audit}
+
+
 def is_search(folder: Path) -> bool:
     """Whether a folder holds a search."""
     return (folder / RECORD).is_file()
+
+
+def resumed_search(
+    folder: Path, *, trust_remote_code: bool = False, trust_addresses: bool = False
+) -> RevisionConfig:
+    """The options of a search that is gone on with.
+
+    trust_remote_code: run code that comes with the model. trust_addresses: ask the servers that the folder names (see
+    `evenhand.studies.trust`). Raises DataError if its record cannot be read, ResumeRefused where the folder alone names
+    code or servers.
+    """
+    stored = stored_search(folder)
+    audit = stored.audit
+    check_code(folder, audit.trust_remote_code, trust_remote_code)
+    names = [audit.model, *audit.classifiers.values(), stored.reviser]
+    check_addresses(folder, names, trusted=trust_addresses)
+    trusting = audit.model_copy(update={"trust_remote_code": trust_remote_code})
+    return stored.model_copy(update={"audit": trusting})
 
 
 def stored_search(folder: Path) -> RevisionConfig:
