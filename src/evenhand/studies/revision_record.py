@@ -27,8 +27,8 @@ def begin(folder: Path, record: Mapping[str, Any]) -> None:
     path = folder / RECORD
     if path.is_file():
         stored = read_json(path)
-        told = [_comparable(one) for one in (stored["search"], record)]
-        refuse_differences(f"The search {folder}", *told, "Start another with -o.")
+        before, now = _comparable(stored["search"]), _comparable(record)
+        refuse_differences(f"The search {folder}", before, now, "Start another with -o.")
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists and holds no search.", "Choose another folder with -o.")
