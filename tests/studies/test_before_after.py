@@ -17,7 +17,7 @@ from evenhand.reports.before_after_html import render_before_after_html
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.before_after import study_before_after, with_judges
-from evenhand.studies.before_after_harm import answered_pairs, harm_changes, silence_changes
+from evenhand.studies.before_after_harm import answered_pairs, harm_changes, silence_changes, with_verdicts
 from evenhand.studies.before_after_quality import quality_changes, text_perplexity_change
 from evenhand.studies.chain import chain_of, folder_name, named_chain, words_of
 from evenhand.studies.config import AuditConfig
@@ -447,6 +447,29 @@ def test_perplexities_change_by_a_factor():
     row = text_perplexity_change(texts, "mine", 0).row(0, named=True)
     assert row["estimate"] == pytest.approx(2) and row["after"] == pytest.approx(2 * row["before"])
     assert row["relative"] == pytest.approx(1) and row["before"] == pytest.approx(exp((1 + 2 + 1 + 1) / 4))
+
+
+@pytest.mark.parametrize(
+    ("factor", "noise", "verdict"),
+    [(0.8, 0.05, "lower"), (1.25, 0.05, "higher"), (1.0, 0.05, "not detected"), (0.99, 0.5, "not detected")],
+)
+def test_a_perplexity_is_lower_where_its_factor_is_below_one(factor, noise, verdict):
+    """The change of a perplexity is a ratio: no change is 1, and a significant ratio below it is no rise."""
+    dice = random.Random(3)
+    deviation = [dice.gauss(0, noise) for _ in range(30)]
+    even = [one - sum(deviation) / len(deviation) for one in deviation]
+    texts = pl.DataFrame(
+        {
+            "cluster": [f"t{i}" for i in range(len(even))],
+            "tokens": [10] * len(even),
+            "before": [-30.0 - dice.random() for _ in even],
+            "shift": [10 * (log(factor) + one) for one in even],
+        }
+    ).with_columns(after=pl.col("before") - pl.col("shift"))
+    table = with_verdicts(text_perplexity_change(texts, "mine", 0), 0.05)
+    row = table.row(0, named=True)
+    assert row["estimate"] == pytest.approx(factor) and row["low"] < factor < row["high"]
+    assert row["verdict"] == verdict
 
 
 def test_study_without_the_report_layer(judged_house, tmp_path, monkeypatch):

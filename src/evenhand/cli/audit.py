@@ -59,6 +59,7 @@ def audit(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    trust_addresses: flags.TrustAddresses = False,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -132,7 +133,13 @@ def audit(
             )
         others = {name: value for name, value in given.items() if name != "model" and value not in (None, ())}
         run = resume(
-            Path(model), config, settings, others, classifiers=classifier, progress=progress_for(sys.stderr)
+            Path(model),
+            config,
+            settings,
+            others,
+            classifiers=classifier,
+            progress=progress_for(sys.stderr),
+            trust_addresses=trust_addresses,
         )
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)

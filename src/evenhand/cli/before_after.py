@@ -36,24 +36,27 @@ def before_after(**flags: Any) -> None:
     """
     from rich.console import Console
 
-    from evenhand.reports.before_after import before_after_with, resumed_study
+    from evenhand.reports.before_after import before_after_with, check_going_on, resumed_study
     from evenhand.runs import progress_for
     from evenhand.studies.before_after import with_judges
-    from evenhand.studies.config import read_config
+    from evenhand.studies.config import NAMED_ANEW, read_config
 
     file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
+    trusted = flags.pop("trust_addresses")
     given = {CALLED.get(name, name): _value(value) for name, value in flags.items()}
     folder = Path(model) if model is not None and Path(model).is_dir() else None
     if folder is not None and not (folder / "config.json").is_file():
         stored = resumed_study(folder, {})
-        config = read_config(file, settings, {**stored.model_dump(), **_stated(given)})
+        kept = stored.model_dump(exclude=set(NAMED_ANEW))
+        config = with_judges(read_config(file, settings, {**kept, **_stated(given)}), classifiers)
+        check_going_on(folder, config, named=classifiers, trust_addresses=trusted)
         output = folder
     else:
-        config = read_config(file, settings, {"model": model, **given})
+        config = with_judges(read_config(file, settings, {"model": model, **given}), classifiers)
     stated = _stated({"model": model, **given, "classifier": classifiers, "config": _value(file)})
     report = before_after_with(
-        with_judges(config, classifiers),
+        config,
         output=output,
         given=stated | ({"set": list(settings)} if settings else {}),
         progress=progress_for(sys.stderr),

@@ -64,6 +64,7 @@ def check(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    trust_addresses: flags.TrustAddresses = False,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),
@@ -124,7 +125,7 @@ def check(
     console = Console()
     folder = Path(method)
     if len(method) < LONGEST_NAME and folder.is_dir():
-        options, output = resumed_options(folder, given), folder
+        options, output = resumed_options(folder, given, trust_addresses=trust_addresses), folder
     else:
         given["method"] = method
         options = check_options(given)

@@ -21,3 +21,9 @@ Chat = Annotated[
     ),
 ]
 System = Annotated[str | None, typer.Option(help="With --chat: the system message.")]
+TrustAddresses = Annotated[
+    bool,
+    typer.Option(
+        "--trust-addresses", help="On going on, ask servers that only the folder names, with your keys."
+    ),
+]

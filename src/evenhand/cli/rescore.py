@@ -20,6 +20,9 @@ def rescore(
     retry_errors: bool = typer.Option(
         False, "--retry-errors", help="Ask again where a classifier failed (not where the text is at fault)."
     ),
+    trust_addresses: bool = typer.Option(
+        False, "--trust-addresses", help="Ask servers that only the run's folder names, with your keys."
+    ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
 ) -> None:
     """Judge a run's continuations by other classifiers, measure them again and rewrite the report.
@@ -39,7 +42,13 @@ def rescore(
 
     opened = replace(open_run(run), error_threshold=error_threshold)
     named = named_by_role(classifier, judged_benchmarks(opened.directory))
-    again = opened.rescore(named, device=device, progress=progress_for(sys.stderr), retry_errors=retry_errors)
+    again = opened.rescore(
+        named,
+        device=device,
+        progress=progress_for(sys.stderr),
+        retry_errors=retry_errors,
+        trust_addresses=trust_addresses,
+    )
     written = again.report(report)
     render_audit(again.view({"report": str(written)}), Console())
     if too_many := again.above_threshold():

@@ -54,6 +54,7 @@ def revise(
     batch_tokens: flags.BatchTokens = None,
     chat: flags.Chat = None,
     system: flags.System = None,
+    trust_addresses: flags.TrustAddresses = False,
     output: Path | None = typer.Option(
         None, "--output", "-o", help="The search's folder. Default: a new one in runs/."
     ),
@@ -100,7 +101,7 @@ def revise(
     }
     if is_search(Path(model)):
         named = {**given, "classifier": tuple(classifier), "output": output}
-        options, output = resumed_search(Path(model), named), Path(model)
+        options, output = resumed_search(Path(model), named, trust_addresses=trust_addresses), Path(model)
     else:
         if benchmark is None:
             raise UsageError(

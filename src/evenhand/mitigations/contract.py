@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from evenhand.models.contract import (
     Architecture,
@@ -13,7 +13,11 @@ from evenhand.models.contract import (
     text_generator,
 )
 from evenhand.models.decoding import Decoding
-from evenhand.schema import Card
+from evenhand.schema import Card, Unsupported
+
+Answer = Literal["log_likelihoods", "generate"]
+"""What a model is asked for, by the name of its method."""
+ANSWERS: dict[Answer, str] = {"log_likelihoods": "likelihoods", "generate": "continuations"}
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,14 @@ class Mitigation(Protocol):
 
 
 class Mitigated:
-    """A model behind a mitigation: says so in fingerprint and description, and passes everything else on.
+    """A model behind a mitigation: says so in fingerprint and description, and answers only what it answers for.
 
-    Mitigations subclass it and change what they change.
+    Mitigations subclass it, override what they change and declare the rest in `unchanged`. What a subclass neither
+    overrides nor declares is refused: the model's own numbers must not stand under the mitigation's name.
     """
+
+    unchanged: ClassVar[frozenset[Answer]] = frozenset()
+    """Answers that are the model's own behind this mitigation, too, and may be passed on as they are."""
 
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
         self.model, self.mitigation = model, mitigation
@@ -82,6 +90,20 @@ class Mitigated:
         below = self.model.describe()
         return {**below, "mitigations": [*below.get("mitigations", ()), self.mitigation.name]}
 
+    def check_answers(self, answer: Answer) -> None:
+        """Raise Unsupported, saying what to do, unless this mitigation and those below it answer for `answer`."""
+        own = type(self)
+        if answer not in own.unchanged and getattr(own, answer) is getattr(Mitigated, answer):
+            other = "continuations" if answer == "log_likelihoods" else "likelihoods"
+            raise Unsupported(
+                f"The mitigation {self.mitigation.name} does not say what it does to {ANSWERS[answer]}: "
+                "the numbers would be those of the model without it.",
+                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {own.__name__}, "
+                f'or declares unchanged = frozenset({{"{answer}"}}) there if it leaves {ANSWERS[answer]} as they are.',
+            )
+        if isinstance(self.model, Mitigated):
+            self.model.check_answers(answer)
+
     def log_likelihoods(
         self,
         texts: Sequence[str],
@@ -91,10 +113,12 @@ class Mitigated:
         masking: Masking | None = None,
         want_starts: bool = False,
     ) -> Likelihoods:
-        """As the model itself answers (see LanguageModel.log_likelihoods)."""
+        """As the model itself answers (see LanguageModel.log_likelihoods); raises Unsupported unless `unchanged`."""
+        self.check_answers("log_likelihoods")
         starts = {"want_starts": True} if want_starts else {}
         return self.model.log_likelihoods(texts, contexts, spans=spans, masking=masking, **starts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
-        """As the model itself writes (see TextGenerator.generate)."""
+        """As the model itself writes (see TextGenerator.generate); raises Unsupported unless `unchanged`."""
+        self.check_answers("generate")
         return text_generator(self.model).generate(prompts, decoding)

@@ -23,9 +23,10 @@ from evenhand.runs.labelling import LabelOutcome
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit import DECODING, LEFT_OUT, audited_model, check_options, conduct
 from evenhand.studies.chain import named_chain
-from evenhand.studies.config import SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.config import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.judges import named_by_role, named_or_loaded
 from evenhand.studies.rescore import rescore_run
+from evenhand.studies.trust import check_addresses, check_code
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,24 @@ class Run:
         device: str = "auto",
         progress: Progress | None = None,
         retry_errors: bool = False,
+        trust_addresses: bool = False,
     ) -> "Run":
         """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
 
         classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
-        a classifier named again is not asked again. Returns the run as it is now. Raises UsageError, DataError,
-        ModelError, Interrupted as `evenhand.studies.rescore.rescore_run` does.
+        a classifier named again is not asked again. trust_addresses: ask servers that only the run's folder names.
+        Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
+        `evenhand.studies.rescore.rescore_run` does.
         """
         names, loaded = named_or_loaded(classifiers)
         judged = rescore_run(
-            self.directory, names, device=device, progress=progress, loaded=loaded, retry_errors=retry_errors
+            self.directory,
+            names,
+            device=device,
+            progress=progress,
+            loaded=loaded,
+            retry_errors=retry_errors,
+            trust_addresses=trust_addresses,
         )
         again = replace(self, directory=RunDirectory.open(self.path), labelled=judged.labelled)
         again.report()
@@ -252,13 +261,20 @@ def rescore(
     device: str = "auto",
     progress: Progress | None = None,
     retry_errors: bool = False,
+    trust_addresses: bool = False,
 ) -> Run:
     """Judge an old run anew by other classifiers, without touching its continuations: see `Run.rescore`.
 
     run: a run or its folder.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    return opened.rescore(classifiers, device=device, progress=progress, retry_errors=retry_errors)
+    return opened.rescore(
+        classifiers,
+        device=device,
+        progress=progress,
+        retry_errors=retry_errors,
+        trust_addresses=trust_addresses,
+    )
 
 
 def resume(
@@ -269,12 +285,15 @@ def resume(
     *,
     classifiers: Sequence[str] = (),
     progress: Progress | None = None,
+    trust_addresses: bool = False,
 ) -> Run:
     """Go on with an interrupted run.
 
     given: options named again; they may repeat what the run was started with, and may change what does not
     alter results (device, batch size, error threshold). classifiers: as `--classifier` takes them; other ones
-    than the run's need `rescore`. Raises ResumeRefused with the difference otherwise.
+    than the run's need `rescore`. trust_addresses: ask servers that only the folder names (see
+    `evenhand.studies.trust`). Code that comes with the model is run only if `given` says so again. Raises
+    ResumeRefused with the difference otherwise.
     """
     directory = RunDirectory.open(path)
     stored = stored_config(directory.manifest.arguments_resolved, path)
@@ -284,5 +303,11 @@ def resume(
     judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
     repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
     check_options(directory, repeated)
-    config = now.model_copy(update={name: getattr(stored, name) for name in stored.same_results()})
+    check_code(path, stored.trust_remote_code, now.trust_remote_code)
+    # What is named again is what is stored, or it would have been refused.
+    check_addresses(
+        path, [stored.model, *stored.classifiers.values()], named=judges.values(), trusted=trust_addresses
+    )
+    kept = set(stored.same_results()) - NAMED_ANEW
+    config = now.model_copy(update={name: getattr(stored, name) for name in kept})
     return audit_with(config, output=path, progress=progress)

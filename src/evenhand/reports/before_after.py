@@ -25,8 +25,9 @@ from evenhand.studies.before_after_record import (
     with_changes,
 )
 from evenhand.studies.chain import named_chain
-from evenhand.studies.config import AuditConfig, read_config
+from evenhand.studies.config import NAMED_ANEW, AuditConfig, read_config
 from evenhand.studies.judges import named_or_loaded
+from evenhand.studies.trust import check_addresses, check_code
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -222,7 +223,7 @@ def before_after_with(
 
 def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
     """The options of a study on disk with those named again, which the study itself refuses where they would alter
-    results.
+    results. Whether code that comes with the model is run must be named again (see `check_going_on`).
 
     Raises UsageError for a folder without a study.
     """
@@ -230,7 +231,20 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
         raise UsageError(
             f"{path} is a folder and holds no before/after study.", "Give a model, or the folder of one."
         )
-    return with_changes(stored_study(path), {name: value for name, value in given.items() if name != "model"})
+    changes = {name: value for name, value in given.items() if name != "model"}
+    return with_changes(stored_study(path), {**dict.fromkeys(NAMED_ANEW, False), **changes})
+
+
+def check_going_on(
+    path: Path, config: AuditConfig, *, named: Sequence[str] = (), trust_addresses: bool = False
+) -> None:
+    """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
+
+    path: of the study. config: with which it is gone on. named: classifiers that the user has named now, as NAME or
+    ROLE=NAME. trust_addresses: whether the user trusts the addresses in the folder.
+    """
+    check_code(path, stored_study(path).trust_remote_code, config.trust_remote_code)
+    check_addresses(path, [config.model, *config.classifiers.values()], named=named, trusted=trust_addresses)
 
 
 def _compared(study: BeforeAfter) -> ComparisonReport | None:

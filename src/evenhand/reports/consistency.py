@@ -19,6 +19,7 @@ from evenhand.studies.consistency import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency_options import CheckOptions, check_options
 from evenhand.studies.consistency_record import RECORD
 from evenhand.studies.model_options import load_named_model
+from evenhand.studies.trust import check_addresses, check_code
 
 FORMAT = 1
 
@@ -161,14 +162,24 @@ def check_with(
     return checked
 
 
-def resumed_options(folder: Path, given: Mapping[str, Any]) -> CheckOptions:
-    """The options of a study on disk, with those given anew; raises UsageError for a folder without a study."""
+def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
+    """The options of a study on disk, with those given anew.
+
+    trust_addresses: ask servers that only the folder names (see `evenhand.studies.trust`). Code that comes with the
+    model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
+    folder alone names code or servers.
+    """
     if not RECORD.is_in(folder):
         raise UsageError(
             f"{folder} is a folder and holds no consistency study.",
             "Give a method, or the folder of a study.",
         )
-    return check_options(given, RECORD.stored(folder))
+    stored = RECORD.stored(folder)
+    check_code(folder, bool(stored.pop("trust_remote_code", False)), bool(given.get("trust_remote_code")))
+    options = check_options(given, stored)
+    named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
+    check_addresses(folder, [options.model, options.classifier], named=named, trusted=trust_addresses)
+    return options
 
 
 def load_judge_of(options: CheckOptions) -> Classifier:

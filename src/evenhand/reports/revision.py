@@ -29,10 +29,11 @@ from evenhand.studies.prompt_revision import Revision, revise_prompts
 from evenhand.studies.revision_card import effect, percent, points
 from evenhand.studies.revision_options import RevisionConfig, revision_config
 from evenhand.studies.revision_record import stored_search
+from evenhand.studies.trust import check_addresses, check_code
 
 PAGE = "report.html"
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
-"""Options of the model that may be given again when a search goes on; the last must be what it was."""
+"""Options of the model that may be given again when a search goes on."""
 HEIGHT, TOP, BOTTOM = 260, 14, 26  # pixels of the chart; text above and below the points
 LEFT, RIGHT = 9.0, 4.0  # per cent kept free for the labels
 KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
@@ -115,11 +116,15 @@ def revise_with(
     return found
 
 
-def resumed_search(folder: Path, given: Mapping[str, Any]) -> RevisionConfig:
+def resumed_search(
+    folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False
+) -> RevisionConfig:
     """The options of a search on disk, with those given anew (None and empty mean not given).
 
-    Only how the model is loaded and computed may be given again: REPEATABLE. Raises UsageError for anything else,
-    DataError as `stored_search`.
+    Only how the model is loaded and computed may be given again: REPEATABLE. trust_addresses: ask servers that only the
+    folder names (see `evenhand.studies.trust`). Code that comes with the model is run only if `given` says so. Raises
+    UsageError for anything else, DataError as `stored_search`, ResumeRefused where the folder alone names code or
+    servers.
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:
@@ -128,7 +133,12 @@ def resumed_search(folder: Path, given: Mapping[str, Any]) -> RevisionConfig:
             "Leave options out to go on with it, or start another search.",
         )
     stored = stored_search(folder)
-    return stored.model_copy(update={"audit": stored.audit.model_copy(update=named)})
+    audit = stored.audit
+    check_code(folder, audit.trust_remote_code, bool(named.get("trust_remote_code")))
+    names = [audit.model, *audit.classifiers.values(), stored.reviser]
+    check_addresses(folder, names, trusted=trust_addresses)
+    changed = {"trust_remote_code": False, **named}
+    return stored.model_copy(update={"audit": audit.model_copy(update=changed)})
 
 
 def _name(thing: LanguageModel | Reviser) -> str:

@@ -134,9 +134,14 @@ def overall_change(
 
 
 def with_verdicts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Rows with q over all of them and a verdict; none (null) where there is a change but nothing was tested."""
+    """Rows with q over all of them and a verdict; none (null) where there is a change but nothing was tested.
+
+    table: estimate, low, high and p; `scale` where some rows are ratios, which are held against 1, not 0.
+    """
+    ratio = pl.col("scale") == "ratio" if "scale" in table.columns else pl.lit(False)
+    unchanged = pl.when(ratio).then(1.0).otherwise(0.0)
     q = pl.Series("q", benjamini_hochberg(table["p"].fill_null(float("nan")).to_numpy())).fill_nan(None)
-    excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
+    excludes = (pl.col("low") > unchanged) | (pl.col("high") < unchanged)
     certain = excludes & (pl.col("q") <= alpha)
     return table.with_columns(q).with_columns(
         verdict=pl.when(pl.col("low").is_null())
@@ -144,7 +149,7 @@ def with_verdicts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
         .when(pl.col("p").is_null())
         .then(None)
         .when(certain)
-        .then(pl.when(pl.col("estimate") < 0).then(pl.lit(LOWER)).otherwise(pl.lit(HIGHER)))
+        .then(pl.when(pl.col("estimate") < unchanged).then(pl.lit(LOWER)).otherwise(pl.lit(HIGHER)))
         .otherwise(pl.lit(NOT_DETECTED))
     )
 

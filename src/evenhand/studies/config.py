@@ -13,6 +13,8 @@ from evenhand.studies.options import Options, problems, validated
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
+NAMED_ANEW = frozenset({"trust_remote_code"})
+"""Options that a folder cannot decide: whoever goes on with a run names them again, or does without."""
 DECODINGS = ("auto", "greedy", *PRESETS)
 
 
@@ -112,7 +114,7 @@ class AuditConfig(Tolerance, Analysis, Judging, Asking, ModelOptions):
 
     def comparable_with(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """`same_results`, without options that an earlier version of evenhand did not store and that have their
-        default here: such a run was made as if they had been given.
+        default here: such a run was made as if they had been given. NAMED_ANEW are as stored: they may differ.
 
         stored: the resolved options of a run.
 
@@ -120,7 +122,7 @@ class AuditConfig(Tolerance, Analysis, Judging, Asking, ModelOptions):
         {'model': 'm', 'seed': 0}
         """
         untouched = AuditConfig(model=self.model).same_results()
-        now = self.same_results()
+        now = {**self.same_results(), **{name: stored.get(name, untouched[name]) for name in NAMED_ANEW}}
         return {name: value for name, value in now.items() if name in stored or value != untouched[name]}
 
 

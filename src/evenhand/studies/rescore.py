@@ -12,6 +12,7 @@ from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit import measure_run, note_session
 from evenhand.studies.config import AuditConfig, stored_config
 from evenhand.studies.judges import ClassifierShelf, check_roles
+from evenhand.studies.trust import check_addresses
 
 RESCORED = "Judged anew: "
 """How the note of a session begins."""
@@ -46,6 +47,7 @@ def rescore_run(
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
     retry_errors: bool = False,
+    trust_addresses: bool = False,
 ) -> Rescored:
     """Judge the continuations of a run by other classifiers, and measure it again.
 
@@ -54,7 +56,8 @@ def rescore_run(
 
     directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights.
     progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
-    where a classifier failed.
+    where a classifier failed. trust_addresses: ask servers that only the folder names, for roles that nobody has judged
+    yet (see `evenhand.studies.trust`; else ResumeRefused).
     Raises UsageError for no classifier or an unknown role, DataError if the run holds nothing judged, ModelError if
     a classifier cannot be loaded, Interrupted (the same command goes on).
     """
@@ -64,6 +67,13 @@ def rescore_run(
     check_roles(classifiers, recipes)
     before = stored_config(directory.manifest.arguments_resolved, directory.path)
     named = {**before.classifiers, **classifiers}
+    waiting = {role for recipe in recipes for role in _to_judge(directory, recipe, classifiers)}
+    check_addresses(
+        directory.path,
+        [named[role] for role in waiting if role in named],
+        named=classifiers.values(),
+        trusted=trust_addresses,
+    )
     shelf = ClassifierShelf(device, loaded or {})
     wanted = [
         Labelling(recipe.name, judge.role, who, judge.text)

@@ -6,6 +6,7 @@ from typing import Any
 
 from evenhand.schema import DataError
 from evenhand.schema.version import VERSION
+from evenhand.studies.config import NAMED_ANEW
 from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.revision_options import RevisionConfig
 
@@ -26,9 +27,14 @@ def begin(folder: Path, record: Mapping[str, Any]) -> None:
             "config": config.model_dump(mode="json", exclude={"audit"}),
             "audit": config.audit.same_results(),
         }
-        return {**stored, **options}, record
+        return _comparable({**stored, **options}), _comparable(record)
 
     RECORD.begin(folder, {"evenhand": VERSION, "search": record}, deciding)
+
+
+def _comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    audit = {name: value for name, value in record.get("audit", {}).items() if name not in NAMED_ANEW}
+    return {**record, "audit": audit}
 
 
 def stored_search(folder: Path) -> RevisionConfig:

@@ -7,6 +7,7 @@ from pathlib import Path
 from evenhand.benchmarks.contract import Benchmark, Generation, Judge
 from evenhand.benchmarks.registry import load_benchmark, load_suite
 from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigated
 from evenhand.models.contract import LanguageModel, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.prompts.prompt_set import PromptSet
@@ -155,6 +156,7 @@ def available(
         name = benchmark.name
         try:
             _check_architecture(benchmark, model)
+            _check_mitigations(benchmark, model)
             own = None if name in asked.beside else asking.prompts
             full = _own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
             full = benchmark.prompts_for(full, model.architecture)
@@ -163,7 +165,7 @@ def available(
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
             if not (asked.forgiving or name in asked.beside) or asked_for:
                 raise
-            if not (asked.alternatives and isinstance(error, Unsupported)):
+            if not (asked.alternatives and model.architecture not in benchmark.architectures):
                 left_out[name] = str(error)
             continue
         prompts[name] = full
@@ -260,6 +262,11 @@ def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
     if isinstance(benchmark.request, Generation):
         # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
         text_generator(model).generate([], Decoding(max_new_tokens=1))
+
+
+def _check_mitigations(benchmark: Benchmark, model: LanguageModel) -> None:
+    if isinstance(model, Mitigated):
+        model.check_answers("generate" if isinstance(benchmark.request, Generation) else "log_likelihoods")
 
 
 def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:

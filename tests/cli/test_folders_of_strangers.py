@@ -1,0 +1,267 @@
+"""A folder that somebody else made runs none of their code and sends them no key, however it is gone on with."""
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from evenhand.classifiers.service_cards import SERVICE_CARDS
+
+from evenhand.reports.audit import audit, resume
+from evenhand.reports.before_after import before_after
+from evenhand.schema import ResumeRefused
+from evenhand.studies.config import AuditConfig
+from evenhand.studies.trust import GOOGLE, SERVICES, Asked, asked_by
+
+SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"
+STUDIES = ("audit", "before-after", "check", "revise")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Answers every completion with " is kind to us."; the store of answers is empty."""
+    path = Path(__file__).parents[1] / "loopback_server.py"
+    spec = importlib.util.spec_from_file_location("loopback_of_a_stranger", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(__import__("sys").modules, "loopback_of_a_stranger", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "store"))
+    for name in ("EVENHAND_API_KEY", "OPENAI_API_KEY", "PERSPECTIVE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(VARIABLE, SECRET)
+
+    def answer(asked: Any) -> tuple[int, Any]:
+        said = {"text": " is kind to us.", "finish_reason": "stop", "index": 0}
+        return 200, {"model": "m", "choices": [said], "usage": {"completion_tokens": 5}}
+
+    with module.LoopbackServer(answer) as running:
+        yield running
+
+
+def told(server: Any) -> str:
+    """Everything that reached the server, as text."""
+    return json.dumps([[asked.path, dict(asked.headers), asked.body] for asked in server.asked])
+
+
+def stranger(verb: str, folder: Path, **options: Any) -> Path:
+    """A folder such as the verb goes on with, whose record holds these options of an audit."""
+    options = {"benchmarks": ["rudeness"], **options}
+    folder.mkdir(parents=True, exist_ok=True)
+    if verb == "audit":
+        run = audit("house/writer", benchmarks=["rudeness"], limit=6, output=folder / "run")
+        path = run.path / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["arguments_resolved"] |= options
+        manifest["status"] = "interrupted"
+        path.write_text(json.dumps(manifest))
+        return run.path
+    config = AuditConfig(**options).model_dump(mode="json")
+    if verb == "before-after":
+        content = {"version": 1, "config": config | {"mitigate": ["prefix=Be kind."]}, "given": {}}
+        name = "before-after-options.json"
+    elif verb == "revise":
+        content = {"version": 1, "search": {"config": {}, "audit": config}}
+        name = "revision.json"
+    else:
+        judged = config["classifiers"].get("rudeness", "vader")
+        own = {"method": "prefix=Be kind.", "model": config["model"], "neutral": "none", "classifier": judged}
+        prompts = folder.parent / "wild.csv"
+        prompts.write_text("prompt_id,text\n" + "".join(f"p{i},A wild case {i}:\n" for i in range(9)))
+        own |= {"prompts": str(prompts), "trust_remote_code": config["trust_remote_code"]}
+        content = {"version": 1, "options": own}
+        name = "study.json"
+    (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("verb", STUDIES)
+@pytest.mark.parametrize("kind", ["key of the model", "usual key", "key of the judge"])
+def test_no_key_is_sent_to_an_address_that_only_the_folder_names(
+    verb: str,
+    kind: str,
+    evenhand: Callable[..., Any],
+    server: Any,
+    judged_house: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = f"{server.url}/v1#m"
+    options: dict[str, Any] = {"model": address, "classifiers": {"rudeness": "house/words?word=rude"}}
+    if verb == "check":
+        options["classifiers"] = {}
+    if kind == "key of the model":
+        options["model"] = f"{address}?key={VARIABLE}"
+    elif kind == "usual key":
+        monkeypatch.setenv("EVENHAND_API_KEY", SECRET)
+    else:
+        judge = f"llm-judge?model=j&url={server.url}/v1&key_variable={VARIABLE}"
+        options |= {"model": "house/writer", "classifiers": {"rudeness": judge}}
+    folder = stranger(verb, tmp_path / "theirs", **options)
+    before = sorted(path.name for path in folder.iterdir())
+    ended = evenhand(verb, folder)
+    assert SECRET not in told(server) and "authorization" not in told(server)
+    assert not server.asked, "a refusal comes before anything is asked"
+    variable = "EVENHAND_API_KEY" if kind == "usual key" else VARIABLE
+    ended.refused(2, server.url.removeprefix("http://"), variable, "--trust-addresses")
+    assert SECRET not in ended.out + ended.err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("verb", STUDIES)
+def test_code_that_comes_with_a_model_is_not_run_because_a_folder_says_so(
+    verb: str,
+    evenhand: Callable[..., Any],
+    judged_house: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    marker, model = tmp_path / "their code was run", tmp_path / "strange"
+    model.mkdir()
+    kinds = {"AutoConfig": "configuration_strange.StrangeConfig"}
+    (model / "config.json").write_text(json.dumps({"model_type": "strange", "auto_map": kinds}))
+    (model / "configuration_strange.py").write_text(
+        f"from pathlib import Path\nPath({str(marker)!r}).touch()\n"
+        "from transformers import PretrainedConfig\n"
+        "class StrangeConfig(PretrainedConfig):\n    model_type = 'strange'\n"
+    )
+    judges = {} if verb == "check" else {"rudeness": "house/words?word=rude"}
+    folder = stranger(verb, tmp_path / "theirs", model=str(model), trust_remote_code=True, classifiers=judges)
+    evenhand(verb, folder).refused(2, "brings Python code", "--trust-remote-code")
+    assert not marker.exists()
+    ended = evenhand(verb, folder, "--trust-remote-code")
+    assert marker.exists(), "whoever asks for it gets it"
+    assert "brings Python code, which" not in ended.err
+
+
+def test_an_instruction_of_a_folder_is_not_shown_to_a_server_of_the_folder(
+    evenhand: Callable[..., Any], judged_house: ModuleType, tmp_path: Path
+) -> None:
+    """A method may read a file of the user's, so that even without a key a strange server is not asked."""
+    folder = stranger("check", tmp_path / "theirs", model="http://203.0.113.7/v1#m", classifiers={})
+    record = json.loads((folder / "study.json").read_text())
+    record["options"]["method"] = "instruction-file=~/.netrc"
+    (folder / "study.json").write_text(json.dumps(record))
+    evenhand("check", folder, "--retry-errors").refused(2, "203.0.113.7")
+
+
+def test_rescoring_asks_no_judge_that_only_the_folder_names(
+    evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    run = audit("house/writer", benchmarks=["two-roles"], limit=6, output=tmp_path / "run")
+    path = run.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    roles = list(manifest["judged"]["two-roles"])
+    judge = f"llm-judge?model=j&url={server.url}/v1&key_variable={VARIABLE}"
+    manifest["arguments_resolved"]["classifiers"] = {roles[0]: judge}
+    del manifest["judged"]["two-roles"][roles[0]]
+    path.write_text(json.dumps(manifest))
+    named = "house/words?word=kind"
+    ended = evenhand("rescore", run.path, "--classifier", f"{roles[1]}={named}")
+    ended.refused(2, VARIABLE, "--trust-addresses")
+    assert not server.asked
+    again = ("--classifier", f"{roles[0]}={named}", "--classifier", f"{roles[1]}={named}")
+    assert evenhand("rescore", run.path, *again).code == 0
+
+
+@pytest.fixture
+def served(server: Any, judged_house: ModuleType, tmp_path: Path) -> Any:
+    """An honest run of a served model that needs no key, stopped before its findings."""
+    run = audit(f"{server.url}/v1#m", benchmarks=["rudeness"], limit=6, output=tmp_path / "run")
+    for part in (run.path / "responses").iterdir():
+        part.unlink()
+    server.asked.clear()
+    return run
+
+
+def test_an_honest_run_of_a_server_here_without_a_key_goes_on_as_before(server: Any, served: Any) -> None:
+    assert resume(served.path, None, [], {}).findings.equals(served.findings)
+    assert server.asked and "authorization" not in told(server)
+
+
+def test_an_honest_run_goes_on_with_its_key_by_one_flag_or_by_the_address(
+    server: Any, served: Any, evenhand: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENHAND_API_KEY", SECRET)
+    with pytest.raises(ResumeRefused, match="EVENHAND_API_KEY"):
+        resume(served.path, None, [], {})
+    assert not server.asked
+    assert evenhand("audit", served.path, "--trust-addresses").code == 0
+    assert server.asked and all(a.headers["authorization"] == f"Bearer {SECRET}" for a in server.asked)
+    server.asked.clear()
+    again = evenhand("audit", f"{server.url}/v1#m", "-b", "rudeness", "--limit", 6, "-o", served.path)
+    assert again.code == 0 and server.asked
+
+
+def test_an_honest_study_goes_on_where_the_user_names_the_judge_again(
+    server: Any, judged_house: ModuleType, evenhand: Callable[..., Any], tmp_path: Path
+) -> None:
+    judge = f"perplexity:{server.url}/v1#m?key={VARIABLE}"
+    folder = stranger(
+        "before-after", tmp_path / "mine", model="house/writer", classifiers={"rudeness": judge}
+    )
+    evenhand("before-after", folder).refused(2, VARIABLE)
+    assert not server.asked
+    evenhand("before-after", folder, "--classifier", f"rudeness={judge}")
+    assert SECRET in told(server)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_honest_runs_with_and_without_remote_code_go_on(
+    trusted: bool, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"benchmarks": ["rudeness"], "limit": 6, "trust_remote_code": trusted}
+    run = audit("house/writer", output=tmp_path / "run", **options)
+    if trusted:
+        with pytest.raises(ResumeRefused, match="brings Python code"):
+            resume(run.path, None, [], {})
+    else:
+        assert resume(run.path, None, [], {}).findings.equals(run.findings)
+    assert resume(run.path, None, [], {"trust_remote_code": True}).findings.equals(run.findings)
+    assert resume(run.path, None, ["trust_remote_code=true"], {}).findings.equals(run.findings)
+    other = {**options, "trust_remote_code": not trusted}
+    assert audit("house/writer", output=run.path, **other).findings.equals(run.findings)
+    study = {**options, "output": tmp_path / "study"}
+    first = before_after("house/writer", ["prefix=Be kind."], **study)
+    again = before_after("house/writer", ["prefix=Be kind."], **{**study, "trust_remote_code": not trusted})
+    assert again.verdicts.equals(first.verdicts)
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "asked"),
+    [
+        ("gpt2", {}, None),
+        ("toxigen?model=org/other", {}, None),
+        ("scores:mine.csv?column=x", {}, None),
+        ("perplexity:gpt2", {}, None),
+        ("http://localhost:8000/v1#m", {}, Asked("localhost:8000", "", True)),
+        ("http://[::1]:8000/v1#m", {"OPENAI_API_KEY": "k"}, Asked("[::1]:8000", "", True)),
+        ("http://localhost:8000/v1#m", {"EVENHAND_API_KEY": "k"}, Asked("localhost:8000", "EVENHAND_API_KEY", False)),
+        ("http://10.0.0.7/v1#m", {}, Asked("10.0.0.7", "", False)),
+        ("perplexity:http://10.0.0.7/v1#m", {}, Asked("10.0.0.7", "", False)),
+        ("https://localhost.evil.org/v1#m", {}, Asked("localhost.evil.org", "", False)),
+        ("https://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
+        ("http://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", False)),
+        ("https://api.openai.com/v1#m?key=HOME", {"HOME": "h"}, Asked("api.openai.com", "HOME", False)),
+        ("https://api.openai.com@evil.org/v1#m", {}, Asked("api.openai.com@evil.org", "", False)),
+        ("perspective", {"PERSPECTIVE_API_KEY": "k"}, Asked(GOOGLE, "PERSPECTIVE_API_KEY", True)),
+        ("perspective?url=https://x.org", {"PERSPECTIVE_API_KEY": "k"}, Asked("x.org", "PERSPECTIVE_API_KEY", False)),
+        ("moderation", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
+        ("moderation?key_variable=HOME", {}, Asked("api.openai.com", "HOME", False)),
+        ("llm-judge?model=m", {"OPENAI_API_KEY": "k"}, Asked("$OPENAI_BASE_URL", "OPENAI_API_KEY", True)),
+        ("llm-judge?model=m&key_variable=HOME", {}, Asked("$OPENAI_BASE_URL", "HOME", False)),
+        ("llm-judge?model=m&url=http%3A%2F%2F127.0.0.1:9%2Fv1", {}, Asked("127.0.0.1:9", "", True)),
+        ("somebody/service?at=HTTPS%3A%2F%2Fevil.org", {}, Asked("evil.org", "", False)),
+    ],
+)  # fmt: skip
+def test_who_is_asked_behind_a_name(name: str, environment: dict[str, str], asked: Asked | None) -> None:
+    assert asked_by(name, environment) == asked
+
+
+def test_every_judge_that_asks_a_service_is_known() -> None:
+    """Whoever adds a service adds where it asks: else a folder could have its key sent."""
+    assert {card.name for card in SERVICE_CARDS} == SERVICES.keys()

@@ -1,0 +1,157 @@
+"""A mitigation answers for what it changes: nothing else passes through under its name unless it says so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.mitigations import Mitigated, Prefix, load_mitigation
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods
+from evenhand.models.decoding import Decoding
+from evenhand.models.puppets import load_puppet, writes
+from evenhand.models.steering import steerable
+from evenhand.reports.audit import audit
+from evenhand.schema import Card, Unsupported, UsageError
+from evenhand.studies.before_after import study_before_after
+from evenhand.studies.config import AuditConfig
+from evenhand.studies.selection import select
+
+SHORT = Decoding(max_new_tokens=3)
+
+
+class WritesOnly(Mitigated):
+    """Overrides what is written, and says nothing of likelihoods."""
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        return self.model.generate([f"Nicely: {prompt}" for prompt in prompts], decoding)  # type: ignore[attr-defined]
+
+
+class WritesDeclared(WritesOnly):
+    unchanged = frozenset({"log_likelihoods"})
+
+
+class ScoresOnly(Mitigated):
+    """Overrides likelihoods by way of the contract's own method, as a subclass may."""
+
+    def log_likelihoods(self, texts: Sequence[str], contexts: Any = None, **options: Any) -> Likelihoods:
+        return super().log_likelihoods([text.lower() for text in texts], contexts, **options)
+
+
+@dataclass(frozen=True)
+class Fake:
+    kind: type[Mitigated]
+    name: str = "fake"
+    card: Card = field(default_factory=lambda: Card("fake", "Does one thing."))
+    specification: None = None
+
+    def specified(self, texts: Sequence[str]) -> "Fake":
+        raise Unsupported("It has no wording.")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": self.kind.__name__}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        return self.kind(model, self)
+
+
+def talking() -> LanguageModel:
+    return writes(lambda prompt, sample: " and so on")
+
+
+def test_likelihoods_without_the_mitigation_are_not_given_under_its_name() -> None:
+    model = Fake(WritesOnly)(load_puppet("puppet/random"))
+    with pytest.raises(Unsupported, match="fake does not say what it does to likelihoods") as caught:
+        model.log_likelihoods(["A text."])
+    assert 'unchanged = frozenset({"log_likelihoods"})' in str(caught.value.hint)
+    assert "WritesOnly" in str(caught.value.hint)
+    behind = Prefix("Be kind.")(model)
+    with pytest.raises(Unsupported, match="fake does not say"):
+        behind.log_likelihoods(["A text."])
+
+
+def test_what_is_declared_unchanged_passes_through() -> None:
+    base = load_puppet("puppet/random")
+    model = Fake(WritesDeclared)(base)
+    assert model.log_likelihoods(["A text."]).sums == pytest.approx(base.log_likelihoods(["A text."]).sums)
+
+
+def test_continuations_without_the_mitigation_are_not_given_either() -> None:
+    model = Fake(ScoresOnly)(talking())
+    with pytest.raises(Unsupported, match="fake does not say what it does to continuations"):
+        model.generate(["A prompt"], SHORT)  # type: ignore[attr-defined]
+
+
+def test_an_override_may_call_what_it_overrides() -> None:
+    base = load_puppet("puppet/random")
+    got = Fake(ScoresOnly)(base).log_likelihoods(["A TEXT."]).sums
+    assert got == pytest.approx(base.log_likelihoods(["a text."]).sums)
+
+
+def test_a_mitigated_model_is_not_steered_as_if_it_were_the_model() -> None:
+    with pytest.raises(Unsupported):
+        steerable(Fake(WritesDeclared)(talking()))
+
+
+def test_a_named_benchmark_of_likelihoods_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Watched(WritesOnly):
+        def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+            asked.extend(prompts)
+            return super().generate(prompts, decoding)
+
+    base = load_puppet("puppet/random")
+    for chosen in (
+        {"benchmarks": ["evenhand-likelihood"]},
+        {"benchmarks": ["evenhand-likelihood", "regard"]},
+    ):
+        with pytest.raises(Unsupported, match="fake does not say what it does to likelihoods"):
+            audit(base, mitigate=[Fake(Watched)], limit=20, output=tmp_path / "run", **chosen)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="No benchmark of this suite can run") as caught:
+        audit(base, mitigate=[Fake(Watched)], suite="quick", limit=20, output=tmp_path / "run")
+    assert "evenhand-likelihood: The mitigation fake does not say" in str(caught.value.hint)
+    assert not asked and not (tmp_path / "run").exists()
+
+
+def test_of_a_suite_what_the_mitigation_cannot_serve_is_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from evenhand.benchmarks import SUITES, Suite
+
+    both = Suite("both", Card("both", "Two."), ("evenhand-likelihood", "regard"))
+    monkeypatch.setitem(SUITES, "both", both)
+    options = AuditConfig(model="m", suite="both", limit=20, classifiers={"regard": "vader"})
+    chosen = select(options, Fake(WritesOnly)(talking()))
+    assert [one.name for one in chosen.benchmarks] == ["regard"]
+    assert "fake does not say what it does to likelihoods" in chosen.left_out["evenhand-likelihood"]
+
+
+def test_before_and_after_of_likelihoods_is_refused(tmp_path: Path) -> None:
+    options = AuditConfig(model="m", benchmarks=("evenhand-likelihood",), limit=20, mitigate=("fake",))
+    with pytest.raises(Unsupported, match="fake does not say"):
+        study_before_after(
+            options, model=load_puppet("puppet/random"), chain=[Fake(WritesOnly)], output=tmp_path / "study"
+        )
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["prefix=Be kind.", "instruction=respect", "instructive-debiasing", "instructive-debiasing?wording=code"],
+)
+def test_built_in_instructions_answer_for_both(words: str) -> None:
+    model = load_mitigation(words)(load_puppet("puppet/random"))
+    assert isinstance(model, Mitigated)
+    for answer in ("log_likelihoods", "generate"):
+        model.check_answers(answer)  # type: ignore[arg-type]
+        assert answer in vars(type(model))
+
+
+def test_built_in_methods_that_steer_or_trigger_answer_for_both() -> None:
+    from evenhand.mitigations.steered_model import Steered
+    from evenhand.mitigations.triggers import Triggered
+
+    for kind in (Steered, Triggered):
+        assert {"log_likelihoods", "generate"} <= vars(kind).keys()
