@@ -51,7 +51,7 @@ def test_p_is_that_of_scipy() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=2, max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tails_are_scipy_s_distributions(groups: list[tuple[int, int]]) -> None:
     from scipy.stats import binom, hypergeom
 
