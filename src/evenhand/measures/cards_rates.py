@@ -33,7 +33,8 @@ RATES = [
         details=(
             "The interval holds the largest true rate whichever group has it: Clopper-Pearson, Bonferroni over groups "
             "below, uncorrected above. " + COUNTED + "In 150 simulated audits without difference (12 groups) "
-            "p was at most .05 in 1-6 %, and the interval held the truth in 98-99 %."
+            "p was at most .05 in 1-6 %, and the interval held the truth in 98-99 %. A single prompt cannot be told "
+            "apart from its group: groups that have no more are not tested."
         ),
     ),
     _info(
