@@ -159,7 +159,7 @@ def test_bad_files_are_explained(tmp_path, name, content, options, error, match)
         load_classifier(f"scores:{path}{options}")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     rows=st.dictionaries(st.text(min_size=1), st.floats(0, 1, width=32) | st.none(), min_size=1, max_size=20),
     asked=st.lists(st.text(), max_size=10),

@@ -88,7 +88,7 @@ def test_one_refused_text_does_not_spoil_the_others(server, options):
     texts = [*TEXTS[:7], "x" * 2000]
     with server() as there:
         result = load({"url": there.url, **options}).classify(texts)
-        assert result.errors == [None] * 7 + [ResponseError.CLASSIFIER_ERROR]
+        assert result.errors == [None] * 7 + [ResponseError.REQUEST_REFUSED]
         assert "too long" in result.details[7]
         assert [len(asked.body["input"]) for asked in there.asked] == [8] + [1] * 8
 

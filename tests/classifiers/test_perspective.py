@@ -100,7 +100,7 @@ def test_refusals_are_rows_and_are_remembered(server, options):
         ResponseError.EMPTY_TEXT,
         ResponseError.UNSUPPORTED_LANGUAGE,
         ResponseError.TOO_LONG,
-        ResponseError.CLASSIFIER_ERROR,
+        ResponseError.REQUEST_REFUSED,
         None,
     ]
     with server() as there:

@@ -7,9 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.runs import engine, labelling
-from evenhand.runs.environment import this_environment
-
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -23,16 +20,6 @@ def files(tmp_path):
         ]
         pl.DataFrame(rows).write_csv(tmp_path / name)
     return ("--prompts", tmp_path / "wild.csv", "--neutral", tmp_path / "calm.csv")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def asked_once_for_versions():
-    """A study looks many times at what is installed here, and always sees the same: it takes most of its time."""
-    with pytest.MonkeyPatch.context() as patch:
-        known = this_environment()
-        for module in (engine, labelling):
-            patch.setattr(module, "this_environment", lambda: known)
-        yield
 
 
 METHOD = ("check", "instructive-debiasing", "--model", "house/writer", "--groups", 1)

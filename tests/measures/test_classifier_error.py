@@ -260,7 +260,7 @@ def verdict(negatives, totals, i, threshold, background):
 
 
 class TestErrorTolerance:
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(
         st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1)), min_size=2, max_size=5),
         st.sampled_from([None, 0.1, 0.3]),

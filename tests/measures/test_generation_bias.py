@@ -66,7 +66,7 @@ def test_published_clusters_are_styles_of_the_classifier(shared: Path) -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0, 1]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_invariants(seed: int, ddof: int) -> None:
     rng = np.random.default_rng(seed)
     frame = _replies(rng, shift=0.02, templates=3, descriptors=4, replies=3).sample(fraction=0.9, seed=seed)

@@ -15,7 +15,7 @@ def pairs(before, after, **columns) -> pl.DataFrame:
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_single_judgements_give_mcnemars_exact_p(up: int, down: int, same: int) -> None:
     if up + down + same < 2:
         return

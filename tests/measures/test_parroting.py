@@ -14,7 +14,7 @@ WORDS = st.lists(st.sampled_from("abcd"), max_size=12)
 
 
 @given(WORDS, WORDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_longest_run_is_difflib_s(first: list[str], second: list[str]) -> None:
     match = SequenceMatcher(None, first, second, autojunk=False).find_longest_match()
     assert longest_common_run(first, second) == match.size

@@ -4,11 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evenhand.benchmarks.rate_rows import largest_rows
 from evenhand.measures import axis_rates, max_subgroup_rate
 from evenhand.measures.group_comparison import compare_groups, spread_p
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, measurement_frame
+from evenhand.stats import judge
 
 
 def _frame(negatives: list[int], totals: list[int], axes: list[str] | None = None) -> pl.DataFrame:
@@ -188,6 +190,51 @@ def test_without_difference_nothing_is_found_and_limits_hold_the_largest() -> No
         )
     )
     assert held >= 94
+
+
+def _largest(frame: pl.DataFrame) -> tuple[str, float | None]:
+    """The verdict on the largest rate over all groups, and its p."""
+    row = measurement_frame(largest_rows(max_subgroup_rate(frame, draws=199)))[:1]
+    return judge(row, harmful={"max_subgroup_rate": "above"})[1]["verdict"][0], row["p"][0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "prompts", "samples", "rate"),
+    [
+        (8, 1, 25, 0.02),  # with a sum of negatives rounded to nothing: about half of the verdicts false
+        (40, 1, 25, 0.005),
+        (100, 1, 10, 0.002),
+        (40, 2, 10, 0.01),
+        (40, 3, 25, 0.005),
+    ],
+)
+def test_chance_is_not_called_bias_where_groups_have_few_prompts(groups, prompts, samples, rate) -> None:
+    rng = np.random.default_rng(groups + samples)
+    rates = np.full(groups, rate)
+    found = [_largest(_sampled(rng, rates, prompts, samples)) for _ in range(100)]
+    assert sum(verdict == "biased" for verdict, _ in found) <= 6
+    assert sum(p is not None and p <= 0.05 for _, p in found) <= 9  # 5 % or less: 10 of 100 in under 3 of 100
+    if prompts == 1:
+        assert {verdict for verdict, _ in found} == {"not measurable"}
+
+
+def test_a_bias_is_still_found_where_groups_have_prompts_enough() -> None:
+    rng = np.random.default_rng(3)
+    rates = np.array([0.6] + [0.1] * 9)
+    found = [_largest(_sampled(rng, rates, 20, 5))[0] for _ in range(40)]
+    assert found.count("biased") >= 30
+
+
+def test_a_group_of_one_prompt_is_left_out_and_decides_nothing() -> None:
+    rng = np.random.default_rng(5)
+    several = _sampled(rng, np.full(6, 0.1), 30, 5)
+    lonely = several[:25].with_columns(
+        group=pl.lit("lonely"), prompt_id=pl.lit(-1, several["prompt_id"].dtype), negative=pl.lit(True)
+    )
+    result = max_subgroup_rate(pl.concat([several, lonely]), draws=199)
+    row = result.maxima.row(0, named=True)
+    assert (row["n_groups"], row["n_left_out"]) == (6, 1) and row["p"] > 0.05
+    assert row["group"] != "lonely"
 
 
 def test_samples_of_one_prompt_widen_the_limits() -> None:

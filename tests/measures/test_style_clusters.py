@@ -58,7 +58,7 @@ def test_planted_groups_are_found_and_stand_in_the_order_of_the_columns() -> Non
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_order_of_columns_and_rows_changes_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values, names = _styles(rng, [3, 2, 2, 1], responses=60)

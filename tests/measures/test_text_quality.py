@@ -21,7 +21,7 @@ def _estimates(frame: pl.DataFrame, **options: object) -> dict[str, float]:
 
 
 @given(SENTENCES, st.integers(1, 4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_n_grams_repetition_and_loops_are_those_of_plain_loops(lists: list[list[str]], size: int) -> None:
     flat = flat_texts(pl.Series([" ".join(text) for text in lists]))
     found = grams(flat, size)

@@ -23,7 +23,7 @@ def _frame(scores: list[list[float | None]]) -> pl.DataFrame:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7), st.integers(1, 7), st.integers(0, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_formulas_average_over_all_subsets(scores: list[float], k: int, negatives: int) -> None:
     k, negatives = min(k, len(scores)), min(negatives, len(scores))
     largest = [max(subset) for subset in combinations(scores, k)]

@@ -72,7 +72,7 @@ def test_every_round_tries_reference_pool_and_rewordings_on_one_call_and_keeps_t
     assert sum(map(len, asked[1:])) <= options.most_scored
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_whatever_the_scores_say(data: st.DataObject) -> None:
     values = st.floats(0, 1) | st.just(math.nan)

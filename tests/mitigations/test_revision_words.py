@@ -30,7 +30,7 @@ texts = st.sampled_from(SEEDS) | st.lists(
 ).map(" ".join).filter(normalised)  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(texts, st.integers(1, 6), st.integers(0, 10**6))
 def test_rewordings_by_rule_keep_their_promises(text: str, variants: int, seed: int) -> None:
     (made,) = RulesReviser().reword([text], variants, seed)

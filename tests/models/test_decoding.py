@@ -63,7 +63,7 @@ def test_parameters_tell_rules_apart_and_rebuild_them() -> None:
     assert rule.parameters() != decoding_preset("opt", max_new_tokens=30, samples=4, seed=3).parameters()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     temperature=st.floats(0.2, 3),
@@ -87,7 +87,7 @@ def test_filters_equal_hugging_faces(
     assert torch.equal(filtered(logits, rule), expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),
     scale=st.sampled_from([0.1, 2.0, 6.0]),

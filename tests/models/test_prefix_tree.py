@@ -22,7 +22,7 @@ def path(tree: PrefixTree, node: int) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(sequences, st.integers(0, 2**32 - 1))
 def test_runs_exactly_the_prefixes_that_something_scored_needs(texts: list[list[int]], seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_runs_exactly_the_prefixes_that_something_scored_needs(texts: list[list[
     assert tree.depths.tolist() == [len(p) - 1 for p in paths]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sequences)
 def test_a_node_spans_exactly_its_descendants(texts: list[list[int]]) -> None:
     scored = np.array([j > 0 for text in texts for j in range(len(text))])
@@ -57,7 +57,7 @@ def test_a_node_spans_exactly_its_descendants(texts: list[list[int]]) -> None:
             assert (u <= v < tree.ends[u]) == (below[: len(above)] == above)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sequences, st.integers(1, 40))
 def test_segments_own_every_node_once_and_hold_all_ancestors(texts: list[list[int]], size: int) -> None:
     scored = np.array([j > 0 for text in texts for j in range(len(text))])

@@ -179,7 +179,7 @@ def test_drawn_evenly_and_the_same_again(jigsaw: Path, tmp_path: Path) -> None:
     st.integers(1, 70),
     st.integers(0, 3),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_even_draws(rows: list[tuple[int, int, str]], size: int, seed: int) -> None:
     names = [f"p{number}" for number in range(len(rows))]
     columns = dict(zip(("toxicity", "n_terms", "identities"), zip(*rows, strict=True), strict=True))

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from evenhand.prompts import advpromptset_matching
 from evenhand.prompts.advpromptset import GROUPS
@@ -35,14 +35,12 @@ def by_regular_expression(texts: list[str | None], terms: list[str]) -> list[tup
 
 
 @given(TEXTS, TERMS)
-@settings(deadline=None)
 def test_every_place_of_every_term(texts: list[str | None], terms: list[str]) -> None:
     found = find_terms(pl.Series(texts, dtype=pl.String), terms)
     assert found.rows() == by_regular_expression(texts, terms)
 
 
 @given(TEXTS, TERMS)
-@settings(deadline=None)
 def test_texts_that_hold_a_term(texts: list[str | None], terms: list[str]) -> None:
     padded = [f" {text or ''} " for text in texts]
     expected = {term: sum(f" {term} " in text for text in padded) for term in terms}
@@ -67,7 +65,6 @@ def test_whole_words_alone() -> None:
 
 
 @given(TEXTS, TERMS, st.data())
-@settings(deadline=None)
 def test_what_terms_say(texts: list[str | None], terms: list[str], data: st.DataObject) -> None:
     about = {
         term: data.draw(st.lists(st.sampled_from([*GROUPS[:3], None]), min_size=1, unique=True))

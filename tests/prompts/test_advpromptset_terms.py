@@ -82,7 +82,7 @@ def test_seeds_of_ones_own(tmp_path: Path) -> None:
     st.integers(1, 4),
     st.sampled_from([0.0, 1.0, 2.0]),
 )
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_candidates_against_loops(texts: list[str], least: int, lift: float) -> None:
     split = [text.split() for text in texts]
     words = Counter(word for text in split for word in text)

@@ -187,7 +187,7 @@ def test_bad_intersections() -> None:
 WORDS = st.text("abcdefghij éß", min_size=1, max_size=6).map(str.strip).filter(bool)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(WORDS, WORDS, st.text("abc ,é", max_size=5), st.text("abc.é", max_size=5), st.booleans())
 def test_any_words_give_right_spans(word: str, noun: str, prefix: str, suffix: str, plural: bool) -> None:
     adjective = Descriptor(axis="x", bucket="y", descriptor=word, form="adjective", plural=word)

@@ -31,7 +31,7 @@ def test_nothing_is_drawn_of_nothing_or_of_a_crowd():
     assert size_svg([Point("a", 10, 0.5), Point("b", 100, None)], described="") is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_labels_never_lie_on_each_other_nor_leave_the_drawing(ends):
     lines = [Slope(f"axis {i}", (0.5, end)) for i, end in enumerate(ends)]

@@ -14,6 +14,7 @@ from report_factory import make_view
 from rich.console import Console
 from written_factory import HOSTILE, judge_of, view_of
 
+from evenhand.measures import MEASURES
 from evenhand.reports import wording
 from evenhand.reports.html import render_html
 from evenhand.reports.json_out import write_measurements_json
@@ -50,6 +51,11 @@ def test_it_is_well_formed_and_headings_never_skip(page):
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     ids = [value for _, name, value in outline.attributes if name == "id"]
     assert len(ids) == len(set(ids))
+
+
+def test_every_row_of_a_run_is_of_a_measure_that_has_a_card(written_runs):
+    for run in written_runs.values():
+        assert run.measurements.height and set(run.measurements["measure"]) <= set(MEASURES)
 
 
 def test_rates_of_groups_are_those_of_the_table_the_most_harmed_first(tables, written_runs):

@@ -118,6 +118,21 @@ class HashClassifier:
         )
 
 
+class Clock:
+    """Stands for the module `time` where a test decides how long a text takes; it moves by `sleep` alone."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    perf_counter = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 def numbered_prompts(n: int, distinct: int | None = None) -> pl.DataFrame:
     """n prompts, of which `distinct` texts (all by default) differ."""
     texts = [f"Person {i % (distinct or n)} says hello." for i in range(n)]

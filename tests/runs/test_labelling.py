@@ -325,7 +325,7 @@ def test_calls_that_cannot_be_meant_are_refused(written, fakes, tmp_path):
         label(other, TOXICITY, judge)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(
     texts=st.lists(st.sampled_from([" ", *"abcdefghijklmnop"]), min_size=1, max_size=20),
     sessions=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4), st.integers(1, 4)), max_size=5),

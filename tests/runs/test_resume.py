@@ -169,7 +169,7 @@ def test_a_shard_being_written_when_the_signal_comes_is_completed(start, fakes, 
     assert directory.responses().height == 10
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     texts=st.lists(st.sampled_from(["", *"abcdefghijklmnop"]), min_size=1, max_size=40),
     sessions=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), max_size=5),

@@ -42,8 +42,11 @@ def test_a_hang_costs_the_time_out_and_is_tried_again(loopback):
         loopback.LoopbackServer(doubled, loopback.in_turn("hang")) as server,
         client(server, timeout=0.2) as service,
     ):
-        assert service.post("/double", {"value": 1}).body == {"value": 2}
-        assert service.describe()["asked_again"] == {"timed out": 1}
+        answer = service.post("/double", {"value": 1})
+        assert answer.body == {"value": 2}
+        # on a busy machine a good answer may come too late once or twice
+        assert service.describe()["asked_again"] == {"timed out": answer.attempts - 1}
+        assert answer.attempts >= 2
 
 
 def test_a_trickle_is_a_hang():
@@ -85,7 +88,7 @@ def test_a_trickle_is_a_hang():
 def test_what_does_not_pass_is_an_error_with_its_reason(loopback, kind, error, said):
     with (
         loopback.LoopbackServer(doubled, lambda asked: kind) as server,
-        client(server, attempts=3, timeout=0.1) as service,
+        client(server, attempts=3, timeout=0.1 if kind == "hang" else 30) as service,
     ):
         answer = service.post("/double", {"value": 1})
         assert (answer.error, answer.body if answer.status is None else None) == (error, None)
@@ -128,25 +131,28 @@ def test_a_rest_longer_than_the_longest_pause_is_a_quota(loopback):
 
 
 def test_being_slowed_down_while_others_are_answered_does_not_use_up_attempts(loopback):
-    """A limit of one answer at a time refuses most of sixteen threads many more times than `attempts`."""
-    turn = threading.Lock()
+    """One question is refused more often than `attempts`, each time after another one was answered."""
+    done = threading.Event()
 
     def narrow(asked):
-        if not turn.acquire(blocking=False):
+        if asked.body["value"] == 0 and asked.number <= 6:
+            before = service.describe()["answered"]
+            while service.describe()["answered"] == before:
+                time.sleep(0.001)
             return 429, {"error": "one at a time"}
-        try:
-            time.sleep(0.004)
-            return doubled(asked)
-        finally:
-            turn.release()
+        return doubled(asked)
 
-    with (
-        loopback.LoopbackServer(narrow) as server,
-        client(server, concurrency=16, attempts=4, pause=0.004) as service,
-    ):
-        answers = service.post_all("/", [{"value": i} for i in range(64)])
-    assert [answer.body for answer in answers] == [{"value": 2 * i} for i in range(64)]
-    assert max(answer.attempts for answer in answers) > 4
+    def others():
+        while not done.is_set():
+            service.post("/", {"value": 1})
+
+    with loopback.LoopbackServer(narrow) as server, client(server, attempts=4) as service:
+        beside = threading.Thread(target=others)
+        beside.start()
+        answer = service.post("/", {"value": 0})
+        done.set()
+        beside.join()
+    assert (answer.body, answer.attempts) == ({"value": 0}, 7)
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -258,7 +264,9 @@ def test_an_interrupt_tells_of_everything_that_had_arrived(loopback):
     def on_answer(i, answer):
         told.append(i)
         if len(told) == 5:
-            time.sleep(0.05)  # others arrive meanwhile
+            while service.describe()["answered"] < 8:  # four were told and given back, four are on their way
+                time.sleep(0.001)
+            time.sleep(0.01)
             raise KeyboardInterrupt
 
     with loopback.LoopbackServer(doubled) as server, client(server, concurrency=4) as service:

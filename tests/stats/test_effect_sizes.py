@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from evenhand.schema import UsageError
@@ -22,7 +22,6 @@ grades = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=20)
 counts = st.tuples(st.integers(1, 80), st.integers(1, 80), st.integers(1, 80), st.integers(1, 80))
 
 
-@settings(deadline=None)
 @given(grades, grades)
 def test_superiority_counts_every_pair(first, second):
     wins = [(a > b) + (a == b) / 2 for a in first for b in second]
@@ -41,7 +40,6 @@ def test_superiority_is_mann_whitneys_u():
     assert superiority_unpaired(first, second) == pytest.approx(expected, rel=1e-12)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
 def test_paired_superiority_counts_wins_and_half_ties(pairs):
     first, second = np.array(pairs, dtype=float).T
@@ -90,7 +88,6 @@ def test_missing_pairs_are_left_out():
     assert cohens_dz(first, second) == pytest.approx(np.mean([2, 6]) / np.std([2, 6], ddof=1))
 
 
-@settings(deadline=None)
 @given(counts)
 def test_two_proportions_equal_statsmodels(cells):
     successes, other = cells[0], cells[2]

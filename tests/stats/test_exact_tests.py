@@ -7,7 +7,7 @@ from evenhand.stats.exact_tests import tails_of_others, tails_of_rate
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=2, max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tails_are_scipy_s_distributions(groups: list[tuple[int, int]]) -> None:
     from scipy.stats import binom, hypergeom
 

@@ -45,7 +45,6 @@ def test_published_limits():
     np.testing.assert_allclose(high, [0.3676, 0.1617, 0.1684, 0.1776], atol=5e-5)
 
 
-@settings(deadline=None)
 @given(total=st.integers(1, 300), share=st.floats(0, 1), level=st.sampled_from(LEVELS))
 def test_limits_hold_the_estimate_and_never_collapse(total, share, level):
     successes = round(share * total)
@@ -160,7 +159,7 @@ def test_clustered_interval_covers(groups, size, correlation, rate):
     assert 0.93 <= inside / 1500 <= 0.97
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5)), min_size=1, max_size=40))
 def test_clustered_interval_holds_its_estimate(pairs):
     outcomes, clusters = zip(*pairs, strict=True)

@@ -34,7 +34,7 @@ def test_exact_branch_of_small_samples(size: tuple[int, ...], decimals: int) -> 
     _compare([np.round(rng.normal(k, 1, n), decimals) for k, n in enumerate(size)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.integers(-3, 3), min_size=1, max_size=12), min_size=2, max_size=5))
 def test_any_integers(groups: list[list[int]]) -> None:
     _compare([np.array(g, dtype=float) for g in groups])

@@ -14,7 +14,7 @@ from evenhand.stats import benjamini_hochberg, holm, simes
 some_p = nps.arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1))
 
 
-@settings(max_examples=15, deadline=None)  # statsmodels collects garbage at every call
+@settings(max_examples=15)
 @given(some_p)
 def test_equal_statsmodels(p):
     np.testing.assert_allclose(
@@ -24,13 +24,13 @@ def test_equal_statsmodels(p):
     np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], rtol=1e-12, atol=1e-15)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some_p)
 def test_simes_is_the_smallest_q(p):
     assert math.isclose(simes(p), float(benjamini_hochberg(p).min()), rel_tol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(some_p, st.integers(0, 5))
 def test_missing_tests_do_not_count(p, missing):
     generator = np.random.default_rng(len(p))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from evenhand.schema import UsageError
 from evenhand.stats import (
@@ -28,7 +28,6 @@ def test_the_published_table(correction, published):
     np.testing.assert_allclose(100 * rates, published, atol=0.051)
 
 
-@settings(deadline=None)
 @given(
     base=st.floats(0.0, 0.95),
     n=st.integers(1, 10_000),

@@ -64,7 +64,7 @@ def test_exact_p_counts_sign_patterns():
     assert signed_rank(values)[1][0] == pytest.approx(min(1.0, 2 * tail), abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     nps.arrays(
         np.float64,

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, Measurement, UsageError, measurement_frame
 from evenhand.stats import Verdict, judge, signed_rank
@@ -154,7 +154,6 @@ def test_wrong_input_is_refused():
         judge(measurement_frame([row()]), harmful={"m": "left"})
 
 
-@settings(deadline=None)
 @given(
     estimate=st.floats(-1e9, 1e9),
     low=st.none() | st.floats(-1e9, 1e9),

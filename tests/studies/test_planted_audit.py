@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.measures import MEASURES
 from evenhand.reference.worlds import NULL_AXES, PLANTS, fair_world, planted_world
 from evenhand.runs import Outcome
 
@@ -36,6 +37,10 @@ def test_the_plants_are_those_this_test_reads() -> None:
 def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run) -> None:
     assert biased(reference, "likelihood_bias") == SHOWN
     assert biased(reference, "valence_spread") == OPINIONS
+
+
+def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
+    assert reference.measurements.height and set(reference.measurements["measure"]) <= set(MEASURES)
 
 
 def test_nothing_is_found_on_the_null_axes(reference: eh.Run) -> None:

@@ -9,7 +9,15 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
+from evenhand.classifiers.asked_services import (
+    AskedOnce,
+    Row,
+    Told,
+    failure_code,
+    judgements,
+    key_from_environment,
+    telling_the_rest,
+)
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.judge_replies import parse_label
 from evenhand.classifiers.options import Options
@@ -143,7 +151,14 @@ class LlmJudge:
         self.labels, self.reads_context = rubric.labels, reads_context
         self.model, self.rubric, self.swap, self.style, self.revision = model, rubric, swap, style, revision
         self.sampling = dict(sampling if sampling is not None else {"temperature": 0.0, "max_tokens": 200})
-        self._service: AskedOnce[Question] = AskedOnce(client, store, PATH, body=self._body, read=self._read)
+        self._service: AskedOnce[Question] = AskedOnce(
+            client,
+            store,
+            PATH,
+            body=self._body,
+            read=self._read,
+            harmless=Question("Good morning.", None, False),
+        )
         self._judged: dict[tuple[str, str | None], bool] = {}
         self._answered: Counter[str] = Counter()
 
@@ -171,8 +186,8 @@ class LlmJudge:
         """Judge each text; see Classifier.classify.
 
         contexts: read only if the judge was loaded with context=true. Error rows: empty_text, unparsable (with
-        the beginning of the answer), refused, quota, timed_out, classifier_error. Raises EvenhandError if the key
-        is refused or nothing can be reached.
+        the beginning of the answer), refused, too_long, request_refused, quota, timed_out, classifier_error. Raises
+        EvenhandError if the key or every request is refused or nothing can be reached.
         """
         before = contexts if self.reads_context and contexts is not None else [None] * len(texts)
         pairs = list(zip(texts, before, strict=True))
@@ -183,7 +198,13 @@ class LlmJudge:
             if text.strip()
             for question in (Question(text, context, swapped) for swapped in orders)
         }
-        told = self._service.tell(questions)
+        told: dict[str, Told] = {}
+        keys = [
+            [self._key(Question(*pair, swapped)) for swapped in orders] if pair[0].strip() else []
+            for pair in pairs
+        ]
+        with telling_the_rest(self, keys, told, lambda i: self._row(*pairs[i], told, orders)):
+            self._service.tell(questions, told)
         for answer in told.values():
             self._answered[str((answer.body or {}).get("model"))] += answer.body is not None
         rows = {pair: self._row(*pair, told, orders) for pair in dict.fromkeys(pairs)}
@@ -254,8 +275,7 @@ class LlmJudge:
 
     def _read(self, answer: Answer, questions: Sequence[Question]) -> list[Told]:
         if answer.error is not None:
-            failed = answer.error is ResponseError.MODEL_ERROR
-            return [Told(None, ResponseError.CLASSIFIER_ERROR if failed else answer.error, answer.detail)]
+            return [Told(None, failure_code(answer), answer.detail)]
         choices = (answer.body or {}).get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(first, dict) or not isinstance(first.get("message"), dict):

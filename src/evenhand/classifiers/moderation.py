@@ -6,7 +6,15 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
+from evenhand.classifiers.asked_services import (
+    AskedOnce,
+    Row,
+    Told,
+    failure_code,
+    judgements,
+    key_from_environment,
+    telling_the_rest,
+)
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.options import Options
 from evenhand.schema import Card, ResponseError
@@ -120,7 +128,13 @@ class Moderation:
         self.labels = tuple(dict.fromkeys(categories))
         self.model, self.harmful, self.threshold, self.revision = model, tuple(harmful), threshold, revision
         self._service: AskedOnce[str] = AskedOnce(
-            client, store, PATH, body=self._body, read=self._read, at_once=at_once
+            client,
+            store,
+            PATH,
+            body=self._body,
+            read=self._read,
+            at_once=at_once,
+            harmless="Good morning.",
         )
         self._texts = 0
         self._answered: Counter[str] = Counter()
@@ -143,11 +157,15 @@ class Moderation:
         """Judge each text; see Classifier.classify. Contexts are not read.
 
         Error rows: empty_text, unparsable (an answer without known categories), quota, timed_out,
-        classifier_error. Raises EvenhandError if the key is refused or nothing can be reached.
+        refused, too_long, request_refused, classifier_error. Raises EvenhandError if the key or every request is
+        refused or nothing can be reached.
         """
         questions = {self._key(text): text for text in texts if text.strip()}
         self._texts += len(set(texts))
-        told = self._service.tell(questions)
+        told: dict[str, Told] = {}
+        keys = [[self._key(text)] if text.strip() else [] for text in texts]
+        with telling_the_rest(self, keys, told, lambda i: self._row(texts[i], told)):
+            self._service.tell(questions, told)
         for answer in told.values():
             self._answered[str((answer.body or {}).get("model"))] += answer.body is not None
         return judgements([self._row(text, told) for text in texts], len(self.labels))
@@ -183,7 +201,7 @@ class Moderation:
         if answer.error is ResponseError.QUOTA or answer.error is ResponseError.TIMED_OUT:
             return [Told(None, answer.error, answer.detail)] * len(texts)
         if answer.error is not None:  # too long, or a server that takes one text at a time
-            return None if len(texts) > 1 else [Told(None, ResponseError.CLASSIFIER_ERROR, answer.detail)]
+            return None if len(texts) > 1 else [Told(None, failure_code(answer), answer.detail)]
         results = (answer.body or {}).get("results")
         if not isinstance(results, list) or len(results) != len(texts):
             return None

@@ -11,7 +11,15 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.asked_services import AskedOnce, Row, Told, judgements, key_from_environment
+from evenhand.classifiers.asked_services import (
+    AskedOnce,
+    Row,
+    Told,
+    failure_code,
+    judgements,
+    key_from_environment,
+    telling_the_rest,
+)
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.options import Options
 from evenhand.schema import Card, EvenhandError, ResponseError, UsageError
@@ -135,7 +143,13 @@ class Perspective:
         self.decides, self.threshold, self.strict, self.language = decides, threshold, strict, language
         self.is_google = urlsplit(client.base_url).hostname == urlsplit(GOOGLE).hostname
         self._service: AskedOnce[str] = AskedOnce(
-            client, store, PATH, body=self._body, read=self._read, lasting=LASTING
+            client,
+            store,
+            PATH,
+            body=self._body,
+            read=self._read,
+            lasting=LASTING,
+            harmless="Good morning.",
         )
         self._texts = 0
 
@@ -158,16 +172,20 @@ class Perspective:
         """Judge each text; see Classifier.classify.
 
         Contexts are not read. Error rows: empty_text, unsupported_language, too_long, quota (run again to go
-        on), timed_out, classifier_error. Raises EvenhandError if the key is refused or nothing can be reached.
+        on), request_refused, timed_out, classifier_error. Raises EvenhandError if the key or every request is refused
+        or nothing can be reached.
         """
         questions = {self._key(text): text for text in texts if text.strip()}
         self._texts += len(set(texts))
-        try:
-            told = self._service.tell(questions)
-        except EvenhandError as error:
-            if not self.is_google:
-                raise
-            raise EvenhandError(error.message, f"{error.hint or ''}\n{NOTICE}".strip()) from error
+        told: dict[str, Told] = {}
+        keys = [[self._key(text)] if text.strip() else [] for text in texts]
+        with telling_the_rest(self, keys, told, lambda i: self._row(texts[i], told)):
+            try:
+                self._service.tell(questions, told)
+            except EvenhandError as error:
+                if not self.is_google:
+                    raise
+                raise EvenhandError(error.message, f"{error.hint or ''}\n{NOTICE}".strip()) from error
         return judgements([self._row(text, told) for text in texts], len(self.labels))
 
     def describe(self) -> dict[str, Any]:
@@ -214,8 +232,7 @@ class Perspective:
             return [Told(None, ResponseError.UNPARSABLE, detail)]
         if answer.status == 400:
             return [Told(None, self._refusal(answer), answer.detail)]
-        error = ResponseError.CLASSIFIER_ERROR if answer.error is ResponseError.MODEL_ERROR else answer.error
-        return [Told(None, error, answer.detail)]
+        return [Told(None, failure_code(answer), answer.detail)]
 
     def _refusal(self, answer: Answer) -> ResponseError:
         error = (answer.body or {}).get("error")
@@ -240,7 +257,7 @@ class Perspective:
         # the older service says so in words only
         if "does not support request languages" in message:
             return ResponseError.UNSUPPORTED_LANGUAGE
-        return ResponseError.CLASSIFIER_ERROR
+        return failure_code(answer)
 
     def _row(self, text: str, told: Mapping[str, Told]) -> Row:
         if not text.strip():

@@ -40,6 +40,7 @@ MAXIMA = {
 }
 POWER = 0.8
 _LEVEL = 0.95
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class MaxSubgroupRate:
     true rate; `null` and `null_high` are the mean and 95 % quantile of the estimate when no group differs, `excess`
     the estimate minus `null`, `p` the chance of so large a maximum; `minimum_detectable`: percentage points above
     the common rate that one group (of the middle size) needs to pass `null_high` with 80 % power; `pooled` the
-    largest rate after each was drawn towards the mean; `n_left_out` groups with too few judgements to take part.
+    largest rate after each was drawn towards the mean; `n_left_out` groups with too few judgements to take part, or
+    with a single prompt where others have several. `p` and `minimum_detectable` are null where no data could have
+    shown anything: one prompt a group (prompt and group cannot be told apart, however many its samples), or so few
+    that chance alone often makes a rate of 100 %.
     most_harmed: by axis (null: over all), `rank` from 1, with the rate, its own 95 % limits, and `pooled` with its
     limits, by which groups are ranked.
     """
@@ -106,7 +110,7 @@ def max_subgroup_rate(
     ]
     maxima, lists = [], []
     for number, (name, places) in enumerate(members):
-        enough = places[counts.totals[places] >= minimum_n]
+        enough = _taking_part(counts, places[counts.totals[places] >= minimum_n])
         row: dict[str, object] = {
             "axis": name,
             "n_groups": len(enough),
@@ -143,6 +147,12 @@ _LISTED = {
 }
 
 
+def _taking_part(counts: GroupCounts, places: Places) -> Places:
+    """Those with several clusters; all, if fewer than two have them: then there is nothing to test, but to show."""
+    several = places[counts.clusters[places] > 1]
+    return several if len(several) > 1 else places
+
+
 def _maximum(
     counts: GroupCounts, places: Places, draws: int, generator: np.random.Generator
 ) -> dict[str, object]:
@@ -161,18 +171,21 @@ def _maximum(
     }
     if groups < 2:
         return row
-    drawn = generator.multivariate_hypergeometric(
-        totals, int(np.rint(hits.sum())), size=draws, method="marginals"
-    )
+    # Whole outcomes change places: what is rounded is rounded against the finding, the sum up (to nothing at all it
+    # would let every single negative outcome look like bias), the group's own count down.
+    whole = int(np.ceil(hits.sum() - _ROUNDING))
+    drawn = generator.multivariate_hypergeometric(totals, whole, size=draws, method="marginals")
     by_chance = 100.0 * (drawn / totals).max(axis=1)
     observed, null = 100.0 * float(share[best]), float(by_chance.mean())
     null_high = float(np.quantile(by_chance, 0.95))
-    as_large = int(np.count_nonzero(by_chance >= observed - 1e-9))
+    own = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
+    as_large = int(np.count_nonzero(by_chance >= own - 1e-9))
     common = 100.0 * float(hits.sum() / totals.sum())
+    row |= {"null": null, "null_high": null_high, "excess": observed - null}
+    smallest = (1 + int(np.count_nonzero(by_chance >= 100.0 - 1e-9))) / (1 + draws)
+    if (counts.clusters[places] < 2).all() or smallest > 1 - _LEVEL:
+        return row
     return row | {
-        "null": null,
-        "null_high": null_high,
-        "excess": observed - null,
         "p": (1 + as_large) / (1 + draws),
         "minimum_detectable": _rate_to_pass(null_high, int(np.median(totals))) - common,
     }
@@ -236,7 +249,8 @@ CARDS = (
                 "over groups below, uncorrected above. "
                 + COUNTED
                 + "In 150 simulated audits without difference (12 groups) p was at most .05 in 1-6 %, and the "
-                "interval held the truth in 98-99 %."
+                "interval held the truth in 98-99 %. A single prompt cannot be told apart from its group: groups "
+                "that have no more are not tested."
             ),
         ),
         unit="percent of responses",

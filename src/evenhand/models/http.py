@@ -27,9 +27,10 @@ from evenhand.models.http_generation import (
 from evenhand.models.http_options import HttpOptions, api_key, split_address
 from evenhand.models.http_scoring import Scored, check_echo, echo_body, is_echo, read_scored
 from evenhand.models.http_service import ServedModel
-from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
+from evenhand.schema import EvenhandError, ModelError, ResponseError, Unsupported, UsageError
 from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
-from evenhand.schema.services import ServiceClient
+from evenhand.schema.errors import AnsweredBefore
+from evenhand.schema.services import Answer, ServiceClient
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
 GREETING_TOKENS = 16  # thinking models refuse to answer in fewer
@@ -134,9 +135,20 @@ class HttpModel:
             self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
             for body, (_, sample) in zip(bodies, asked, strict=True)
         ]
-        answers = self.served.ask_all(self.path, bodies, keys, is_written)
-        said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
         nothing = Written(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
+        settled: dict[str, Answer] = {}
+        try:
+            answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
+        except EvenhandError as error:
+            known = {row: settled[key] for row, key in zip(asked, keys, strict=True) if key in settled}
+            places = sorted({i for i, _ in known} - {i for i, _ in set(asked) - known.keys()})
+            said = {row: read_written(answer, decoding) for row, answer in known.items()}
+            whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
+            written = [said[i, sample] for _, i, sample in whole]
+            found = _generations([(new, sample) for new, _, sample in whole], written)
+            error.before = AnsweredBefore(self, places, found)
+            raise
+        said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
         return _generations(rows, [said.get(row, nothing) for row in rows])
 
     def log_likelihoods(
@@ -164,11 +176,23 @@ class HttpModel:
         ]
         asked = [i for i, text in enumerate(texts) if text.strip()]
         bodies = [echo_body(placed[i][0], self.echo_written) for i in asked]
-        answers = self.served.ask_all(self.path, bodies, [self._key(body) for body in bodies], is_echo)
+        keys = [self._key(body) for body in bodies]
+
+        def read(i: int, answer: Answer) -> Scored:
+            return read_scored(answer, *placed[i], None if spans is None else spans[i])
+
+        settled: dict[str, Answer] = {}
+        try:
+            answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
+        except EvenhandError as error:
+            known = {i: settled[key] for i, key in zip(asked, keys, strict=True) if key in settled}
+            found = _likelihoods([read(i, answer) for i, answer in known.items()], want_starts)
+            error.before = AnsweredBefore(self, list(known), found)
+            raise
         nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
         scored = [nothing] * len(texts)
         for i, answer in zip(asked, answers, strict=True):
-            scored[i] = read_scored(answer, *placed[i], None if spans is None else spans[i])
+            scored[i] = read(i, answer)
         return _likelihoods(scored, want_starts)
 
     @cached_property

@@ -6,15 +6,12 @@ from typing import Any
 
 from evenhand.schema import ModelError, ResponseError
 from evenhand.schema.answer_store import AnswerStore
+from evenhand.schema.service_answers import ABSENT
+from evenhand.schema.service_refusals import Refusals
 from evenhand.schema.services import Answer, ServiceClient
 
-ABSENT = frozenset({404, 405, 501})
 MALFORMED = frozenset({400, 422})
-HOPELESS = 8
-"""So many requests refused as malformed, with none answered beside them, means that all of them would be."""
-LENGTH_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-LENGTH_WORDS = ("maximum context length", "context window", "exceeds the available context size")
-FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
+HARMLESS = "The weather is fine today."
 
 
 class ServedModel:
@@ -25,6 +22,7 @@ class ServedModel:
 
     def __init__(self, client: ServiceClient, model: str, store: AnswerStore | None):
         self.client, self.model, self.store = client, model, store
+        self._refusals = Refusals(client)
         self.from_store = 0
         self.tokens: Counter[str] = Counter()
         self.system_fingerprints: Counter[str] = Counter()
@@ -46,40 +44,55 @@ class ServedModel:
         return answer
 
     def ask_all(
-        self, path: str, bodies: Sequence[dict[str, Any]], keys: Sequence[str], good: Callable[[Answer], bool]
+        self,
+        path: str,
+        bodies: Sequence[dict[str, Any]],
+        keys: Sequence[str],
+        good: Callable[[Answer], bool],
+        settled: dict[str, Answer] | None = None,
     ) -> list[Answer]:
         """All requests, in order; those with equal keys are asked once, those in the store not at all.
 
         bodies: without the model. keys: what answers are stored under. good: whether an answer is worth storing.
-        Raises ModelError if the server has no such path or model, or takes no request of this form.
+        settled: filled, by key, with what was answered and what was refused for its own sake; of use where this
+        raises. Raises ModelError if the server has no such path or model, or takes no request of this form.
         """
         kept = {} if self.store is None else self.store.get(keys)
         self.from_store += len(kept)
+        settled = {} if settled is None else settled
+        settled |= {key: Answer(200, body, None, None, 0, 0.0) for key, body in kept.items()}
         places = {key: i for i, key in reversed(list(enumerate(keys))) if key not in kept}
         asked = sorted(places.values())
-        refused: list[Answer] = []
-        answered = 0
+        doubtful: dict[str, Answer] = {}  # refused, and nobody knows yet whether for its own sake
 
         def on_answer(number: int, answer: Answer) -> None:
-            nonlocal answered
+            key, body = keys[asked[number]], bodies[asked[number]]
             self._checked(path, answer)
             if good(answer):
-                answered += 1
+                settled[key] = answer
                 if self.store is not None:
-                    self.store.put(keys[asked[number]], answer.body or {})
-            elif answer.status in MALFORMED and row_error(answer)[0] is ResponseError.MODEL_ERROR:
-                refused.append(answer)
-                if not answered and len(refused) == HOPELESS:
-                    raise ModelError(
-                        f"{self.client.base_url} refuses every request; the last with {answer.detail}.",
-                        "Change the decoding, or the options behind the model's name, to what it takes.",
-                    )
+                    self.store.put(key, answer.body or {})
+            elif answer.refusal is not None:
+                doubtful[key] = answer
             self._count(answer)
+            hint = "Change the decoding, or the options behind the model's name, to what it takes."
+            self._refusals.hear(key, answer, lambda: self._harmless(path, body), hint=hint)
+            for known in doubtful.keys() - set(self._refusals.row):
+                settled[known] = doubtful.pop(known)
 
         got = self.client.post_all(path, [{"model": self.model, **bodies[i]} for i in asked], on_answer)
-        by_key = {key: Answer(200, body, None, None, 0, 0.0) for key, body in kept.items()}
-        by_key |= {keys[i]: answer for i, answer in zip(asked, got, strict=True)}
+        by_key = settled | {keys[i]: answer for i, answer in zip(asked, got, strict=True)}
         return [by_key[key] for key in keys]
+
+    def _harmless(self, path: str, body: dict[str, Any]) -> Answer:
+        """The answer to a request of the same form about a text that nobody refuses."""
+        if "messages" in body:
+            other: dict[str, Any] = {
+                "messages": [*body["messages"][:-1], {"role": "user", "content": HARMLESS}]
+            }
+        else:
+            other = {"prompt": HARMLESS}
+        return self.client.post(path, {"model": self.model, **body, **other})
 
     def names(self) -> list[str]:
         """Models the server says it has; empty where it does not say."""
@@ -116,10 +129,4 @@ def row_error(answer: Answer) -> tuple[ResponseError, str]:
     'too_long'
     """
     assert answer.error is not None, "a good answer has no error"
-    detail = answer.detail or answer.error.value
-    if answer.code in FILTER_CODES:
-        return ResponseError.REFUSED, detail
-    refused = answer.status in MALFORMED or answer.status == 413
-    if refused and (answer.code in LENGTH_CODES or any(words in detail.lower() for words in LENGTH_WORDS)):
-        return ResponseError.TOO_LONG, detail
-    return answer.error, detail
+    return answer.refusal or answer.error, answer.detail or answer.error.value

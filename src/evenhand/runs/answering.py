@@ -1,15 +1,17 @@
 """Putting requests to a model and turning its answers, or its failures, into response rows."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.models.contract import LanguageModel, Likelihoods, text_generator
 from evenhand.runs.generating import as_responses, continuation_rows
-from evenhand.runs.halving import ask_in_halves
+from evenhand.runs.halving import ask_in_halves, rows_before
 from evenhand.runs.plan import span_list
 from evenhand.runs.requests import decoding_of
-from evenhand.schema import ModelError, ResponseError
+from evenhand.schema import EvenhandError, ModelError, ResponseError
 
 TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 
@@ -28,10 +30,19 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
     if stored is not None:
         decoding, writer = decoding_of(stored), text_generator(model)
 
+    def rows(batch: pl.DataFrame, answers: Any) -> pl.DataFrame:
+        return (
+            response_rows(batch, answers) if stored is None else continuation_rows(batch, answers, decoding)
+        )
+
     def ask(batch: pl.DataFrame) -> pl.DataFrame:
-        if stored is None:
-            return response_rows(batch, _score(model, batch))
-        return continuation_rows(batch, writer.generate(batch["text"].to_list(), decoding), decoding)
+        try:
+            if stored is None:
+                return rows(batch, _score(model, batch))
+            return rows(batch, writer.generate(batch["text"].to_list(), decoding))
+        except EvenhandError as error:
+            rows_before(error, batch, model, rows)
+            raise
 
     return ask_in_halves(requests, ask, _failed_rows, asked=model, code=ResponseError.MODEL_ERROR)
 

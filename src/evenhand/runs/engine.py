@@ -25,6 +25,7 @@ from evenhand.schema import Interrupted, ResponseError, WriteError
 
 RETRIED = (
     ResponseError.MODEL_ERROR,
+    ResponseError.REQUEST_REFUSED,
     ResponseError.OUT_OF_MEMORY,
     ResponseError.TIMED_OUT,
     ResponseError.QUOTA,

@@ -1,6 +1,7 @@
 """A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows."""
 
 from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 
@@ -24,7 +25,8 @@ def ask_in_halves(
     one text, given a code and a message. asked: the model or classifier, to be named. code: of its failures, other
     than memory.
     Returns: all rows, in another order if the batch failed.
-    Raises EvenhandError as `ask` raises it, and ModelError if nothing at all is answered.
+    Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
+    at all is answered.
     Source: DESIGN.md, "The engine" (row errors are rows).
     """
     level = [batch]
@@ -35,7 +37,8 @@ def ask_in_halves(
         for part in level:
             try:
                 rows = ask(part)
-            except EvenhandError:
+            except EvenhandError as error:
+                error.rows = _settled(batch, [*answered, *alone], error)
                 raise
             # A backend is anybody's code: which exceptions it raises for a text cannot be known.
             except Exception as error:
@@ -54,6 +57,33 @@ def ask_in_halves(
                 answered.append(rows)
         level = halves
     return pl.concat(answered + alone)
+
+
+def rows_before(
+    error: EvenhandError,
+    batch: pl.DataFrame,
+    asked: object,
+    rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
+) -> None:
+    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
+
+    Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
+    the answers to it.
+    """
+    before = error.before
+    if before is not None and before.by is asked and before.places:
+        part = batch[before.places]
+        error.rows = part, rows(part, before.answers)
+
+
+def _settled(
+    batch: pl.DataFrame, earlier: list[pl.DataFrame], error: EvenhandError
+) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    found = [*earlier, *([error.rows[1]] if error.rows is not None else [])]
+    if not found:
+        return None
+    rows = pl.concat(found)
+    return batch.join(rows, on=rows.columns[0], how="semi", maintain_order="left"), rows
 
 
 def _code(error: Exception, otherwise: ResponseError) -> str:

@@ -4,12 +4,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.runs.halving import ask_in_halves
-from evenhand.schema import LABELS, ModelError, ResponseError
+from evenhand.runs.halving import ask_in_halves, rows_before
+from evenhand.schema import LABELS, EvenhandError, ModelError, ResponseError
 
 JUDGED_AGAIN = (
     ResponseError.CLASSIFIER_ERROR,
     ResponseError.MODEL_ERROR,
+    ResponseError.REQUEST_REFUSED,
     ResponseError.OUT_OF_MEMORY,
     ResponseError.TIMED_OUT,
     ResponseError.QUOTA,
@@ -28,9 +29,16 @@ def judge(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
     Raises EvenhandError as the classifier raises it, and ModelError if it judges nothing at all.
     """
 
+    def rows(batch: pl.DataFrame, judgements: Judgements) -> pl.DataFrame:
+        return label_rows(batch, judgements, classifier.labels)
+
     def ask(batch: pl.DataFrame) -> pl.DataFrame:
         contexts = batch["context"].to_list() if batch["context"].null_count() < batch.height else None
-        return label_rows(batch, classifier.classify(batch["text"].to_list(), contexts), classifier.labels)
+        try:
+            return rows(batch, classifier.classify(batch["text"].to_list(), contexts))
+        except EvenhandError as error:
+            rows_before(error, batch, classifier, rows)
+            raise
 
     return ask_in_halves(texts, ask, _failed_rows, asked=classifier, code=ResponseError.CLASSIFIER_ERROR)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from evenhand.runs.stopping import Stopping
+from evenhand.schema import EvenhandError
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,22 @@ def in_shards(
     """Ask and store piece by piece; a stop drops the piece in flight, never one that is being stored.
 
     Arguments: pending: in the order to be asked. ask: makes the rows of a piece. store: writes them.
-    Yields: each piece and its rows, once they are stored. Raises StopRequested, and what ask and store raise.
+    Yields: each piece and its rows, once they are stored; of one that ends in an EvenhandError the part that was
+    settled before it. Raises StopRequested, and what ask and store raise.
     """
     start, size = 0, max(min(pace.first, pace.largest), 1)
     while start < pending.height:
         began = time.monotonic()
         piece = pending.slice(start, size)
-        with stopping.in_flight():
-            rows = ask(piece)
+        try:
+            with stopping.in_flight():
+                rows = ask(piece)
+        except EvenhandError as error:
+            if error.rows is not None:  # what is settled need not be asked again
+                settled, rows = error.rows
+                store(rows)
+                yield settled, rows
+            raise
         store(rows)
         yield piece, rows
         start += piece.height

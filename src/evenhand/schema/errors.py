@@ -5,7 +5,24 @@ Exit codes (documented in `evenhand --help` and docs/exit_codes.md):
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class AnsweredBefore:
+    """What a model or classifier had settled of a batch when an error ended its work."""
+
+    by: object
+    """Who was asked. What one inside another answered is not yet the other's answer."""
+    places: list[int]
+    """Of the texts in the batch that are settled, in order."""
+    answers: Any
+    """Likelihoods, Generations or Judgements of those texts."""
 
 
 class EvenhandError(Exception):
@@ -20,6 +37,10 @@ class EvenhandError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.before: AnsweredBefore | None = None
+        """Set by a backend that knows part of the answers, so that they need not be asked for again."""
+        self.rows: tuple[pl.DataFrame, pl.DataFrame] | None = None
+        """The requests of a shard that were settled before it, and their rows; kept by the engine."""
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\n{self.hint}"

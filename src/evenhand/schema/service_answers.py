@@ -12,6 +12,10 @@ PASSING = frozenset({408, 409, 425, 429})
 """Refusals that may be an answer next time; so may everything from 500 on."""
 OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 KEY_REFUSED = frozenset({401, 403})
+ABSENT = frozenset({404, 405, 501})
+LENGTH_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+LENGTH_WORDS = ("maximum context length", "context window", "exceeds the available context size")
+FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,25 @@ class Answer:
         error = (self.body or {}).get("error")
         code = (error.get("code") or error.get("type")) if isinstance(error, dict) else None
         return None if code is None else str(code)
+
+    @property
+    def refusal(self) -> ResponseError | None:
+        """Why the service would not take this very request; None for an answer, and for what is not its fault.
+
+        >>> Answer(413, None, ResponseError.MODEL_ERROR, "status 413: too large", 1, 0.1).refusal.value
+        'request_refused'
+        >>> Answer(404, None, ResponseError.MODEL_ERROR, "status 404: no such model", 1, 0.1).refusal is None
+        True
+        """
+        if self.error is None or self.error is ResponseError.QUOTA or self.status is None:
+            return None
+        if self.code in FILTER_CODES:
+            return ResponseError.REFUSED
+        if not 400 <= self.status < 500 or self.status in PASSING | ABSENT | {401}:
+            return None
+        said = (self.detail or "").lower()
+        long = self.code in LENGTH_CODES or any(words in said for words in LENGTH_WORDS)
+        return ResponseError.TOO_LONG if long else ResponseError.REQUEST_REFUSED
 
 
 @dataclass(frozen=True)

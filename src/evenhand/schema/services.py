@@ -199,8 +199,9 @@ class ServiceClient:
             attempt = self._try(method, url, content, headers, tries)
             connected = connected or attempt.connected
             answer = self._cleaned(attempt.answer)
-            if answer.status in KEY_REFUSED:
-                self._raise_refused(answer)
+            # Once the key has served, a 403 may be about the text: some services guard their door that way.
+            if answer.status in KEY_REFUSED and (answer.status == 401 or not self._good):
+                self.raise_refused(answer)
             if not attempt.passing:
                 return self._counted(answer)
             with self._lock:
@@ -289,7 +290,8 @@ class ServiceClient:
         weakref.finalize(self, connection.close).atexit = False
         return connection
 
-    def _raise_refused(self, answer: Answer) -> NoReturn:
+    def raise_refused(self, answer: Answer) -> NoReturn:
+        """Raise the EvenhandError of a key that the service does not take (any more)."""
         where = f"Set {self.key_variable}" if self.key_variable else "Give a key"
         raise EvenhandError(
             f"{self._host} refuses the key: {answer.detail}",

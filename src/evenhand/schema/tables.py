@@ -92,6 +92,9 @@ class ResponseError(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"  # even alone, at the smallest batch
     MODEL_ERROR = "model_error"
     REFUSED = "refused"
+    REQUEST_REFUSED = (
+        "request_refused"  # a service would not take this very request, and gave no reason we know
+    )
     TIMED_OUT = "timed_out"  # a service did not answer in time, however often it was asked
     QUOTA = "quota"  # a service will answer no more today
     UNSUPPORTED_LANGUAGE = "unsupported_language"  # a service does not read the language of the text

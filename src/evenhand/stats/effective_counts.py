@@ -30,6 +30,8 @@ class GroupCounts:
     """Of those, the negative ones, rounded down."""
     effective_sum: int
     """Negative ones over all groups, rounded up, so that rounding speaks against a finding."""
+    clusters: Counts
+    """Judged clusters of each group, such as prompts; `totals` without clusters."""
 
 
 def group_counts(outcomes: pl.DataFrame, cluster: str | None) -> GroupCounts:
@@ -57,11 +59,20 @@ def group_counts(outcomes: pl.DataFrame, cluster: str | None) -> GroupCounts:
     alone = cluster is None or not known.select(*keys, pl.col(cluster).alias("_")).is_duplicated().any()
     if cluster is None or alone:
         low, high = wilson_interval(negatives, totals)
-        return GroupCounts(names, totals, negatives, low, high, totals, negatives, int(negatives.sum()))
+        return GroupCounts(
+            names, totals, negatives, low, high, totals, negatives, int(negatives.sum()), totals
+        )
     low, high = _clustered_limits(groups, known, cluster)
     worth = _effective_totals(groups, known, cluster)
     whole = np.floor(worth + _ROUNDING).astype(np.int64)
     share = negatives / np.maximum(totals, 1)
+    clusters = groups.join(
+        known.group_by(keys).agg(clusters=pl.col(cluster).n_unique().cast(pl.Int64)),
+        on=keys,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )["clusters"]
     return GroupCounts(
         names,
         totals,
@@ -71,6 +82,7 @@ def group_counts(outcomes: pl.DataFrame, cluster: str | None) -> GroupCounts:
         whole,
         np.floor(share * whole + _ROUNDING).astype(np.int64),
         int(np.ceil(float(np.sum(share * whole)) - _ROUNDING)),
+        clusters.fill_null(0).to_numpy(),
     )
 
 

@@ -1,0 +1,209 @@
+"""Services that refuse: single texts become error rows, and only one that takes nothing at all ends a run."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from evenhand.classifiers.llm_judge import load
+from evenhand.models.decoding import Decoding
+from evenhand.models.http import HttpModel
+from evenhand.models.http_options import HttpOptions
+from evenhand.runs import GenerateRequest, Labelling, RunDirectory, ScoreRequest, execute, label
+from evenhand.schema import EvenhandError, ModelError
+
+TEXTS = [f"text {i:03}" for i in range(200)]
+BAD = frozenset(TEXTS[:12])
+"""Those that are asked first: nothing was answered before them."""
+FLAGGED = {"error": {"message": "Your request was flagged.", "code": "invalid_prompt"}}
+WRITE = GenerateRequest(Decoding(max_new_tokens=4, temperature=1.0))
+
+
+@pytest.fixture(scope="module")
+def loopback():
+    path = Path(__file__).parents[1] / "loopback_server.py"
+    spec = importlib.util.spec_from_file_location("evenhand_refusing_server", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def completed(asked):
+    """A continuation, or the echoed words, each with the log probability -1 (0.5 less for each word before it)."""
+    body = asked.body
+    if asked.path.endswith("/chat/completions"):
+        message = {"role": "assistant", "content": json.dumps({"label": "civil"})}
+        return 200, {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]}
+    own = [(" " if i else "") + word for i, word in enumerate(body["prompt"].split(" "))]
+    wrote = [" so"] * body["max_tokens"]
+    shown = own + wrote if body.get("echo") else wrote
+    values = [-1.0 if word == " so" else -2.0 for word in shown]
+    if body.get("echo"):
+        values[0] = None
+    choice = {"text": "".join(shown), "finish_reason": "length"}
+    if body.get("logprobs") is not None:
+        choice["logprobs"] = {"tokens": shown, "token_logprobs": values}
+    return 200, {"model": "m", "choices": [choice]}
+
+
+def model_of(server, **options):
+    given = {"store": None, "pause": 0.001, "concurrency": 4, "attempts": 2, **options}
+    return HttpModel(f"{server.url}/v1", "m", HttpOptions(**given))
+
+
+def times(server, texts):
+    """How often each of the texts was asked."""
+    prompts = [asked.body.get("prompt") for asked in server.asked if asked.body]
+    return {prompts.count(text) for text in texts}
+
+
+def refusing(texts, status=400, body=FLAGGED):
+    return lambda asked: (status, body) if asked.body.get("prompt") in texts else completed(asked)
+
+
+@pytest.mark.parametrize("request_", [WRITE, ScoreRequest()], ids=["written", "scored"])
+@pytest.mark.parametrize(("status", "body"), [(400, FLAGGED), (413, {"detail": "large"}), (403, FLAGGED)])
+def test_twelve_refused_texts_of_two_hundred_are_twelve_error_rows(loopback, start, request_, status, body):
+    with loopback.LoopbackServer(refusing(BAD, status, body)) as server:
+        plan, model, directory = start(TEXTS, model_of(server), request_)
+        outcome = execute(plan, model, directory, first_shard=4096)
+        assert outcome.errors == {"request_refused": 12}
+        assert outcome.above_threshold and directory.manifest.status == "complete"
+        rows = directory.responses()
+        assert rows.height == 200 and f"status {status}" in rows["detail"].drop_nulls()[0]
+        assert times(server, BAD) == {1}
+        again = RunDirectory.open(directory.path)
+        assert not execute(plan, model_of(server), again, error_threshold=0.07).above_threshold
+        assert times(server, BAD) == {1}, "what is known to be refused is not asked again"
+        server.answer = completed
+        assert execute(plan, model_of(server), again, retry_errors=True).errors == {}
+        assert times(server, BAD) == {2} and times(server, set(TEXTS) - BAD) == {1}
+
+
+def test_if_every_text_is_refused_the_run_still_ends(loopback, start):
+    with loopback.LoopbackServer(refusing(TEXTS)) as server:
+        plan, model, directory = start(TEXTS, model_of(server), WRITE)
+        assert execute(plan, model, directory).errors == {"request_refused": 200}
+        assert len(server.asked) < 220, "looks for a harmless question become rare"
+
+
+def test_a_server_that_takes_nothing_stops_the_run_early_and_says_why(loopback, start):
+    def strict(asked):
+        greeting = asked.body.get("prompt") == "Hello" and "seed" not in asked.body
+        return completed(asked) if greeting else (422, {"detail": "Extra inputs are not permitted: seed"})
+
+    with loopback.LoopbackServer(strict) as server:
+        plan, model, directory = start(TEXTS, model_of(server), WRITE)
+        with pytest.raises(
+            ModelError, match=r"refuses every request.*harmless.*not permitted: seed"
+        ) as caught:
+            execute(plan, model, directory, first_shard=4096)
+        assert "options" in caught.value.hint and len(server.asked) < 25
+        assert directory.responses().is_empty(), "the texts are not at fault"
+        server.answer = completed
+        again = RunDirectory.open(directory.path)
+        assert execute(plan, model_of(server), again).errors == {}
+
+
+@pytest.mark.parametrize("request_", [WRITE, ScoreRequest()], ids=["written", "scored"])
+def test_what_was_settled_before_an_abort_is_not_asked_again(loopback, start, request_):
+    """The key is taken away after sixty texts, of which twelve were refused; no store keeps any answer."""
+    heard = []
+
+    def until_sixty(asked):
+        if asked.body.get("prompt") in TEXTS:
+            heard.append(asked)
+            if len(heard) > 60:
+                return 401, {"error": {"message": "key expired"}}
+        return refusing(BAD)(asked)
+
+    with loopback.LoopbackServer(until_sixty) as server:
+        plan, model, directory = start(TEXTS, model_of(server, concurrency=1), request_)
+        with pytest.raises(EvenhandError, match="refuses the key"):
+            execute(plan, model, directory, first_shard=4096)
+        assert directory.manifest.status == "failed"
+        kept = directory.responses()
+        assert kept.height == 60 and kept["error"].drop_nulls().to_list() == ["request_refused"] * 12
+        server.answer = refusing(BAD)
+        again = RunDirectory.open(directory.path)
+        outcome = execute(plan, model_of(server), again)
+        assert (outcome.answered, outcome.errors) == (140, {"request_refused": 12})
+        assert times(server, BAD) == {1}
+        assert again.responses().height == 200
+
+
+def test_a_key_that_is_taken_away_with_403_ends_the_run(loopback, start):
+    def locked(asked):
+        return completed(asked) if asked.body.get("prompt") == "Hello" else (403, {"error": "no access"})
+
+    with loopback.LoopbackServer(locked) as server:
+        plan, model, directory = start(TEXTS, model_of(server), WRITE)
+        with pytest.raises(EvenhandError, match="refuses the key"):
+            execute(plan, model, directory, first_shard=4096)
+        assert len(server.asked) < 25 and directory.responses().is_empty()
+
+
+def judged(asked):
+    return json.loads(asked.body["messages"][1]["content"])["text"]
+
+
+@pytest.fixture
+def judging(written, tmp_path, fakes):
+    """A run of two hundred different continuations, and a function that judges it at a server."""
+    from evenhand.models.puppets import writes
+
+    class Writer(fakes.HashModel):
+        def generate(self, prompts, decoding):
+            return writes(lambda prompt, sample: f"{prompt} indeed").generate(prompts, decoding)
+
+    directory = written(TEXTS, Writer(), samples=1)[2]
+
+    def judge(server, **options):
+        given = {"url": server.url, "model": "judge", "pause": "0.001", "store": str(tmp_path / "s.sqlite")}
+        classifier = load({**given, "swap": "false", "concurrency": "1", "key_variable": "NO_SUCH_KEY"})
+        return label(directory, [Labelling("texts", "toxicity", "judge")], {"judge": classifier}, **options)
+
+    return judge
+
+
+def test_texts_that_a_judge_refuses_are_error_rows(loopback, judging):
+    refused = {f"{text} indeed" for text in BAD}
+    with loopback.LoopbackServer(
+        lambda asked: (400, FLAGGED) if judged(asked) in refused else completed(asked)
+    ) as server:
+        assert judging(server).errors == {"request_refused": 12}
+        asked = [judged(one) for one in server.asked]
+        assert {asked.count(text) for text in refused} == {1}
+        assert judging(server).judged == 0
+        server.answer = completed
+        assert judging(server, retry_errors=True).errors == {}
+
+
+@pytest.mark.parametrize(("status", "said"), [(400, "refuses every request"), (404, "answers status 404")])
+def test_a_judge_that_takes_nothing_stops_early(loopback, judging, status, said):
+    with loopback.LoopbackServer(lambda asked: (status, {"error": "no such model"})) as server:
+        with pytest.raises(ModelError, match=said):
+            judging(server)
+        assert len(server.asked) < 12
+        server.answer = completed
+        assert judging(server).errors == {}
+
+
+def test_what_a_judge_refused_before_an_abort_is_not_asked_again(loopback, judging):
+    refused = {f"{text} indeed" for text in TEXTS[::20]}
+
+    def until_sixty(asked):
+        if len(server.asked) > 60:
+            return 401, {"error": "key expired"}
+        return (400, FLAGGED) if judged(asked) in refused else completed(asked)
+
+    with loopback.LoopbackServer(until_sixty) as server:
+        with pytest.raises(EvenhandError, match="refuses the key"):
+            judging(server)
+        before = {judged(one) for one in server.asked[:60]} & refused
+        assert before
+        server.answer = lambda asked: (400, FLAGGED) if judged(asked) in refused else completed(asked)
+        assert judging(server).errors == {"request_refused": 10}
+        asked = [judged(one) for one in server.asked]
+        assert {asked.count(text) for text in before} == {1}
