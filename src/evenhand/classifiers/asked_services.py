@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.classifiers.contract import Judgements
 from evenhand.schema import EvenhandError, ResponseError
-from evenhand.schema.answer_store import AnswerStore
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.store import AnswerStore
 
 Q = TypeVar("Q")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.schema import ModelError
 from evenhand.schema.files import sha256_of
-from evenhand.schema.hub import hub_errors, quiet_transformers
+from evenhand.weights.hub import hub_errors, quiet_transformers
 
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from evenhand.classifiers.checkpoint import Checkpoint, load_weights, tokenizer_hash
 from evenhand.classifiers.contract import Judgements
 from evenhand.schema import ResponseError, UsageError
-from evenhand.schema.batching import Budget, run_batches
-from evenhand.schema.devices import resolve_device
 from evenhand.schema.errors import unknown_name
+from evenhand.weights.batching import Budget, run_batches
+from evenhand.weights.devices import resolve_device
 
 Floats = NDArray[np.float32]
 AT_ONCE = 20_000

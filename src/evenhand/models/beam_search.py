@@ -17,7 +17,7 @@ from evenhand.models.continuations import Reader, Row, SeenNgrams, collected, fi
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.steering import Steering
-from evenhand.schema.batching import run_batches
+from evenhand.weights.batching import run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Task, Writer

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.schema import ModelError, ResponseError
-from evenhand.schema.answer_store import AnswerStore
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.store import AnswerStore
 
 ABSENT = frozenset({404, 405, 501})
 MALFORMED = frozenset({400, 422})

@@ -13,10 +13,10 @@ from evenhand.models.checkpoints import (
     weight_files,
 )
 from evenhand.models.contract import Architecture
-from evenhand.models.tokenization import load_tokenizer, tokenizer_fingerprint
 from evenhand.schema import ModelError
-from evenhand.schema.devices import available_memory, resolve_device, resolve_dtype
-from evenhand.schema.hub import hub_errors, is_offline, quiet_transformers
+from evenhand.weights.devices import available_memory, resolve_device, resolve_dtype
+from evenhand.weights.hub import hub_errors, is_offline, quiet_transformers
+from evenhand.weights.tokenizer import load_tokenizer, tokenizer_fingerprint
 
 AUTO_CLASSES: dict[Architecture, str] = {
     "causal": "AutoModelForCausalLM",

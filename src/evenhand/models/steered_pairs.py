@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenhand.models.chosen_positions import logits_at
 from evenhand.models.dialogue_pairs import TextPairs
 from evenhand.models.steering import Steering
-from evenhand.schema.batching import Budget, run_batches
+from evenhand.weights.batching import Budget, run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.encoder_decoder import EncoderDecoderModel

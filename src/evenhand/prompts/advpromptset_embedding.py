@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from evenhand.prompts.advpromptset_modules import HINT, dense_layer, pool, read_modules
 from evenhand.schema import ModelError
-from evenhand.schema.devices import resolve_device
 from evenhand.schema.files import sha256_of
-from evenhand.schema.hub import quiet_transformers
+from evenhand.weights.devices import resolve_device
+from evenhand.weights.hub import quiet_transformers
 
 Vectors = NDArray[np.float32]
 TOKENS_AT_ONCE = 16_384

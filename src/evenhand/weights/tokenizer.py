@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.schema import ModelError
-from evenhand.schema.hub import hub_errors, quiet_transformers
+from evenhand.weights.hub import hub_errors, quiet_transformers
 
 FILES = (
     "tokenizer.json",
