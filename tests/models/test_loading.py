@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.models import checkpoints, loading, pretrained
+from evenhand.models import loading, pretrained
 from evenhand.models.loading import (
     architecture_of,
     as_language_model,
@@ -20,6 +20,7 @@ from evenhand.models.loading import (
     weights_fingerprint,
 )
 from evenhand.schema import EvenhandError, ModelError, UsageError
+from evenhand.weights import checkpoint
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_missing_tensors_are_refused(folder):
 
 def test_tied_heads_are_not_missing(tiny_folder):
     assert load_model(str(tiny_folder("gpt2")), device="cpu").log_likelihoods(["Hi."]).errors == [None]
-    stored = checkpoints.stored_parameters(checkpoints.weight_files(tiny_folder("gpt2")))
+    stored = checkpoint.stored_parameters(checkpoint.weight_files(tiny_folder("gpt2")))
     model = pretrained.load_pretrained(str(tiny_folder("gpt2")), "causal", device="cpu").model
     assert stored == {"F32": sum(p.numel() for p in model.parameters())}
 
@@ -167,10 +168,10 @@ def test_folders_without_something(folder, tmp_path):
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     shutil.copy(path / "config.json", path / "vocab.txt")
     with pytest.raises(ModelError, match=r"can run code when opened: pytorch_model.bin"):
-        checkpoints.weight_files(path)
+        checkpoint.weight_files(path)
     (path / "pytorch_model.bin").unlink()
     with pytest.raises(ModelError, match="holds no weights"):
-        checkpoints.weight_files(path)
+        checkpoint.weight_files(path)
     (path / "config.json").unlink()
     with pytest.raises(ModelError, match=r"holds no config\.json"):
         load_model(str(path), device="cpu")
@@ -244,12 +245,10 @@ def test_sharded_weights(folder, tiny_folder):
     model = pretrained.load_pretrained(str(path), "causal", device="cpu").model
     (path / "model.safetensors").unlink()
     model.save_pretrained(path, max_shard_size="20KB")
-    files = checkpoints.weight_files(path)
+    files = checkpoint.weight_files(path)
     assert len(files) > 1
     whole = tiny_folder("gpt2")
-    assert checkpoints.stored_parameters(files) == checkpoints.stored_parameters(
-        checkpoints.weight_files(whole)
-    )
+    assert checkpoint.stored_parameters(files) == checkpoint.stored_parameters(checkpoint.weight_files(whole))
     one, many = load_model(str(whole), device="cpu"), load_model(str(path), device="cpu")
     assert many.log_likelihoods(["I love old men."]).sums == one.log_likelihoods(["I love old men."]).sums
     files[0].unlink()
@@ -259,7 +258,7 @@ def test_sharded_weights(folder, tiny_folder):
 
 def test_memory_is_checked_before_weights_are_read(folder, monkeypatch):
     path = folder()
-    parameters = sum(checkpoints.stored_parameters([path / "model.safetensors"]).values())
+    parameters = sum(checkpoint.stored_parameters([path / "model.safetensors"]).values())
     monkeypatch.setattr(pretrained, "available_memory", lambda _: 3 * parameters)
     monkeypatch.setattr(
         "transformers.AutoModelForCausalLM.from_pretrained", lambda *_, **__: pytest.fail("read")
