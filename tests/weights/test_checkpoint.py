@@ -70,9 +70,7 @@ def test_stored_runs_are_found_by_the_same_fingerprints(folder, name):
     if name in OF_MODELS:
         assert folder_fingerprint(made) == OF_MODELS[name]
     else:
-        with pytest.raises(
-            ModelError, match="can run code when opened|holds no weights"
-        ):
+        with pytest.raises(ModelError, match=r"can run code when opened|holds no weights"):
             folder_fingerprint(made)
 
 

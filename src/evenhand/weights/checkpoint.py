@@ -117,12 +117,19 @@ def find_checkpoint(
     return Checkpoint(name, folder, commit, config, tokenizer, pickled, kind)
 
 
-def load_weights(checkpoint: Checkpoint, auto_class: str, dtype: Any, trust_remote_code: bool = False) -> Any:
+def load_weights(
+    checkpoint: Checkpoint,
+    auto_class: str,
+    dtype: Any,
+    trust_remote_code: bool = False,
+    optional: tuple[str, ...] = (),
+) -> Any:
     """The model itself in eval mode, on the processor, without gradients.
 
-    auto_class: the class of transformers that makes it. dtype: a torch dtype. Raises ModelError for damaged weights,
-    for pickled ones under a torch in which they are not safe, and for tensors that the checkpoint lacks: they would
-    be random numbers and give plausible results (bias-bench issue 18).
+    auto_class: the class of transformers that makes it. dtype: a torch dtype. optional: beginnings of the names of
+    tensors that may be missing, because no number depends on them. Raises ModelError for damaged weights, for
+    pickled ones under a torch in which they are not safe, and for tensors that the checkpoint lacks: they would be
+    random numbers and give plausible results (bias-bench issue 18).
     """
     import torch
     import transformers
@@ -138,7 +145,7 @@ def load_weights(checkpoint: Checkpoint, auto_class: str, dtype: Any, trust_remo
     with quiet_transformers(), hub_errors(name, checkpoint.commit, kind=kind):
         try:
             model, report = getattr(transformers, auto_class).from_pretrained(
-                name,
+                name if checkpoint.commit else str(checkpoint.folder),
                 config=checkpoint.config,
                 revision=checkpoint.commit or "main",
                 dtype=dtype,
@@ -158,6 +165,7 @@ def load_weights(checkpoint: Checkpoint, auto_class: str, dtype: Any, trust_remo
                 f"The weights of {name!r} {why}: {_last_line(error)}",
                 "Download or copy them again, with the config.json that belongs to them.",
             ) from error
+    report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
     _check_loaded(name, report, type(model).__name__)
     return model.eval().requires_grad_(False)
 
