@@ -9,3 +9,59 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evenhand.schema import UsageError, WriteError
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file at `path`.
+
+    The lock belongs to the open file, not to its existence: whatever way a holder ends, the next
+    process takes over. The file stays (removing it would let two processes lock two files). Who holds it
+    stands in a file beside it, because a locked file cannot be read everywhere.
+
+    Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
+    """
+    from filelock import FileLock, Timeout
+
+    path = Path(path)
+    lock, holder = FileLock(path), path.with_name(f"{path.name}.holder")
+    try:
+        if not path.parent.is_dir():  # which would be made
+            raise FileNotFoundError(2, "No such directory")
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise UsageError(
+            f"The run {path.parent} is in use by {_holder(holder)}.",
+            "Wait until it ends, stop it, or start another run with -o.",
+        ) from error
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        me = {
+            "pid": os.getpid(),
+            "host": platform.node(),
+            "since": datetime.now(UTC).isoformat("T", "seconds"),
+        }
+        try:
+            holder.write_text(json.dumps(me), encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()
+
+
+def _unwritable(path: Path, error: OSError) -> WriteError:
+    return WriteError(
+        f"Could not open the lock {path}: {error.strerror or error}.",
+        "Choose a folder that can be written to.",
+    )
+
+
+def _holder(path: Path) -> str:
+    try:
+        who = json.loads(path.read_text(encoding="utf-8"))
+        return f"process {who['pid']} on {who['host']} since {who['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
