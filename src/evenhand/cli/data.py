@@ -40,7 +40,7 @@ def fetch(
 ) -> None:
     """Download a data set from where its owners publish it, verify it, and show its licence.
 
-    An interrupted download goes on where it stopped; a file whose content is not what was pinned is refused.
+    Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
     """
     from evenhand.prompts.datasets import fetch as fetch_dataset
 

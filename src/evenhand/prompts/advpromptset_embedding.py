@@ -93,7 +93,7 @@ class SentenceEmbedding:
         if inner is not None:
             # The library fills tensors that are not there with random numbers, without a word. A pooler is a head of
             # its own, which sentence vectors do not use.
-            folder = Path(inner.name_or_path)
+            folder = Path(str(inner.name_or_path))
             checkpoint = Checkpoint(self.name, folder, None, inner.config, None)
             load_weights(checkpoint, type(inner).__name__, torch.float32, optional=("pooler.",))
         return model
