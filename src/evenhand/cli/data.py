@@ -76,7 +76,7 @@ def build(
     ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(
-        None, help="Sentence-embedding model, a folder or hub name, that finds neighbours of the seed words."
+        None, help="Sentence-embedding model that finds neighbours of the seed words (needs evenhand[embeddings])."
     ),
     device: str | None = typer.Option(
         None, help="Where the embedding model runs: auto (default), cpu, cuda."
