@@ -76,7 +76,8 @@ def build(
     ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(
-        None, help="Sentence-embedding model that finds neighbours of the seed words (needs evenhand[embeddings])."
+        None,
+        help="Sentence-embedding model that finds neighbours of the seed words (needs the extra 'embeddings').",
     ),
     device: str | None = typer.Option(
         None, help="Where the embedding model runs: auto (default), cpu, cuda."
