@@ -16,7 +16,7 @@ from evenhand.classifiers import perspective
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.perspective import GOOGLE, PRODUCTION, load
 from evenhand.schema import EvenhandError, ResponseError, UsageError
-from evenhand.schema.answer_store import AnswerStore
+from evenhand.services.store import AnswerStore
 
 
 def probability(text, attribute):

@@ -15,10 +15,10 @@ from evenhand.mitigations.triggers import Trigger
 from evenhand.models.causal import CausalModel, CausalOptions
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
-from evenhand.models.tokenization import tokenizer_fingerprint
 from evenhand.reference.embedded import load_reference
 from evenhand.runs.requests import fingerprint_digest
 from evenhand.schema import DataError, Unsupported
+from evenhand.weights.tokenizer import tokenizer_fingerprint
 
 WRITING = Decoding(max_new_tokens=6)
 

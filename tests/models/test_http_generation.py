@@ -17,7 +17,7 @@ from evenhand.models.http_generation import (
 from evenhand.models.http_options import HttpOptions
 from evenhand.models.seeds import continuation_key
 from evenhand.schema import ResponseError, Unsupported
-from evenhand.schema.services import Answer
+from evenhand.services.client import Answer
 
 GREEDY = Decoding(max_new_tokens=5)
 DRAWN = Decoding(max_new_tokens=5, temperature=0.8, samples=3, seed=4)

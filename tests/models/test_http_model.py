@@ -18,7 +18,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.http import UNKNOWN_TOKEN, HttpModel, HttpOptions, load_http_model
 from evenhand.runs import RunDirectory
 from evenhand.schema import EvenhandError, ModelError, ResponseError, UsageError
-from evenhand.schema.answer_store import AnswerStore
+from evenhand.services.store import AnswerStore
 
 DRAWN = Decoding(max_new_tokens=8, temperature=1.0, top_p=0.9, samples=3, seed=5)
 PROMPTS = ["she is", "he was a", "they", "a person and", "old"]

@@ -10,7 +10,7 @@ from evenhand.models.http import HttpModel, HttpOptions
 from evenhand.models.http_scoring import read_scored
 from evenhand.models.http_tokens import align
 from evenhand.schema import ResponseError, Unsupported
-from evenhand.schema.services import Answer
+from evenhand.services.client import Answer
 
 NAN = float("nan")
 TEXTS = [

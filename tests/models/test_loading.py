@@ -9,9 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
-from evenhand.models import checkpoints, loading, pretrained
+from evenhand.models import loading, pretrained
 from evenhand.models.loading import (
     architecture_of,
     as_language_model,
@@ -20,7 +19,8 @@ from evenhand.models.loading import (
     tokenizer_fingerprint,
     weights_fingerprint,
 )
-from evenhand.schema import EvenhandError, ModelError, UsageError, devices
+from evenhand.schema import EvenhandError, ModelError, UsageError
+from evenhand.weights import checkpoint
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_missing_tensors_are_refused(folder):
 
 def test_tied_heads_are_not_missing(tiny_folder):
     assert load_model(str(tiny_folder("gpt2")), device="cpu").log_likelihoods(["Hi."]).errors == [None]
-    stored = checkpoints.stored_parameters(checkpoints.weight_files(tiny_folder("gpt2")))
+    stored = checkpoint.stored_parameters(checkpoint.weight_files(tiny_folder("gpt2")))
     model = pretrained.load_pretrained(str(tiny_folder("gpt2")), "causal", device="cpu").model
     assert stored == {"F32": sum(p.numel() for p in model.parameters())}
 
@@ -168,10 +168,10 @@ def test_folders_without_something(folder, tmp_path):
     (path / "model.safetensors").rename(path / "pytorch_model.bin")
     shutil.copy(path / "config.json", path / "vocab.txt")
     with pytest.raises(ModelError, match=r"can run code when opened: pytorch_model.bin"):
-        checkpoints.weight_files(path)
+        checkpoint.weight_files(path)
     (path / "pytorch_model.bin").unlink()
     with pytest.raises(ModelError, match="holds no weights"):
-        checkpoints.weight_files(path)
+        checkpoint.weight_files(path)
     (path / "config.json").unlink()
     with pytest.raises(ModelError, match=r"holds no config\.json"):
         load_model(str(path), device="cpu")
@@ -245,12 +245,10 @@ def test_sharded_weights(folder, tiny_folder):
     model = pretrained.load_pretrained(str(path), "causal", device="cpu").model
     (path / "model.safetensors").unlink()
     model.save_pretrained(path, max_shard_size="20KB")
-    files = checkpoints.weight_files(path)
+    files = checkpoint.weight_files(path)
     assert len(files) > 1
     whole = tiny_folder("gpt2")
-    assert checkpoints.stored_parameters(files) == checkpoints.stored_parameters(
-        checkpoints.weight_files(whole)
-    )
+    assert checkpoint.stored_parameters(files) == checkpoint.stored_parameters(checkpoint.weight_files(whole))
     one, many = load_model(str(whole), device="cpu"), load_model(str(path), device="cpu")
     assert many.log_likelihoods(["I love old men."]).sums == one.log_likelihoods(["I love old men."]).sums
     files[0].unlink()
@@ -260,7 +258,7 @@ def test_sharded_weights(folder, tiny_folder):
 
 def test_memory_is_checked_before_weights_are_read(folder, monkeypatch):
     path = folder()
-    parameters = sum(checkpoints.stored_parameters([path / "model.safetensors"]).values())
+    parameters = sum(checkpoint.stored_parameters([path / "model.safetensors"]).values())
     monkeypatch.setattr(pretrained, "available_memory", lambda _: 3 * parameters)
     monkeypatch.setattr(
         "transformers.AutoModelForCausalLM.from_pretrained", lambda *_, **__: pytest.fail("read")
@@ -326,7 +324,7 @@ def test_hub_names(monkeypatch):
             load_model("gpt9", revision="v7")
         assert caught.value.hint and caught.value.exit_code == 1
     hub_says(errors.LocalEntryNotFoundError("no connection"))
-    monkeypatch.setattr("evenhand.schema.hub.is_offline", lambda: False)
+    monkeypatch.setattr("evenhand.weights.hub.is_offline", lambda: False)
     with pytest.raises(ModelError, match="hub cannot be reached"):
         load_model("gpt9")
 
@@ -413,62 +411,6 @@ def test_models_in_memory(tiny_folder):
     loaded = pretrained.load_pretrained(str(tiny_folder("bert")), "masked", device="cpu")
     model = as_language_model(loaded.model, loaded.tokenizer, "masked", {"name": "mine"})
     assert model.fingerprint == {"name": "mine", "architecture": "masked"}
-
-
-def test_devices(monkeypatch):
-    assert devices.resolve_device("cpu") == torch.device("cpu")
-    for wrong in ("gpu", "cuda:x", "cpu:1", "mps:0", ""):
-        with pytest.raises(UsageError, match="no device called"):
-            devices.resolve_device(wrong)
-    monkeypatch.setattr(devices, "_count", lambda kind: {"cuda": 2, "mps": 0}.get(kind, 1))
-    assert devices.resolve_device("auto") == torch.device("cuda")
-    assert devices.resolve_device("cuda:1") == torch.device("cuda:1")
-    with pytest.raises(ModelError, match=r"only 2 of that kind") as caught:
-        devices.resolve_device("cuda:2")
-    assert "Available: cpu, cuda:0, cuda:1." in str(caught.value.hint)
-    with pytest.raises(ModelError, match="none of that kind"):
-        devices.resolve_device("mps")
-    monkeypatch.setattr(devices, "_count", lambda kind: int(kind == "cpu"))
-    assert devices.resolve_device("auto") == torch.device("cpu")
-
-
-@pytest.mark.parametrize(
-    ("name", "device", "stored", "expected"),
-    [
-        ("auto", "cpu", "bfloat16", torch.float32),
-        ("auto", "cpu", None, torch.float32),
-        ("auto", "mps", torch.bfloat16, torch.bfloat16),
-        ("auto", "mps", "float16", torch.float16),
-        ("auto", "mps", "float32", torch.float32),
-        ("auto", "mps", "float64", torch.float32),
-        ("bfloat16", "cpu", "float32", torch.bfloat16),
-        ("float32", "mps", "bfloat16", torch.float32),
-    ],
-)
-def test_dtypes(name, device, stored, expected):
-    assert devices.resolve_dtype(name, torch.device(device), stored) is expected
-
-
-def test_dtypes_that_cannot_be(monkeypatch):
-    with pytest.raises(UsageError, match="Did you mean 'float16'"):
-        devices.resolve_dtype("float61", torch.device("cpu"))
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: False)
-    cuda = torch.device("cuda")
-    assert devices.resolve_dtype("auto", cuda, "bfloat16") is torch.float32
-    with pytest.raises(ModelError, match="cannot compute in bfloat16"):
-        devices.resolve_dtype("bfloat16", cuda)
-
-
-def test_memory_of_containers(tmp_path):
-    (tmp_path / "memory.max").write_text("1000000\n")
-    (tmp_path / "memory.current").write_text("700000\n")
-    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 50000\nactive_file 20000\n")
-    assert devices._control_group_memory(tmp_path) == 370_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert devices._control_group_memory(tmp_path) is None
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal: 2000 kB\nMemAvailable:   1500 kB\n")
-    assert devices._kernel_memory(meminfo) == 1500 * 1024
 
 
 def test_16_bit_models_answer(tiny_folder, sentences):

@@ -1,7 +1,9 @@
-"""Sentence embeddings from folders of the sentence-transformers format, on a BERT whose vectors are known."""
+"""Sentence embeddings from folders, on a BERT whose vectors are known, and against sentence-transformers itself."""
 
 import csv
+import hashlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +14,10 @@ import polars as pl
 import pytest
 
 from evenhand.cli.app import main
+from evenhand.prompts import advpromptset_embedding
 from evenhand.prompts.advpromptset import FILES, FOLDERS, GROUPS
 from evenhand.prompts.advpromptset_embedding import SentenceEmbedding
 from evenhand.prompts.advpromptset_loading import load_advpromptset
-from evenhand.prompts.advpromptset_modules import POOLINGS, pool, read_modules
 from evenhand.schema import ModelError, Unsupported, UsageError
 
 WIDTH = 8
@@ -65,10 +67,11 @@ def formatted(folder: Path) -> Callable[..., Path]:
     """The folder with modules.json: formatted(kind=settings or None, ...)."""
 
     def make(**modules: dict[str, Any] | None) -> Path:
-        rows = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
+        rows = [{"idx": 0, "name": "0", "type": "sentence_transformers.models.Transformer", "path": ""}]
         for number, (kind, settings) in enumerate(modules.items(), 1):
             path = f"{number}_{kind}"
-            rows.append({"type": f"sentence_transformers.models.{kind}", "path": path})
+            kind = f"sentence_transformers.models.{kind}"
+            rows.append({"idx": number, "name": str(number), "type": kind, "path": path})
             (folder / path).mkdir(exist_ok=True)
             if settings is not None:
                 (folder / path / "config.json").write_text(json.dumps(settings))
@@ -82,11 +85,17 @@ def mean_of(vectors: dict[str, np.ndarray], *tokens: str) -> np.ndarray:
     return np.mean([vectors[token] for token in tokens], axis=0)
 
 
+def reference(place: Path, texts: list[str]) -> np.ndarray:
+    """What sentence-transformers itself makes of the texts, one by one."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(place), device="cpu")
+    return np.stack([model.encode(text) for text in texts])
+
+
 def test_a_plain_folder_is_pooled_by_the_mean(folder: Path, token_vectors: dict[str, np.ndarray]) -> None:
-    told: list[tuple[int, int]] = []
-    got = SentenceEmbedding(str(folder), "cpu").encode(
-        ["ab", "cd ab ef", "", "ab cd ef gh ab", "what"], lambda *done: told.append(done)
-    )
+    texts = ["ab", "cd ab ef", "", "ab cd ef gh ab", "what"]
+    got = SentenceEmbedding(str(folder), "cpu").encode(texts)
     expected = [
         mean_of(token_vectors, "[CLS]", "ab", "[SEP]"),
         mean_of(token_vectors, "[CLS]", "cd", "ab", "ef", "[SEP]"),
@@ -95,15 +104,14 @@ def test_a_plain_folder_is_pooled_by_the_mean(folder: Path, token_vectors: dict[
         mean_of(token_vectors, "[CLS]", "[UNK]", "[SEP]"),
     ]
     assert got.dtype == np.float32 and np.allclose(got, expected, atol=1e-5)
-    assert told == [(5, 5)]
+    assert np.allclose(got, reference(folder, texts), atol=1e-6)
 
 
 def test_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenhand.prompts import advpromptset_embedding
-
     texts = ["ab", "cd ab ef", "gh", "ab cd", "cd cd cd cd", "ef"]
     whole = SentenceEmbedding(str(folder)).encode(texts)
-    monkeypatch.setattr(advpromptset_embedding, "TOKENS_AT_ONCE", 7)
+    assert (SentenceEmbedding(str(folder)).encode(texts) == whole).all()
+    monkeypatch.setattr(advpromptset_embedding, "TEXTS_AT_ONCE", 2)
     assert np.allclose(SentenceEmbedding(str(folder)).encode(texts), whole, atol=1e-6)
     assert SentenceEmbedding(str(folder)).encode([]).shape[0] == 0
 
@@ -114,14 +122,14 @@ def test_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, ("cls",)),
         ({"pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False}, ("lasttoken",)),
         ({"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}, ("max", "mean")),
-        ({"pooling_mode": "weightedmean"}, ("weightedmean",)),
-        ({"word_embedding_dimension": WIDTH}, ("mean",)),
+        ({"pooling_mode_weightedmean_tokens": True, "pooling_mode_mean_tokens": False}, ("weightedmean",)),
     ],
 )
 def test_the_folder_says_how_to_pool(formatted, token_vectors, settings, expected) -> None:
-    place = formatted(Pooling=settings, Normalize=None)
-    assert read_modules(place).poolings == expected
-    got = SentenceEmbedding(str(place), "cpu").encode(["ab cd", "ef"])
+    place = formatted(Pooling={"word_embedding_dimension": WIDTH, **settings}, Normalize=None)
+    texts = ["ab cd", "ef"]
+    got = SentenceEmbedding(str(place), "cpu").encode(texts)
+    assert np.allclose(got, reference(place, texts), atol=1e-6)
     for vector, tokens in zip(got, (["[CLS]", "ab", "cd", "[SEP]"], ["[CLS]", "ef", "[SEP]"]), strict=True):
         rows = np.array([token_vectors[token] for token in tokens])
         by_hand = np.concatenate([pooled_by_hand(rows, way) for way in expected])
@@ -134,22 +142,7 @@ def pooled_by_hand(rows: np.ndarray, way: str) -> np.ndarray:
     if way == "max":
         return rows.max(axis=0)
     weights = np.arange(1, len(rows) + 1) if way == "weightedmean" else np.ones(len(rows))
-    over = np.sqrt(len(rows)) if way == "mean_sqrt_len_tokens" else weights.sum()
-    return (weights[:, None] * rows).sum(axis=0) / over
-
-
-@pytest.mark.parametrize("padding", ["left", "right"])
-@pytest.mark.parametrize("way", POOLINGS.values())
-def test_pooling_against_loops(way: str, padding: str) -> None:
-    import torch
-
-    rng = np.random.default_rng(7)
-    hidden, attended = rng.normal(size=(4, 5, 3)), np.zeros((4, 5), dtype=np.int64)
-    for row, length in enumerate((5, 3, 1, 4)):
-        attended[row, slice(None, length) if padding == "right" else slice(5 - length, None)] = 1
-    got = pool(torch.tensor(hidden), torch.tensor(attended), [way]).numpy()
-    expected = [pooled_by_hand(rows[there == 1], way) for rows, there in zip(hidden, attended, strict=True)]
-    assert np.allclose(got, expected)
+    return (weights[:, None] * rows).sum(axis=0) / weights.sum()
 
 
 def test_dense_layers_and_prompts(formatted, token_vectors) -> None:
@@ -161,7 +154,8 @@ def test_dense_layers_and_prompts(formatted, token_vectors) -> None:
         "bias": True,
         "activation_function": "torch.nn.modules.activation.Tanh",
     }
-    place = formatted(Pooling={"pooling_mode_mean_tokens": True, "include_prompt": False}, Dense=dense)
+    pooling = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True, "include_prompt": False}
+    place = formatted(Pooling=pooling, Dense=dense)
     rng = np.random.default_rng(1)
     weight, bias = rng.normal(size=(2, WIDTH)).astype(np.float32), np.array([0.5, -1], dtype=np.float32)
     save_file({"linear.weight": weight, "linear.bias": bias}, place / "2_Dense" / "model.safetensors")
@@ -178,29 +172,56 @@ def test_dense_layers_and_prompts(formatted, token_vectors) -> None:
     assert SentenceEmbedding(str(place)).fingerprint != before == embedding.fingerprint
 
 
+def test_the_fingerprint_is_that_of_builds_made_before(folder: Path) -> None:
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    by_hand = "".join(f"{name} {files[name]}\n" for name in sorted(files))
+    got = SentenceEmbedding(str(folder)).fingerprint
+    assert got == hashlib.sha256(by_hand.encode()).hexdigest()[:32]
+
+
 def test_what_cannot_be_loaded(formatted, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(Unsupported, match="a module LSTM"):
-        SentenceEmbedding(str(formatted(LSTM={})))
-    with pytest.raises(Unsupported, match="pools by nothing"):
-        SentenceEmbedding(str(formatted(Pooling={"pooling_mode_mean_tokens": False})))
-    with pytest.raises(ModelError, match=r"1_Pooling has no config\.json"):
-        (folder / "1_Pooling" / "config.json").unlink()
-        SentenceEmbedding(str(formatted(Pooling=None)))
+    from safetensors.torch import load_file, save_file
+
+    def refused(match: str, kind: type[Exception] = ModelError, name: object = folder, device="cpu") -> None:
+        with pytest.raises(kind, match=match):
+            SentenceEmbedding(str(name), device).encode(["ab"])
+
+    refused("cannot be loaded", name=formatted(Unheard={}))
+    refused("cannot be loaded", name=formatted(Pooling={"pooling_mode": "nothing"}))
     (folder / "modules.json").write_text("{")
-    with pytest.raises(ModelError, match=r"modules\.json is not valid JSON"):
-        SentenceEmbedding(str(folder))
+    refused("cannot be loaded")
     (folder / "modules.json").unlink()
-    with pytest.raises(UsageError, match="no device called 'nonsense'"):
-        SentenceEmbedding(str(folder), "nonsense").encode(["ab"])
+    refused("no device called 'nonsense'", UsageError, device="nonsense")
+    weights = load_file(folder / "model.safetensors")
+    lacking = {key: value for key, value in weights.items() if "position" not in key}
+    save_file(lacking, folder / "model.safetensors", metadata={"format": "pt"})
+    refused("1 tensors of BertModel are not in the weights .*random numbers")
+    without_pooler = {key: value for key, value in weights.items() if "pooler" not in key}
+    save_file(without_pooler, folder / "model.safetensors", metadata={"format": "pt"})
+    assert SentenceEmbedding(str(folder), "cpu").encode(["ab"]).shape == (1, WIDTH)
+    (folder / "2_Dense").mkdir()
+    (folder / "2_Dense" / "pytorch_model.bin").write_bytes(b"pickle")
+    refused(r"2_Dense/pytorch_model\.bin can run code")
+    (folder / "2_Dense" / "pytorch_model.bin").unlink()
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        SentenceEmbedding(str(folder)).encode(["ab"])
-    with pytest.raises(ModelError, match=r"has no config\.json"):
-        SentenceEmbedding(str(tmp_path))
-    with pytest.raises(ModelError, match="no embedding-model folder"):
-        SentenceEmbedding("./nowhere")
-    with pytest.raises(ModelError, match="not on this machine and could not be fetched"):
-        SentenceEmbedding("nobody/nothing")
+    refused("cannot be loaded")
+    refused(r"has no config\.json", name=tmp_path)
+    refused("no embedding-model folder", name="./nowhere")
+    refused("not on this machine and could not be fetched", name="nobody/nothing")
+
+
+def test_without_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advpromptset_embedding, "find_spec", lambda name: None)
+    with pytest.raises(Unsupported, match="sentence-transformers, which is not installed") as refused:
+        SentenceEmbedding(str(folder))
+    assert 'pip install "evenhand[embeddings]"' in str(refused.value.hint)
+
+
+def test_the_library_is_loaded_when_needed() -> None:
+    """Neither the module nor a build from a table of terms needs it."""
+    code = "import sys, evenhand.prompts.advpromptset_embedding, evenhand.prompts.advpromptset_build;"
+    code += "sys.exit('sentence_transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_verb(

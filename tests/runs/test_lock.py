@@ -41,9 +41,9 @@ def test_a_second_process_is_told_who_holds_it(tmp_path, holder):
 def test_the_lock_of_a_killed_process_is_taken_over(tmp_path, holder):
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
-    assert str(holder.pid) in (tmp_path / ".lock").read_text()
+    assert str(holder.pid) in (tmp_path / ".lock.holder").read_text()
     with locked(tmp_path / ".lock"):
-        assert str(os.getpid()) in (tmp_path / ".lock").read_text()
+        assert str(os.getpid()) in (tmp_path / ".lock.holder").read_text()
 
 
 def test_it_is_free_again_after_use_also_after_an_error(tmp_path):
@@ -62,3 +62,26 @@ def test_a_process_does_not_hold_it_twice(tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_a_write_error(tmp_path):
     with pytest.raises(WriteError, match="Could not open the lock"), locked(tmp_path / "absent" / ".lock"):
         pytest.fail("locked a file that cannot exist")
+
+
+def test_a_process_of_an_earlier_version_is_respected(tmp_path):
+    """Which locked the file itself, by the same call of the system, and wrote its name into it."""
+    fcntl = pytest.importorskip("fcntl")
+    with (tmp_path / ".lock").open("a+") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        handle.write('{"pid": 1, "host": "here", "since": "2026-01-01"}')
+        handle.flush()
+        with pytest.raises(UsageError, match="in use by another process"), locked(tmp_path / ".lock"):
+            pytest.fail("two processes hold the lock")
+    with (
+        locked(tmp_path / ".lock"),
+        (tmp_path / ".lock").open("a+") as handle,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_nothing_but_the_lock_stays(tmp_path):
+    with locked(tmp_path / ".lock"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]

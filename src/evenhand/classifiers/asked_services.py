@@ -10,11 +10,11 @@ import numpy as np
 
 from evenhand.classifiers.contract import Classifier, Judgements
 from evenhand.schema import EvenhandError, ModelError, ResponseError
-from evenhand.schema.answer_store import AnswerStore
 from evenhand.schema.errors import AnsweredBefore
-from evenhand.schema.service_answers import ABSENT
-from evenhand.schema.service_refusals import Refusals
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.answers import ABSENT
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.refusals import Refusals
+from evenhand.services.store import AnswerStore
 
 Q = TypeVar("Q")
 

@@ -18,9 +18,9 @@ from evenhand.classifiers.asked_services import (
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.options import Options
 from evenhand.schema import Card, ResponseError
-from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
 from evenhand.schema.errors import unknown_name
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
 CARD = Card(
     name="moderation",

@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from evenhand.classifiers.checkpoint import DTYPES, Checkpoint, find_checkpoint
 from evenhand.classifiers.label_files import read_labels
 from evenhand.classifiers.options import Options
 from evenhand.classifiers.presets import Preset
 from evenhand.classifiers.text_classification import Reading, TextClassification, longest_text
-from evenhand.schema import UsageError
+from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.weights.checkpoint import Checkpoint, find_checkpoint
+from evenhand.weights.tokenizer import check_token_ids
+
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 def read_options(
@@ -41,7 +44,7 @@ def read_options(
             preset.card.details,
         )
     file_labels = None if labels_file is None else read_labels(labels_file)
-    checkpoint = find_checkpoint(model, revision=revision, advice=_advice(name, preset))
+    checkpoint = _text_classifier(model, revision, _advice(name, preset))
     config = checkpoint.config
     if multi_label is None:
         multi_label = config.problem_type == "multi_label_classification" or config.num_labels == 1
@@ -65,6 +68,28 @@ def read_options(
         batch_tokens=batch_tokens,
         licence=preset.card.licence if preset else "",
     )
+
+
+def _text_classifier(name: str, revision: str | None, advice: str) -> Checkpoint:
+    """The checkpoint of a name, refused if it is no text classifier; its weights may be pickled."""
+    checkpoint = find_checkpoint(
+        name, kind="classifier", revision=revision, pickles=True, offsets=False, advice=advice
+    )
+    config = checkpoint.config
+    saved_from = list(getattr(config, "architectures", None) or [])
+    if saved_from and not any(kind.endswith("ForSequenceClassification") for kind in saved_from):
+        raise ModelError(
+            f"{name!r} is no text classifier: its config.json says {', '.join(saved_from)}.",
+            "Give a model that was saved with a classification head (...ForSequenceClassification).",
+        )
+    if getattr(config, "problem_type", None) == "regression":
+        raise ModelError(
+            f"{name!r} predicts a number without a scale (problem_type regression), not classes.",
+            "Score the texts yourself and give them as scores:FILE?threshold=...",
+        )
+    if (known := getattr(config, "vocab_size", None)) is not None:
+        check_token_ids(checkpoint.tokenizer, known, name)
+    return checkpoint
 
 
 def _advice(name: str, preset: Preset | None) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.classifiers.checkpoint import Checkpoint, load_weights, tokenizer_hash
 from evenhand.classifiers.contract import Judgements
 from evenhand.schema import ResponseError, UsageError
-from evenhand.schema.batching import Budget, run_batches
-from evenhand.schema.devices import resolve_device
 from evenhand.schema.errors import unknown_name
+from evenhand.weights.batching import Budget, run_batches
+from evenhand.weights.checkpoint import Checkpoint, folder_fingerprint, load_weights
+from evenhand.weights.devices import resolve_device
+from evenhand.weights.tokenizer import tokenizer_fingerprint
 
 Floats = NDArray[np.float32]
 AT_ONCE = 20_000
@@ -93,15 +94,15 @@ class TextClassification:
         self.licence = licence
         self.budget = Budget(batch_tokens, AT_ONCE)
         self._texts = self._truncated = 0
-        self._tokenizer_hash = tokenizer_hash(checkpoint.tokenizer)
+        self._tokenizer = tokenizer_fingerprint(checkpoint.tokenizer)
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
         """Weights, tokenizer, precision and reading; a folder's path does not enter."""
         return {
             "kind": "text-classification",
-            **self.checkpoint.identity,
-            "tokenizer": self._tokenizer_hash,
+            **self._identity,
+            "tokenizer": self._tokenizer,
             "dtype": self.dtype,
             **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.reading).items()},
         }
@@ -136,7 +137,7 @@ class TextClassification:
 
     def describe(self) -> dict[str, Any]:
         """Name, revision, labels, threshold, device, and what was run so far (texts counted once)."""
-        identity = self.checkpoint.identity
+        identity = self._identity
         return {
             "name": self.name,
             "model": self.checkpoint.name,
@@ -158,8 +159,20 @@ class TextClassification:
         }
 
     @cached_property
+    def _identity(self) -> dict[str, Any]:
+        """The commit on the hub, or a hash of the folder's weights."""
+        checkpoint = self.checkpoint
+        if checkpoint.commit is not None:
+            return {"name": checkpoint.name, "revision": checkpoint.commit}
+        weights = folder_fingerprint(checkpoint.folder, pickles=True, sizes=False)
+        return {"name": checkpoint.config.model_type, "revision": weights}
+
+    @cached_property
     def _model(self) -> Any:
-        model = load_weights(self.checkpoint, self.device, self.dtype)
+        import torch
+
+        dtype = getattr(torch, self.dtype)
+        model = load_weights(self.checkpoint, "AutoModelForSequenceClassification", dtype).to(self.device)
         if model.config.get_text_config().pad_token_id is None:
             # Decoders read the last token that is no padding. Without a padding token no batch is padded, and no
             # token may be taken for one: not even an end token that a text ends with.

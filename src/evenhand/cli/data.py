@@ -40,7 +40,7 @@ def fetch(
 ) -> None:
     """Download a data set from where its owners publish it, verify it, and show its licence.
 
-    An interrupted download goes on where it stopped; a file whose content is not what was pinned is refused.
+    Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
     """
     from evenhand.prompts.datasets import fetch as fetch_dataset
 
@@ -76,7 +76,8 @@ def build(
     ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(
-        None, help="Sentence-embedding model, a folder or hub name, that finds neighbours of the seed words."
+        None,
+        help="Sentence-embedding model that finds neighbours of the seed words (needs the extra 'embeddings').",
     ),
     device: str | None = typer.Option(
         None, help="Where the embedding model runs: auto (default), cpu, cuda."

@@ -38,7 +38,7 @@ class Evaluator:
 
         from evenhand.models.fast_layers import FastLayers
         from evenhand.models.generation_inputs import encode_prompts
-        from evenhand.schema.devices import available_memory
+        from evenhand.weights.devices import available_memory
 
         self.model, self.objective = searchable(model), objective
         self.examples = chosen_examples(examples, objective)

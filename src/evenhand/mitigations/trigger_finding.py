@@ -92,7 +92,7 @@ def trigger_file(
     history: Sequence[dict[str, Any]],
 ) -> TriggerFile:
     """A found trigger with where it comes from; what it does is not yet known."""
-    from evenhand.models.tokenization import tokenizer_fingerprint
+    from evenhand.weights.tokenizer import tokenizer_fingerprint
 
     counts = Counter((example.group, example.label) for example in examples)
     return TriggerFile(

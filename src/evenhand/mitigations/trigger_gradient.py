@@ -11,7 +11,7 @@ from evenhand.mitigations.trigger_evaluation import Evaluator
 from evenhand.mitigations.trigger_objective import Floats
 from evenhand.mitigations.trigger_tokens import Trigger
 from evenhand.schema import DataError, ModelError, Unsupported
-from evenhand.schema.batching import Budget, run_batches
+from evenhand.weights.batching import Budget, run_batches
 
 if TYPE_CHECKING:
     import torch

@@ -176,7 +176,7 @@ class Triggered(Mitigated):
 
 def tokenizer_of(model: Any) -> tuple[Any, str] | None:
     """The tokenizer of the model at the end of a chain and its SHA-256; None where there is none."""
-    from evenhand.models.tokenization import tokenizer_fingerprint
+    from evenhand.weights.tokenizer import tokenizer_fingerprint
 
     while isinstance(model, Mitigated):
         model = model.model

@@ -17,7 +17,7 @@ from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.generation import Task, Writer
 from evenhand.models.steering import Steering
-from evenhand.schema.batching import run_batches
+from evenhand.weights.batching import run_batches
 
 DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
 

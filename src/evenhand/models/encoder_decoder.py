@@ -18,7 +18,7 @@ from evenhand.models.dialogue_pairs import TextPairs, text_pairs
 from evenhand.models.masked import concatenate, position_limit
 from evenhand.models.steering import Steering
 from evenhand.schema import ModelError, ResponseError, Unsupported
-from evenhand.schema.batching import Budget, run_batches
+from evenhand.weights.batching import Budget, run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.generation import Writer

@@ -25,8 +25,8 @@ from evenhand.models.sampling import sampled
 from evenhand.models.steered_state import SteeredState
 from evenhand.models.steering import Steering
 from evenhand.schema import Unsupported
-from evenhand.schema.batching import Budget, is_out_of_memory
-from evenhand.schema.devices import available_memory
+from evenhand.weights.batching import Budget, is_out_of_memory
+from evenhand.weights.devices import available_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}

@@ -28,9 +28,9 @@ from evenhand.models.http_options import HttpOptions, api_key, split_address
 from evenhand.models.http_scoring import Scored, check_echo, echo_body, is_echo, read_scored
 from evenhand.models.http_service import ServedModel
 from evenhand.schema import EvenhandError, ModelError, ResponseError, Unsupported, UsageError
-from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
 from evenhand.schema.errors import AnsweredBefore
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
 GREETING_TOKENS = 16  # thinking models refuse to answer in fewer

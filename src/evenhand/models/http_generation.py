@@ -11,7 +11,7 @@ from evenhand.models.http_options import HttpOptions
 from evenhand.models.http_service import row_error
 from evenhand.models.seeds import continuation_key
 from evenhand.schema import ResponseError, Unsupported
-from evenhand.schema.services import Answer
+from evenhand.services.client import Answer
 
 SENT = frozenset(
     {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}

@@ -11,7 +11,7 @@ from evenhand.models.http_generation import first_choice, listed_tokens, token_n
 from evenhand.models.http_service import MALFORMED, row_error
 from evenhand.models.http_tokens import PART, Token, align
 from evenhand.schema import ModelError, ResponseError, Unsupported
-from evenhand.schema.services import Answer
+from evenhand.services.client import Answer
 
 Ask = Callable[[dict[str, Any]], Answer]
 PROBES = (

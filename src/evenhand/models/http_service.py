@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.schema import ModelError, ResponseError
-from evenhand.schema.answer_store import AnswerStore
-from evenhand.schema.service_answers import ABSENT
-from evenhand.schema.service_refusals import Refusals
-from evenhand.schema.services import Answer, ServiceClient
+from evenhand.services.answers import ABSENT
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.refusals import Refusals
+from evenhand.services.store import AnswerStore
 
 MALFORMED = frozenset({400, 422})
 HARMLESS = "The weather is fine today."

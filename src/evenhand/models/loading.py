@@ -13,12 +13,12 @@ from evenhand.models.pretrained import (
     load_pretrained,
     weights_fingerprint as weights_fingerprint,
 )
-from evenhand.models.tokenization import (
+from evenhand.schema import ModelError, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.weights.tokenizer import (
     load_tokenizer as load_tokenizer,
     tokenizer_fingerprint as tokenizer_fingerprint,
 )
-from evenhand.schema import ModelError, UsageError
-from evenhand.schema.errors import unknown_name
 
 GROUP = "evenhand.models"
 VLLM = "vllm:"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from evenhand.models.contract import Architecture, Likelihoods, Masking
 from evenhand.models.masked_inputs import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError
-from evenhand.schema.batching import Budget, run_batches
 from evenhand.schema.errors import unknown_name
+from evenhand.weights.batching import Budget, run_batches
 
 CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
 

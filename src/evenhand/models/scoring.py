@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand.models.head import MOST_LOGITS, Head
 from evenhand.models.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.tokens import TokenSequences
-from evenhand.schema.batching import Budget, Ints, run_batches
+from evenhand.weights.batching import Budget, Ints, run_batches
 
 SEGMENT = 256
 Floats = NDArray[np.float32]
@@ -33,7 +33,7 @@ class Scorer:
     """Scores token sequences with a Hugging Face decoder.
 
     model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
-    out, and the run goes on (schema/batching.py). path: None until `choose_path` has been called.
+    out, and the run goes on (weights/batching.py). path: None until `choose_path` has been called.
     """
 
     def __init__(self, model: Any, budget: int, segment: int = SEGMENT):

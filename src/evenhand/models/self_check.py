@@ -11,7 +11,7 @@ import torch
 from evenhand.models.scoring import Scorer, ScoringPath
 from evenhand.models.tokens import TokenSequences
 from evenhand.schema import ModelError
-from evenhand.schema.batching import Budget
+from evenhand.weights.batching import Budget
 
 LENGTH = 12
 TOLERANCE = {torch.float32: 2e-4, torch.float64: 2e-4}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from evenhand.models.dialogue_pairs import TextPairs
 from evenhand.models.steering import Steering
-from evenhand.schema.batching import Budget, run_batches
+from evenhand.weights.batching import Budget, run_batches
 
 Pairing = Callable[[Sequence[str], Sequence[str], Sequence[tuple[int, int] | None] | None], TextPairs]
 """Encodes texts, what the encoder reads for each, and spans (see `dialogue_pairs.text_pairs`)."""

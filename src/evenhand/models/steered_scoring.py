@@ -17,7 +17,7 @@ from evenhand.models.steered_state import common_beginnings
 from evenhand.models.steering import Steering
 from evenhand.models.tokens import TokenSequences
 from evenhand.schema import ResponseError
-from evenhand.schema.batching import run_batches
+from evenhand.weights.batching import run_batches
 
 Floats = NDArray[np.float32]
 

@@ -18,9 +18,9 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Mas
 from evenhand.models.decoding import Decoding
 from evenhand.models.generation_inputs import encode_prompts
 from evenhand.models.seeds import continuation_key
-from evenhand.models.tokenization import check_tokenizer, tokenizer_fingerprint
 from evenhand.models.tokens import encode
 from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
+from evenhand.weights.tokenizer import check_tokenizer, tokenizer_fingerprint
 
 PREFIX = "vllm:"
 SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bits

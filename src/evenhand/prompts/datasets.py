@@ -197,7 +197,8 @@ def fetch(
     called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
     are there and intact stay. Returns the folder and the terms (`.dataset.licence`, `.citation`). Raises
     ChecksumMismatch for wrong content, which is not kept; DataError when the owner's server fails;
-    WriteError when the disk does. A download that was cut is resumed by the next call.
+    WriteError when the disk does. The next call
+    fetches only what did not arrive.
     """
     entry = dataset(name, register)
     chosen = entry.version(version)

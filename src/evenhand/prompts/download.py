@@ -1,21 +1,20 @@
-"""Downloads one file: resumed after a cut, verified, and either whole in its place or not there."""
+"""Downloads one file with pooch: verified, and either whole in its place or not there."""
 
-import os
+import hashlib
 import random
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, BinaryIO
 
-from evenhand.schema import ChecksumMismatch, DataError, WriteError
-from evenhand.schema.files import sha256_of
-
-if TYPE_CHECKING:
-    import httpx
+from evenhand.schema import ChecksumMismatch, DataError
+from evenhand.schema.files import atomic_write
 
 Progress = Callable[[str, int, int | None], None]
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers of a server that may be better next time."""
+PIECE = 1 << 16
 
 
 class _Passing(Exception):
@@ -33,113 +32,99 @@ def download(
     pause: float = 1.0,
     timeout: float = 30.0,
 ) -> None:
-    """Download a URL to a file, by way of `<target>.part`, which a later call takes up again.
+    """Download a URL to a file, which is there only when it is complete and verified.
 
-    url: http(s). target: where the file goes; renamed into place only when complete and verified.
-    sha256: expected hash, hex. size: expected bytes. progress: called with (name, bytes so far, bytes in
-    all or None). attempts: tries, with pauses that double from `pause` seconds, at most 30. timeout:
-    seconds without any data. Raises ChecksumMismatch for wrong content (then nothing is kept), DataError
-    when the server refuses or stays unreachable, WriteError when the disk fails.
+    url: http(s), by way of the proxy that the environment names. target: where the file goes; what stood there stays
+    until then. sha256: expected hash, hex. size: expected bytes. progress: called with (name, bytes so far, bytes in
+    all or None). attempts: tries, with pauses that double from `pause` seconds, at most 30. timeout: seconds without
+    any data. Raises ChecksumMismatch for wrong content, DataError when the server refuses or stays unreachable,
+    WriteError when the disk fails.
     """
-    import httpx
-
-    part = target.with_name(target.name + ".part")
     failure = ""
-    with httpx.Client(timeout=timeout, follow_redirects=True) as client:
-        for attempt in range(attempts):
-            if attempt:
-                time.sleep(min(30.0, pause * 2 ** (attempt - 1)) * random.uniform(0.75, 1.0))
-            resumed = part.exists() and part.stat().st_size > 0
-            try:
-                _receive(client, url, part, size, progress)
-            except (_Passing, httpx.TransportError) as error:
-                failure = str(error) or type(error).__name__
-                continue
-            except httpx.HTTPError as error:
-                raise DataError(f"{url}: {error}.", _hint(target)) from error
-            got = sha256_of(part)
-            if sha256 in (None, got):
-                part.replace(target)
-                return
-            part.unlink()
-            if not resumed:
-                raise ChecksumMismatch(
-                    f"{target.name} from {url}: expected SHA-256 {sha256}, found {got}. Nothing was kept.",
-                    "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
-                )
-            failure = "the part left by an earlier attempt did not fit"
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(min(30.0, pause * 2 ** (attempt - 1)) * random.uniform(0.75, 1.0))
+        try:
+            with atomic_write(target) as handle:
+                arriving = _Arriving(handle, target.name, size, progress)
+                _receive(url, arriving, timeout)
+                if sha256 not in (None, got := arriving.digest.hexdigest()):
+                    raise ChecksumMismatch(
+                        f"{target.name} from {url}: expected SHA-256 {sha256}, found {got}. Nothing was kept.",
+                        "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
+                    )
+            return
+        except _Passing as error:
+            failure = str(error)
     raise DataError(
-        f"{url} could not be downloaded in {attempts} attempts; the last: {failure}.", _hint(target)
+        f"{url} could not be downloaded in {attempts} attempts; the last: {failure}.", _hint(target.name)
     )
 
 
-def _receive(
-    client: "httpx.Client", url: str, part: Path, size: int | None, progress: Progress | None
-) -> None:
-    """Append what is missing to the part; return when the server has sent everything."""
-    there = part.stat().st_size if part.exists() else 0
-    if size is not None and there == size:
-        return
-    # identity: ranges count the bytes of the file, not those of a compressed answer
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={there}-"} if there else {})
-    with client.stream("GET", url, headers=headers) as answer:
-        status = answer.status_code
-        if status == 416:
-            part.unlink(missing_ok=True)
-            raise _Passing("the server could not continue the earlier part")
-        if status in PASSING:
-            raise _Passing(f"the server answered {status}")
-        if status not in (200, 206):
-            raise DataError(f"{url}: the server answered {status} {answer.reason_phrase}.", _hint(part))
-        if there and not (status == 206 and _starts_at(answer.headers.get("Content-Range", ""), there)):
-            there = 0  # the server sends all of it again
-            if status == 206:
-                part.unlink(missing_ok=True)
-                raise _Passing("the server sent another range than was asked for")
-        announced = answer.headers.get("Content-Length")
-        total = there + int(announced) if announced and announced.isdigit() else size
-        _write(answer, part, there, size, total, progress)
-    got = part.stat().st_size
-    too_long = size is not None and got > size  # left unfinished on purpose
-    if total is not None and got < total and not too_long:
-        raise _Passing(f"the connection ended after {got} of {total} bytes")
+class _Arriving:
+    """A file that is written to while its bytes are counted, hashed and told."""
+
+    def __init__(self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None):
+        self.handle, self.name, self.size, self.progress = handle, name, size, progress
+        self.received = 0
+        self.digest = hashlib.sha256()
+
+    def write(self, piece: bytes) -> None:
+        self.received += len(piece)
+        if self.size is not None and self.received > self.size:
+            raise ChecksumMismatch(
+                f"{self.name}: more than the {self.size:,} bytes of the pinned file arrived. Nothing was kept.",
+                "The owner may have changed the file; a copy of the pinned one works with --from DIR.",
+            )
+        self.handle.write(piece)
+        self.digest.update(piece)
+        if self.progress:
+            self.progress(self.name, self.received, self.size)
+
+    def flush(self) -> None:
+        """Asked for after every piece; the file is flushed once, at its end."""
 
 
-def _write(
-    answer: "httpx.Response",
-    part: Path,
-    there: int,
-    size: int | None,
-    total: int | None,
-    progress: Progress | None,
-) -> None:
-    name = part.name.removesuffix(".part")
+def _receive(url: str, arriving: _Arriving, timeout: float) -> None:
+    from pooch import HTTPDownloader
+    from requests import exceptions
+
+    # What requests raises is an OSError, which would be taken for one of the disk.
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("ab" if there else "wb") as handle:
-            for piece in answer.iter_raw():
-                handle.write(piece)
-                there += len(piece)
-                if progress:
-                    progress(name, there, total)
-                if size is not None and there > size:
-                    break  # too long to be the pinned file; the hash will say so
-            handle.flush()
-            os.fsync(handle.fileno())
-    except OSError as error:
-        raise WriteError(
-            f"Could not write {part}: {error.strerror or error}.",
-            "Free some space or set $EVENHAND_DATA to another folder, then run again; it resumes.",
+        with ExitStack() as opened:  # pooch leaves the connection of a failure open
+
+            def close_later(response: Any, **_: Any) -> None:
+                opened.callback(response.close)
+
+            downloader = HTTPDownloader(chunk_size=PIECE, timeout=timeout, hooks={"response": close_later})
+            downloader(url, arriving, None)
+    except exceptions.HTTPError as error:
+        status, reason = (getattr(error.response, key, "") for key in ("status_code", "reason"))
+        if status in PASSING:
+            raise _Passing(f"the server answered {status}") from error
+        raise DataError(f"{url}: the server answered {status} {reason}.", _hint(arriving.name)) from error
+    except exceptions.ProxyError as error:
+        raise _Passing(
+            "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) did not help"
         ) from error
+    except exceptions.SSLError as error:
+        raise DataError(
+            f"{url}: the connection is not safe ({_cause(error)}).", _hint(arriving.name)
+        ) from error
+    except exceptions.Timeout as error:
+        raise _Passing(f"nothing came for {timeout:g} seconds") from error
+    except (exceptions.ConnectionError, exceptions.ChunkedEncodingError) as error:
+        raise _Passing(f"the connection failed or was cut ({_cause(error)})") from error
+    except exceptions.RequestException as error:
+        raise DataError(f"{url}: {_cause(error)}.", _hint(arriving.name)) from error
 
 
-def _starts_at(content_range: str, there: int) -> bool:
-    """Whether a header like `bytes 100-199/200` begins at the byte asked for."""
-    return content_range.removeprefix("bytes ").split("-")[0].strip() == str(there)
+def _cause(error: BaseException) -> str:
+    """The last of the reasons that the layers of a connection wrap in each other."""
+    while error.args and isinstance(inner := getattr(error.args[0], "reason", error.args[0]), Exception):
+        error = inner
+    return str(error).rsplit(": ", 1)[-1] or type(error).__name__
 
 
-def _hint(target: Path) -> str:
-    return (
-        f"Check the network and try again, or get {target.name.removesuffix('.part')} by other means and use "
-        "--from DIR."
-    )
+def _hint(name: str) -> str:
+    return f"Check the network and try again, or get {name} by other means and use --from DIR."

@@ -3,12 +3,10 @@
 import json
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 from evenhand.schema import UsageError, WriteError
 
@@ -18,53 +16,47 @@ def locked(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`.
 
     The lock belongs to the open file, not to its existence: whatever way a holder ends, the next
-    process takes over. The file stays (removing it would let two processes lock two files).
+    process takes over. The file stays (removing it would let two processes lock two files). Who holds it
+    stands in a file beside it, because a locked file cannot be read everywhere.
 
     Raises UsageError if a living process holds it, WriteError if the file cannot be opened.
     """
+    from filelock import FileLock, Timeout
+
+    path = Path(path)
+    lock, holder = FileLock(path), path.with_name(f"{path.name}.holder")
     try:
-        handle = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115  (closed below)
-    except OSError as error:
-        raise WriteError(
-            f"Could not open the lock {path}: {error.strerror or error}.",
-            "Choose a folder that can be written to.",
+        if not path.parent.is_dir():  # which would be made
+            raise FileNotFoundError(2, "No such directory")
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise UsageError(
+            f"The run {path.parent} is in use by {_holder(holder)}.",
+            "Wait until it ends, stop it, or start another run with -o.",
         ) from error
-    with handle:
-        if not _take(handle):
-            raise UsageError(
-                f"The run {path.parent} is in use by {_holder(path)}.",
-                "Wait until it ends, stop it, or start another run with -o.",
-            )
-        handle.truncate(0)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
         me = {
             "pid": os.getpid(),
             "host": platform.node(),
             "since": datetime.now(UTC).isoformat("T", "seconds"),
         }
-        handle.write(json.dumps(me))
-        handle.flush()
         try:
-            yield
-        finally:
-            handle.truncate(0)
+            holder.write_text(json.dumps(me), encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()
 
 
-def _take(handle: IO[str]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            # A byte past the text, because a locked region cannot be read by others on Windows.
-            handle.seek(1 << 16)
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-            handle.seek(0)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+def _unwritable(path: Path, error: OSError) -> WriteError:
+    return WriteError(
+        f"Could not open the lock {path}: {error.strerror or error}.",
+        "Choose a folder that can be written to.",
+    )
 
 
 def _holder(path: Path) -> str:

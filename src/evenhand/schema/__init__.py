@@ -1,4 +1,4 @@
-"""What every floor of the house shares: tables, cards, errors, safe files; devices, batches, the hub, services."""
+"""What every floor of the house shares: tables, cards, errors, and files that are written whole."""
 
 from evenhand.schema.cards import Card as Card
 from evenhand.schema.errors import (

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.schema.service_pace import seconds_asked_for
 from evenhand.schema.tables import ResponseError
+from evenhand.services.pace import seconds_asked_for
 
 PASSING = frozenset({408, 409, 425, 429})
 """Refusals that may be an answer next time; so may everything from 500 on."""

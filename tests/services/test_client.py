@@ -15,8 +15,8 @@ from email.utils import format_datetime
 import pytest
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
-from evenhand.schema.service_pace import Pace, pause_after, seconds_asked_for
-from evenhand.schema.services import ServiceClient
+from evenhand.services.client import ServiceClient
+from evenhand.services.pace import Pace, pause_after, seconds_asked_for
 
 
 def doubled(asked):
@@ -281,7 +281,7 @@ def test_an_interrupt_tells_of_everything_that_had_arrived(loopback):
 def test_control_c_ends_a_process_whose_service_hangs(loopback):
     script = """
 import sys
-from evenhand.schema.services import ServiceClient
+from evenhand.services.client import ServiceClient
 print("ready", flush=True)
 ServiceClient(sys.argv[1], timeout=600, concurrency=16).post_all("/", [{}] * 100)
 """
@@ -318,7 +318,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("evenhand.schema.service_pace.time", clock)
+    monkeypatch.setattr("evenhand.services.pace.time", clock)
     return clock
 
 

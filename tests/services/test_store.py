@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.schema import DataError, WriteError
-from evenhand.schema.answer_store import AnswerStore, answer_key, answer_store_path
+from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -52,7 +52,7 @@ def test_more_keys_than_a_query_may_hold(path):
 def test_it_is_there_after_closing_and_after_a_violent_end(path):
     script = """
 import os, signal, sys
-from evenhand.schema.answer_store import AnswerStore
+from evenhand.services.store import AnswerStore
 store = AnswerStore(sys.argv[1])
 for i in range(50):
     store.put(str(i), {"i": i})

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
 from evenhand.schema.errors import EvenhandError, UsageError
-from evenhand.schema.service_answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
-from evenhand.schema.service_pace import Pace, Stopped, pause_after, sleep
 from evenhand.schema.tables import ResponseError
+from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
+from evenhand.services.pace import Pace, Stopped, pause_after, sleep
 
 if TYPE_CHECKING:
     import httpx

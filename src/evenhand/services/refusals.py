@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from evenhand.schema.errors import ModelError
-from evenhand.schema.service_answers import ABSENT, KEY_REFUSED, Answer
-from evenhand.schema.services import ServiceClient
+from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
+from evenhand.services.client import ServiceClient
 
 SUSPICIOUS = 8
 """So many refusals with no answer between them are a reason to look whether the service takes anything."""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.schema import UsageError
-from evenhand.schema.batching import Budget, run_batches
+from evenhand.weights.batching import Budget, run_batches
 
 ROWS = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=40)
 

@@ -1,0 +1,1 @@
+"""What all that load weights share: checkpoints, tokenizers, devices, batches that fit, errors of the hub."""

@@ -1,0 +1,340 @@
+"""One checkpoint on disk or on the hub: its files, what they hold, their fingerprint, and the way into memory.
+
+One policy for all that load weights. Safetensors are preferred wherever there are any. Pickles can run code when they
+are opened: they are refused, except where the caller allows them (`pickles=True`: text classifiers, several of which
+are published in no other form), and then they are read through torch's weights_only by a torch in which that is safe.
+"""
+
+import hashlib
+import json
+import math
+import struct
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from evenhand.schema import ModelError
+from evenhand.schema.files import sha256_of
+from evenhand.weights.hub import hub_errors, quiet_transformers
+from evenhand.weights.tokenizer import load_tokenizer
+
+Kind = Literal["model", "classifier"]
+ONE_FILE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+PICKLES_SAFE_FROM = (2, 10)
+"""torch before 2.10 can be made to run code by a pickle even with weights_only (CVE-2026-24747)."""
+UNSAFE = ("pytorch_model*.bin", "*.ckpt", "*.pt", "*.pth", "tf_model.h5", "flax_model.msgpack")
+BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}
+FLOATS = ("F64", "F32", "F16", "BF16")
+CONVERT = f"load the model with transformers and call model.save_pretrained(...), which writes {ONE_FILE}."
+VOLATILE_SETTINGS = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "_commit_hash")
+"""Rewritten at every save, and without effect on a single number."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a model's files are, with its configuration and tokenizer already read and its weights not."""
+
+    name: str
+    """As the user wrote it: a hub name or a folder."""
+    folder: Path
+    """The folder, or the one of its commit in the hub's cache."""
+    commit: str | None
+    """Of a hub name; None for a folder."""
+    config: Any
+    tokenizer: Any
+    is_pickled: bool = False
+    """Whether its weights are there as pickles only."""
+    kind: Kind = "model"
+    """What messages call it."""
+
+
+def load_config(
+    name: str,
+    *,
+    kind: Kind = "model",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    advice: str | None = None,
+) -> Any:
+    """The configuration of a hub name or a folder.
+
+    kind: what messages call it. advice: how to give a local copy instead, for messages. Raises ModelError where
+    there is none.
+    """
+    from transformers import AutoConfig
+
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        _check_folder(folder, kind, advice)
+    elif folder.is_file() or name.startswith((".", "/", "~")):
+        raise ModelError(
+            f"There is no {kind} folder {name!r}{' (it is a file)' if folder.is_file() else ''}.",
+            advice
+            or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
+        )
+    with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
+        return AutoConfig.from_pretrained(
+            str(folder) if folder.is_dir() else name,
+            revision=revision or "main",
+            trust_remote_code=trust_remote_code,
+        )
+
+
+def find_checkpoint(
+    name: str,
+    *,
+    kind: Kind = "model",
+    config: Any = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    pickles: bool = False,
+    offsets: bool = True,
+    advice: str | None = None,
+) -> Checkpoint:
+    """Configuration, tokenizer and whereabouts of the weights, which are not read.
+
+    name: a folder or a hub name. kind: what messages call it. config: where it is known already. revision: branch,
+    tag or commit on the hub. pickles: whether pickled weights are accepted where there are no others. offsets:
+    whether the tokenizer must say where in the text a token lies. advice: how to give a local copy instead, for
+    messages. Raises ModelError for whatever is missing, unreachable or damaged.
+    """
+    folder, commit = Path(name).expanduser(), None
+    if folder.is_dir():
+        name = str(folder)
+    elif not (folder.is_file() or name.startswith((".", "/", "~"))):
+        folder = _snapshot(name, kind, revision, advice)
+        # A branch may move between two fetches; from here on everything comes from one commit.
+        commit = folder.name
+    code = {"trust_remote_code": trust_remote_code}
+    if config is None:
+        config = load_config(name, kind=kind, revision=commit, advice=advice, **code)
+    tokenizer = load_tokenizer(name, revision=commit, offsets=offsets, kind=kind, advice=advice, **code)
+    pickled = pickles and _only_pickles(name, folder, commit, kind, advice)
+    return Checkpoint(name, folder, commit, config, tokenizer, pickled, kind)
+
+
+def load_weights(
+    checkpoint: Checkpoint,
+    auto_class: str,
+    dtype: Any,
+    trust_remote_code: bool = False,
+    optional: tuple[str, ...] = (),
+) -> Any:
+    """The model itself in eval mode, on the processor, without gradients.
+
+    auto_class: the class of transformers that makes it. dtype: a torch dtype. optional: beginnings of the names of
+    tensors that may be missing, because no number depends on them. Raises ModelError for damaged weights, for
+    pickled ones under a torch in which they are not safe, and for tensors that the checkpoint lacks: they would be
+    random numbers and give plausible results (bias-bench issue 18).
+    """
+    import torch
+    import transformers
+    from safetensors import SafetensorError
+
+    name, kind, pickled = checkpoint.name, checkpoint.kind, checkpoint.is_pickled
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    if pickled and version < PICKLES_SAFE_FROM:
+        raise ModelError(
+            f"The weights of {name!r} are pickled, and torch {torch.__version__} can be made to run code by them.",
+            f"Install torch 2.10 or newer, or convert them where you trust the file: {CONVERT}",
+        )
+    with quiet_transformers(), hub_errors(name, checkpoint.commit, kind=kind):
+        try:
+            model, report = getattr(transformers, auto_class).from_pretrained(
+                name if checkpoint.commit else str(checkpoint.folder),
+                config=checkpoint.config,
+                revision=checkpoint.commit or "main",
+                dtype=dtype,
+                use_safetensors=not pickled,
+                weights_only=True,
+                trust_remote_code=trust_remote_code,
+                output_loading_info=True,
+            )
+        except (RuntimeError, EOFError, SafetensorError) as error:
+            # a RuntimeError of whole weights is about sizes
+            why = (
+                "do not fit its config.json"
+                if type(error) is RuntimeError and not pickled
+                else "cannot be loaded"
+            )
+            raise ModelError(
+                f"The weights of {name!r} {why}: {_last_line(error)}",
+                "Download or copy them again, with the config.json that belongs to them.",
+            ) from error
+    report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
+    _check_loaded(name, report, type(model).__name__)
+    return model.eval().requires_grad_(False)
+
+
+def weight_files(folder: Path, *, pickles: bool = False) -> list[Path]:
+    """The files a model folder is loaded from, sorted by name.
+
+    folder: a Hugging Face model folder. pickles: whether pickled weights are accepted where there are no
+    safetensors. Raises ModelError if there are no weights of an accepted form or if a part named by the index is
+    missing.
+    """
+    for name in (ONE_FILE, INDEX, *(PICKLED if pickles else ())):
+        if (folder / name).is_file():
+            return _parts(folder / name) if name.endswith(".index.json") else [folder / name]
+    unsafe = sorted(path.name for pattern in UNSAFE for path in folder.glob(pattern))
+    if unsafe:
+        raise ModelError(
+            f"The weights in {folder} can run code when opened: {', '.join(unsafe[:3])}.",
+            f"Only safetensors are read. Convert once, where you trust the file: {CONVERT}",
+        )
+    raise ModelError(
+        f"The folder {folder} holds no weights: expected {ONE_FILE}, or {INDEX} with its parts.",
+        "Save the model with model.save_pretrained(folder).",
+    )
+
+
+def stored_parameters(files: list[Path]) -> dict[str, int]:
+    """Parameters by stored type ("F32", "BF16", ...), read from the headers of safetensors files.
+
+    Raises ModelError for a file that is no safetensors file or that is cut short.
+    """
+    counts: Counter[str] = Counter()
+    for path in files:
+        for tensor in _header(path).values():
+            counts[tensor["dtype"]] += math.prod(tensor["shape"])
+    return dict(counts)
+
+
+def memory_needed(parameters: Mapping[str, int], bytes_per_float: int) -> int:
+    """Bytes the weights take once loaded: floating-point ones in the chosen precision, others as stored.
+
+    parameters: counts by stored type. bytes_per_float: 4 for float32, 2 for bfloat16 and float16.
+
+    >>> memory_needed({"BF16": 1000, "I32": 10}, 4)
+    4040
+    """
+    return sum(
+        n * (bytes_per_float if kind in FLOATS else BYTES.get(kind, 1)) for kind, n in parameters.items()
+    )
+
+
+def folder_fingerprint(folder: Path, *, pickles: bool = False, sizes: bool = True) -> str:
+    """SHA-256 (hex) over the weights and the configuration of a model folder, whatever its path.
+
+    Weights enter by name, size and content; the configuration without what every save rewrites. pickles: as in
+    `weight_files`. sizes: False leaves the size of the files out, which is how the labels of stored runs name their
+    classifiers; it says nothing that the content does not.
+    """
+    digest = hashlib.sha256()
+    for path in weight_files(folder, pickles=pickles):
+        size = f" {path.stat().st_size}" if sizes else ""
+        digest.update(f"{path.name}{size} {sha256_of(path)}\n".encode())
+    settings = {k: v for k, v in _json(folder / "config.json").items() if k not in VOLATILE_SETTINGS}
+    digest.update(json.dumps(settings, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _check_folder(folder: Path, kind: Kind, advice: str | None) -> None:
+    if (folder / "config.json").is_file():
+        return
+    if (folder / "adapter_config.json").is_file():
+        raise ModelError(
+            f"{folder} holds an adapter, not a whole model.",
+            "Merge it into its base model first (peft: merge_and_unload), and save that with its tokenizer.",
+        )
+    found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
+    raise ModelError(
+        f"The folder {folder} holds no config.json, so it is no Hugging Face {kind} folder.",
+        f"Found there: {found}. {advice or f'Save the {kind} with model.save_pretrained(folder).'}",
+    )
+
+
+def _snapshot(name: str, kind: Kind, revision: str | None, advice: str | None) -> Path:
+    """The cache folder of one commit of a hub model; its name is the commit."""
+    from transformers.utils.hub import cached_file
+
+    with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
+        return Path(str(cached_file(name, "config.json", revision=revision or "main"))).parent
+
+
+def _only_pickles(name: str, folder: Path, commit: str | None, kind: Kind, advice: str | None) -> bool:
+    if commit is None:
+        return weight_files(folder, pickles=True)[0].suffix == ".bin"
+    from transformers.utils.hub import has_file
+
+    with quiet_transformers(), hub_errors(name, commit, kind=kind, advice=advice):
+        found = next((f for f in (ONE_FILE, INDEX, *PICKLED) if has_file(name, f, revision=commit)), None)
+    if found is None:
+        raise ModelError(
+            f"What can be reached of {name!r} (commit {commit[:12]}) holds no weights: expected {ONE_FILE} or "
+            f"{PICKLED[0]}.",
+            advice,
+        )
+    return found in PICKLED
+
+
+def _parts(index: Path) -> list[Path]:
+    names = sorted(set(_json(index).get("weight_map", {}).values()))
+    missing = [name for name in names if not (index.parent / name).is_file()]
+    if missing or not names:
+        raise ModelError(
+            f"{index} names {len(names)} weight files, and {len(missing)} of them are missing"
+            f"{': ' + ', '.join(missing[:3]) if missing else ''}.",
+            "Download or copy the model again; the folder is incomplete.",
+        )
+    return [index.parent / name for name in names]
+
+
+def _check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
+    missing = sorted(report["missing_keys"])
+    broken = sorted(str(key) for key in report.get("mismatched_keys", ())) + list(
+        report.get("error_msgs", ())
+    )
+    if missing or broken:
+        some = ", ".join((missing + broken)[:3])
+        raise ModelError(
+            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} "
+            f"({some}{', ...' * (len(missing) + len(broken) > 3)}); they would be random numbers.",
+            "This checkpoint was saved without its head, or its tensors carry other names. "
+            "Save it from the class that was trained, head included.",
+        )
+
+
+def _header(path: Path) -> dict[str, Any]:
+    size = path.stat().st_size
+    with path.open("rb") as handle:
+        start = handle.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        if 8 + length > size:
+            raise _damaged(path, "its header is cut short")
+        try:
+            header = json.loads(handle.read(length))
+        except ValueError as error:
+            raise _damaged(path, "its header cannot be read") from error
+    header.pop("__metadata__", None)
+    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    if 8 + length + end > size:
+        raise _damaged(path, f"it ends {8 + length + end - size:,} bytes too early")
+    tensors: dict[str, Any] = header
+    return tensors
+
+
+def _damaged(path: Path, why: str) -> ModelError:
+    pointer = b""
+    with path.open("rb") as handle:
+        pointer = handle.read(40)
+    if pointer.startswith(b"version https://git-lfs"):
+        return ModelError(f"{path} is only a pointer to the weights.", "Fetch them with `git lfs pull`.")
+    return ModelError(f"{path} is damaged: {why}.", "Download or copy the model again.")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read: {error}.", "Download or copy the model again.") from error
+    return content
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else type(error).__name__

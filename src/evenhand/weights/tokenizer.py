@@ -1,0 +1,95 @@
+"""Tokenizers: loaded, checked before a model is trusted to them, and fingerprinted."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import ModelError
+from evenhand.weights.hub import hub_errors, quiet_transformers
+
+FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model", "tekken.json", "*.tiktoken")
+
+
+def load_tokenizer(
+    name: str | Path,
+    *,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    offsets: bool = True,
+    kind: str = "model",
+    advice: str | None = None,
+) -> Any:
+    """The tokenizer of a hub name or folder, with any stored truncation and padding switched off.
+
+    offsets: whether it must say where in the text a token lies. kind: what messages call the model. advice: how to
+    give a local copy instead, for messages. Raises ModelError if there is none, if it has an empty vocabulary (which
+    is what transformers makes, silently, of a folder without tokenizer files), or if it cannot do what it must.
+    """
+    from transformers import AutoTokenizer
+
+    folder = Path(name)
+    if folder.is_dir() and not any(next(folder.glob(pattern), None) for pattern in FILES):
+        raise ModelError(
+            f"The folder {folder} holds no tokenizer: expected one of {', '.join(FILES)}.",
+            f"Save it beside the {kind}: "
+            f"AutoTokenizer.from_pretrained(ORIGINAL).save_pretrained({str(folder)!r}).",
+        )
+    with quiet_transformers(), hub_errors(str(name), revision, kind=kind, advice=advice):
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(name), revision=revision or "main", trust_remote_code=trust_remote_code
+        )
+    check_tokenizer(tokenizer, str(name), offsets=offsets)
+    return tokenizer
+
+
+def check_tokenizer(tokenizer: Any, name: str, *, offsets: bool = True) -> None:
+    """Refuse tokenizers that nothing can be read with: no vocabulary, or no offsets where they are needed.
+
+    Raises ModelError. Switches off truncation and padding stored with the tokenizer: cut texts would be
+    read as if they were whole.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None and offsets:
+        raise ModelError(
+            f"The tokenizer of {name} ({type(tokenizer).__name__}) cannot say which characters a token "
+            "covers, which every span and every report by word rests on.",
+            "Use a model with a fast tokenizer (tokenizer.json), or convert it with transformers.",
+        )
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise ModelError(
+            f"The tokenizer of {name} has an empty vocabulary; its files are missing or incomplete.",
+            "Save the tokenizer the model was trained with beside the model.",
+        )
+    if backend is not None:
+        backend.no_truncation()
+        backend.no_padding()
+
+
+def check_token_ids(tokenizer: Any, known: int, name: str) -> None:
+    """Refuse a tokenizer whose words have ids that the model does not know.
+
+    known: tokens the model knows. Tokens that were added to the vocabulary are not looked at. Raises ModelError.
+    """
+    words = set(tokenizer.get_vocab()) - set(tokenizer.get_added_vocab())
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        words = set(backend.get_vocab(with_added_tokens=False))
+    ids = tokenizer.get_vocab()
+    largest = max((ids[word] for word in words), default=-1)
+    if largest >= known:
+        raise ModelError(
+            f"The tokenizer of {name!r} has token ids up to {largest}, and the model knows {known} tokens.",
+            "The two belong to different models; save the right tokenizer beside the model.",
+        )
+
+
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """SHA-256 (hex) of what a tokenizer does and of its special tokens.
+
+    What it does is its backend as that writes itself, or the vocabulary of a tokenizer without one.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    content = backend.to_str() if backend is not None else json.dumps(sorted(tokenizer.get_vocab().items()))
+    special = sorted((role, str(token)) for role, token in tokenizer.special_tokens_map.items())
+    return hashlib.sha256(f"{content}{special}".encode()).hexdigest()
