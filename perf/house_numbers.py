@@ -191,10 +191,12 @@ def run_numbers(root: Path) -> dict[str, Any]:
             return found
 
         quick = ("audit", "evenhand/reference", "--suite", "quick", "--limit", "300")
-        loaded(*quick, "--seed", "1", "-o", "two")
+        written = ("audit", "evenhand/reference", "-b", "regard", "--classifier", "vader", "--samples", "1")
+        loaded(*written, "-o", "one")
+        loaded(*written, "--seed", "1", "-o", "two")
         counts = {
             "--help": loaded("--help"),
-            "quick audit": loaded(*quick, "-o", "one"),
+            "quick audit": loaded(*quick, "-o", "quick"),
             "compare of two runs": loaded("compare", "one", "two"),
         }
         walls, users = zip(*(_help_seconds(folder, environment) for _ in range(HELPS)), strict=True)

@@ -14,7 +14,7 @@ VOLATILE = {
     "created": "a date", "pid": "of the process", "timings": "seconds",
     "sessions": "dates, versions, pids and times of every process that worked on a run",
     "seconds": "seconds", "seconds_to_first_token": "seconds", "seconds_per_step": "seconds",
-    "tokens_per_second": "seconds", "latency": "seconds", "peak_memory_bytes": "of the process",
+    "tokens_per_second": "seconds", "cost": "seconds and memory", "peak_memory_bytes": "of the process",
 }  # fmt: skip
 """Fields of JSON files that two runs of one commit do not share, and why."""
 OF_THE_TREE = re.compile(r"\bsrc/evenhand/[\w/.]+")
@@ -56,7 +56,9 @@ def compare_folders(
         if not here or not there:
             yield Compared(name, "-", f"is only in {right if there else left}", math.inf)
         elif name.endswith(".json"):
-            yield _compared_json(name, here[0], there[0], tolerance, volatile | VOLATILE.keys())
+            facts = (_parsed(here[0], left), _parsed(there[0], right))
+            places = list(_different(*facts, "", volatile | VOLATILE.keys()))
+            yield _told(name, f"{_leaves(facts[0])} values", places, tolerance)
         elif name.endswith(".parquet"):
             yield compare_tables(name, _table(here), _table(there), tolerance)
         else:
@@ -100,8 +102,8 @@ def compare_tables(name: str, left: pl.DataFrame, right: pl.DataFrame, tolerance
         (row, column, one, other)
         for column in left.columns
         if not left[column].equals(right[column])
-        for row, (one, other) in enumerate(zip(left[column], right[column], strict=True))
-        if not _same(_plain(one), _plain(other))
+        for row, (one, other) in enumerate(zip(left[column].to_list(), right[column].to_list(), strict=True))
+        if not _same(one, other)
     ]
     return _told(
         name,
@@ -111,15 +113,10 @@ def compare_tables(name: str, left: pl.DataFrame, right: pl.DataFrame, tolerance
     )
 
 
-def _plain(value: Any) -> Any:
-    return value.to_list() if isinstance(value, pl.Series) else value
-
-
-def _compared_json(
-    name: str, left: Path, right: Path, tolerance: float, volatile: frozenset[str]
-) -> Compared:
-    one, other = (json.loads(path.read_text(encoding="utf-8")) for path in (left, right))
-    return _told(name, f"{_leaves(one)} values", list(_different(one, other, "", volatile)), tolerance)
+def _parsed(path: Path, folder: Path) -> Any:
+    """A JSON file; paths below `folder` and the folders beside it are the same wherever these stand."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.sub(re.escape(f"{folder.resolve().parent}/") + r'[^/"]+/', "(folder)/", text))
 
 
 def _leaves(value: Any) -> int:
@@ -149,6 +146,8 @@ def _different(one: Any, other: Any, where: str, volatile: frozenset[str]) -> It
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return one == other or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
     return type(one) is type(other) and bool(one == other)
 
 
@@ -156,7 +155,7 @@ def _told(name: str, size: str, places: list[tuple[str, Any, Any]], tolerance: f
     if not places:
         return Compared(name, size, None)
     largest = max(_distance(one, other) for _, one, other in places)
-    if largest <= tolerance:
+    if 0 < largest <= tolerance:
         return Compared(name, f"{size}, numbers within {largest:.1e}", None, largest)
     where, one, other = places[0]
     by = f"; largest difference {largest:.3e}" if largest < math.inf else ""
@@ -170,8 +169,8 @@ def _distance(one: Any, other: Any) -> float:
         return max(map(_distance, one, other), default=0.0)
     if _same(one, other):
         return 0.0
-    numbers = (int, float)
-    if isinstance(one, numbers) and isinstance(other, numbers) and not isinstance(one, bool):
+    number = type(one) if type(one) in (int, float) and type(one) is type(other) else None
+    if number:
         gap = abs(one - other)
         return gap if gap == gap else math.inf
     return math.inf

@@ -37,6 +37,10 @@ def sentences() -> list[str]:
 def write_inputs(folder: Path) -> None:
     """Write `causal`, `masked` and `encoder-decoder` (folders), `own.csv`, `wild.csv`, `calm.csv`, `groups.csv`
     and `continuations.csv` into `folder`."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     folder.mkdir(parents=True)
     texts = sentences()
     _causal(folder / "causal", texts)
@@ -84,6 +88,7 @@ def _causal(folder: Path, texts: list[str]) -> None:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     tokenizer = _tokenizer(texts, ["<|endoftext|>"], "$A", bos="<|endoftext|>", eos="<|endoftext|>")
+    torch.set_num_threads(1)  # several would wait for each other on a busy machine
     torch.manual_seed(0)
     config = GPT2Config(
         vocab_size=len(tokenizer),
@@ -100,8 +105,8 @@ def _causal(folder: Path, texts: list[str]) -> None:
     ids = torch.tensor([row + [0] * (width - len(row)) for row in encoded])
     targets = torch.tensor([row + [-100] * (width - len(row)) for row in encoded])
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for _ in range(120):
-        rows = torch.randint(len(texts), (32,))
+    for _ in range(80):
+        rows = torch.randint(len(texts), (16,))
         model(input_ids=ids[rows], labels=targets[rows]).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
