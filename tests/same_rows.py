@@ -19,7 +19,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,9 +136,18 @@ for folder in sys.argv[1:]:
 """
 
 
+OF_THE_PROCESS = {
+    "generation": "how much the last process wrote: nothing, where all was there",
+    "given": "the options of the last command",
+    "arguments_given": "the options of the last command",
+    "judged_before": "grows with every judging anew",
+    "texts": "how many the last process judged",
+}
+"""Fields beside VOLATILE that say what the last process did and not what was found."""
 BATCHES = 1e-4
-"""A run that was killed asks the rest in other batches, and sums of 32-bit numbers depend on the batch a little."""
-NEVER_KILLED = ("quick/", "before-after/", "check/", "revise/", "trigger")
+"""A run that was killed asks the rest in other batches, and sums of 32-bit numbers depend on the batch a little;
+so may a count of how often one number is above another. Only the two commits' going on is held to be equal."""
+NEVER_KILLED = ("quick/", "before-after/", "check/", "revise/")
 """Runs that are killed under the same name under which others run whole."""
 
 
@@ -260,14 +269,21 @@ def side(source: Path, folder: Path, copied: Path) -> Side:
 
 
 def compare(
-    title: str, left: Path, right: Path, names: tuple[str, ...] = ("",), tolerance: float = 0.0
+    title: str,
+    left: Path,
+    right: Path,
+    volatile: Collection[str] = (),
+    *,
+    tolerance: float = 0.0,
+    names: tuple[str, ...] = (),
 ) -> list[Compared]:
-    """Print a line for each table and file whose path begins with one of the names; returns them."""
+    """Print a line for each table and file, or for the tables whose path begins with one of the names."""
     print(f"\n{title}", flush=True)
     found = [
         one
-        for one in compare_folders(left, right, tolerance=tolerance)
-        if one.name.startswith(names) and not one.name.startswith(("inputs/", "data/", "cache/"))
+        for one in compare_folders(left, right, tolerance=tolerance, volatile=frozenset(volatile))
+        if not one.name.startswith(("inputs/", "data/", "cache/"))
+        and (not names or (one.name.startswith(names) and one.name.endswith(".parquet")))
     ]
     for one in found:
         print(one.line, flush=True)
@@ -280,52 +296,61 @@ def run_all(made: Side, commands: Sequence[tuple[str, ...]]) -> None:
         made.run(*command)
 
 
-def main(base: str, now: Path, work: Path) -> int:
-    """Run, compare, go on with old folders, compare again; the number of differences."""
-    began = time.monotonic()
+def make(base: str, now: Path, work: Path) -> None:
+    """All runs, in folders `before`, `now`, `killed`, `resumed-before`, `resumed-now` and `again` of `work`."""
     before = sources(base, work)
     write_inputs(work / "start" / "inputs")
 
     with ThreadPoolExecutor(2) as pool:
         print(f"The same runs by {before} and {now}", flush=True)
         pairs = ((before, work / "before"), (now, work / "now"))
-        old, new = pool.map(lambda pair: side(*pair, work / "start"), pairs)
-        list(pool.map(lambda made: run_all(made, RUNS), (old, new)))
-        found = compare("Row for row: the same runs, before and now", old.folder, new.folder)
+        both = list(pool.map(lambda pair: side(*pair, work / "start"), pairs))
+        list(pool.map(lambda made: run_all(made, RUNS), both))
 
         print("\nBegun by the earlier commit, killed, gone on with by both", flush=True)
         killed = side(before, work / "killed", work / "start")
         for stopped in STOPPED:
             killed.kill_midway(stopped)
         pairs = ((before, work / "resumed-before"), (now, work / "resumed-now"))
-        by_old, by_new = pool.map(lambda pair: side(*pair, killed.folder), pairs)
-        list(pool.map(lambda made: run_all(made, [stopped.resumed for stopped in STOPPED]), (by_old, by_new)))
-        found += compare(
-            "Row for row: killed before, gone on with before and now", by_old.folder, by_new.folder
-        )
-        found += compare(
-            f"Killed before and gone on with now, and never killed (numbers within {BATCHES:g})",
-            new.folder, by_new.folder, NEVER_KILLED, BATCHES,
-        )  # fmt: skip
+        resumed = list(pool.map(lambda pair: side(*pair, killed.folder), pairs))
+        list(pool.map(lambda made: run_all(made, [stopped.resumed for stopped in STOPPED]), resumed))
 
     print("\nWhole folders of the earlier commit, opened and gone on with by the present one", flush=True)
-    again = side(now, work / "again", old.folder)
+    again = side(now, work / "again", work / "before")
     runs = ("quick", "regard", "steered", "masked", "encoder-decoder", "own", "rescored")
     print(again.run("-c", OPENED, *runs))
     run_all(again, STUDIES)
     again.run("compare", "../before/regard", "../now/regard", "-o", "../old-and-new")
-    found += compare("Row for row: made before, and gone on with now", old.folder, again.folder)
-    for made in (old, new, killed, by_old, by_new, again):
+    for made in (*both, killed, *resumed, again):
         made.end()
 
+
+def compare_all(work: Path) -> int:
+    """Compare what `make` made; the number of tables and files that differ."""
+    found = [
+        *compare("Row for row: the same runs, before and now", work / "before", work / "now"),
+        *compare(
+            "Row for row: killed before, gone on with before and now",
+            work / "resumed-before",
+            work / "resumed-now",
+        ),
+        *compare(
+            "Row for row: made before, and gone on with now", work / "before", work / "again", OF_THE_PROCESS
+        ),
+    ]
+    near = compare(
+        f"Tables killed before and gone on with now, and never killed (numbers within {BATCHES:g}; not counted)",
+        work / "now",
+        work / "resumed-now",
+        tolerance=BATCHES,
+        names=NEVER_KILLED,
+    )
     different = [one for one in found if one.difference]
     tables = sum(one.name.endswith(".parquet") for one in found)
-    print(
-        f"\n{tables} tables and {len(found) - tables} files compared, {len(different)} differ; "
-        f"{time.monotonic() - began:.0f} s"
-    )
+    print(f"\n{tables} tables and {len(found) - tables} files compared, {len(different)} differ")
     for one in different:
         print(one.line)
+    print(f"Never killed: {sum(bool(one.difference) for one in near)} of {len(near)} tables further off")
     return len(different)
 
 
@@ -343,13 +368,20 @@ if __name__ == "__main__":
         "--work", type=Path, help="an empty or new folder for everything; default: a temporary one"
     )
     parser.add_argument("--keep", action="store_true", help="keep the temporary folder")
+    parser.add_argument("--only-compare", action="store_true", help="compare what lies in --work once more")
     given = parser.parse_args()
+    if given.only_compare:
+        sys.exit(compare_all(given.work.resolve()) > 0)
     if given.work and given.work.exists() and any(given.work.iterdir()):
         sys.exit(f"{given.work} is not empty")
     place = given.work or Path(tempfile.mkdtemp(prefix="same-rows-"))
     place.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
     try:
-        sys.exit(main(given.base, given.now.resolve(), place.resolve()) > 0)
+        make(given.base, given.now.resolve(), place.resolve())
+        differences = compare_all(place.resolve())
+        print(f"{time.monotonic() - began:.0f} s")
+        sys.exit(differences > 0)
     finally:
         if not given.keep and not given.work:
             shutil.rmtree(place, ignore_errors=True)
