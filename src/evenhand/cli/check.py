@@ -91,10 +91,11 @@ def check(
     )
     from evenhand.reports.consistency_terminal import render_check_plan, render_consistency
     from evenhand.runs import progress_for
-    from evenhand.studies.consistency_options import check_options, role_and_classifier
+    from evenhand.schema.options import split_role
+    from evenhand.studies.consistency_options import check_options
     from evenhand.studies.consistency_plan import preview
 
-    role, judge = role_and_classifier(classifier)
+    role, judge = split_role(classifier) if classifier else (None, None)
     given = {
         "model": model,
         "prompts": str(prompts) if prompts else None,
