@@ -1,6 +1,5 @@
 """From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
 
-import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +11,7 @@ from evenhand.classifiers.presets import Preset
 from evenhand.classifiers.registry import CLASSIFIERS, SCORES, classifier_names
 from evenhand.schema import UsageError
 from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import split_options
+from evenhand.schema.options import options_of, split_options, typed_options
 from evenhand.schema.registry import ExtensionError
 
 
@@ -79,13 +78,18 @@ def _backend(module: ModuleType, chosen: dict[str, Any], revision: str | None) -
 def _registered(
     name: str, make: Any, device: str, revision: str | None, chosen: dict[str, Any]
 ) -> Classifier:
-    takes = inspect.signature(make).parameters
+    takes = options_of(make)
     if revision is not None and "revision" not in takes:
         raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
-    if chosen and "options" not in takes:
+    given = {"name": name, "device": device, "revision": revision}
+    options = {option: parameter for option, parameter in takes.items() if option not in given}
+    if chosen and not options:
         raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
-    given = {"name": name, "device": device, "revision": revision, "options": chosen}
-    made = make(**{key: value for key, value in given.items() if key in takes})
+    if "options" in options:  # whatever it is given, as it stands
+        own: dict[str, Any] = {"options": chosen}
+    else:
+        own = typed_options(f"the classifier {name!r}", chosen, options)
+    made = make(**{key: value for key, value in given.items() if key in takes}, **own)
     if not isinstance(made, Classifier):
         raise ExtensionError(
             f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "

@@ -25,7 +25,7 @@ BACKENDS = {
 CLASSIFIERS: Registry[Any] = Registry(
     "classifier",
     "evenhand.classifiers",
-    ChainMap(BACKENDS, PRESETS),  # type: ignore[arg-type]  # values of two kinds; presets come first
+    ChainMap(BACKENDS, PRESETS),  # presets come first
     "a function that returns a Classifier",
     lambda found: callable(found) or isinstance(found, Preset | ModuleType),
 )

@@ -158,7 +158,7 @@ def _hints(target: Callable[..., Any]) -> dict[str, Any]:
     # the fields of a dataclass stand in its body, other classes say it in their constructor
     plain_class = inspect.isclass(target) and not hasattr(target, "__dataclass_fields__")
     try:
-        return get_type_hints(target.__init__ if plain_class else target, include_extras=True)  # type: ignore[misc]
+        return get_type_hints(target.__init__ if plain_class else target, include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers see
         return {}
 

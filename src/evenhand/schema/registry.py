@@ -99,7 +99,8 @@ class Registry(Generic[T]):
                 f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module: what it "
                 "measures or does, what is known against it, its source and licence.",
             )
-        return found
+        thing: T = found
+        return thing
 
     def card(self, name: str) -> Card | None:
         """The card of the thing of that name; None only where none is needed. Raises what `load` raises."""
