@@ -1,6 +1,7 @@
 """Shared fixtures: where the published data lies, and no network for anybody."""
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,21 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no folder {SHARED}; set EVENHAND_SHARED to the published data")
     return SHARED
+
+
+@pytest.fixture
+def installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, str, Mapping[str, str]], None]:
+    """Installs a package, as far as its entry points go: call with its name, a group, and the points by name."""
+
+    def install(package: str, group: str, points: Mapping[str, str]) -> None:
+        info = tmp_path / f"site-{package}" / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True, exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = [f"{name} = {where}" for name, where in points.items()]
+        with (info / "entry_points.txt").open("a") as file:
+            file.write("\n".join([f"[{group}]", *lines, ""]))
+        monkeypatch.syspath_prepend(info.parent)
+
+    return install

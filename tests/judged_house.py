@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import polars as pl
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.judged_text import JudgedText
+from evenhand.measures.info import MeasureInfo
 from evenhand.models.puppets import Puppet, writes
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, Measurement, ModelError, ResponseError
@@ -173,12 +173,8 @@ BENCHMARKS = {
 }
 
 
-class _Point:
-    dist = None
-
-    @staticmethod
-    def load() -> Any:
-        return writer
+def _card(name: str) -> MeasureInfo:
+    return MeasureInfo(name, Card(name, "Of the house of neighbours."), "share")
 
 
 def register(patch: Any) -> None:
@@ -186,6 +182,7 @@ def register(patch: Any) -> None:
     from evenhand.benchmarks import registry as benchmarks
     from evenhand.benchmarks.contract import Suite
     from evenhand.classifiers import registry as classifiers
+    from evenhand.measures import registered as measures
     from evenhand.models import loading
 
     WordJudge.asked, WordJudge.stop_after = [], None
@@ -199,5 +196,6 @@ def register(patch: Any) -> None:
     )
     patch.setitem(benchmarks.SUITES, "neighbours", suite)
     patch.setitem(classifiers.BACKENDS, "house/words", "judged_house")
-    known: dict[str, EntryPoint] = loading.registered_models()
-    patch.setattr(loading, "registered_models", lambda: {**known, "house/writer": _Point})
+    ours = {**measures.MEASURES, **{name: _card(name) for name in ("negative_rate", "texts")}}
+    patch.setattr(measures, "REGISTERED", replace(measures.REGISTERED, built_in=ours))
+    patch.setitem(loading.MODELS.built_in, "house/writer", "judged_house:writer")

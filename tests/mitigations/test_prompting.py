@@ -11,6 +11,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs.requests import fingerprint_digest
 from evenhand.schema import Unsupported, UsageError
+from evenhand.schema.registry import ExtensionError
 
 SHORT = Decoding(max_new_tokens=3)
 
@@ -113,3 +114,40 @@ def test_one_mitigation_is_a_chain_and_a_function_is_none() -> None:
     assert mitigated(base, "prefix=Be kind.").fingerprint["mitigations"][0]["text"] == "Be kind."
     with pytest.raises(UsageError, match="is no mitigation"):
         mitigated(base, [lambda model: model])
+
+
+class Anything:
+    """What a package may register by mistake, and what it should."""
+
+    def __call__(self, model: object) -> object:
+        return model
+
+
+def reminder(times: int, name: str = "reminder") -> Prefix:
+    return Prefix("Be fair. " * times, delimiter="", name=name)
+
+
+def bare() -> Prefix:
+    return Prefix("Be fair.", card=None)  # type: ignore[arg-type]
+
+
+def test_mitigations_of_other_packages(installed, monkeypatch) -> None:
+    points = {"their/reminder": "reminder", "their/bare": "bare", "their/thing": "Anything"}
+    where = {name: f"{__name__}:{what}" for name, what in points.items()}
+    installed("theirs", "evenhand.mitigations", where)
+    for words in ("their/reminder=2", "their/reminder?times=2"):
+        assert load_mitigation(words).parameters()["text"] == "Be fair. Be fair. "
+    for words, told in {
+        "their/reminder": "needs its times",
+        "their/reminder?time=2": "Did you mean 'times'",
+        "their/reminder?name=x": "Known: times",
+        "their/reminder=often": "a whole number was expected",
+    }.items():
+        with pytest.raises(UsageError, match=told):
+            load_mitigation(words)
+    for name in ("their/bare", "their/thing"):
+        with pytest.raises(ExtensionError, match=r"by the package theirs, makes .* or has no card"):
+            load_mitigation(name)
+    listed = mitigation_cards()
+    assert listed["their/thing"].summary.startswith("Cannot be used: ")
+    assert listed["prefix=TEXT"].name == "prefix"

@@ -23,8 +23,8 @@ def test_a_name_holds_address_model_and_options():
     ("name", "said"),
     [
         ("http://h/v1#m?chatt=1", "Did you mean 'chat'"),
-        ("http://h/v1#m?chat=maybe", "neither yes nor no"),
-        ("http://h/v1#m?concurrency=many", "not a number"),
+        ("http://h/v1#m?chat=maybe", "true or false was expected"),
+        ("http://h/v1#m?concurrency=many", "a whole number was expected"),
         ("http://h/v1#m?concurrency=0", "positive"),
         ("http://h/v1#m?system=x", "chat only"),
         ("http://h/v1#m?chat=1&start=x", "does not offer"),

@@ -11,4 +11,5 @@ from evenhand.benchmarks.registry import (
     benchmark_names as benchmark_names,
     load_benchmark as load_benchmark,
     load_suite as load_suite,
+    suite_names as suite_names,
 )

@@ -2,12 +2,10 @@
 "evenhand.benchmarks" and "evenhand.suites"."""
 
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
 
 from evenhand.benchmarks.contract import Analysis, Benchmark, Suite
 from evenhand.schema import Card, Measurement
-from evenhand.schema.errors import unknown_name
+from evenhand.schema.registry import Registry
 
 
 def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
@@ -116,34 +114,41 @@ SUITES = {
 }
 
 
+RECIPES: Registry[Benchmark] = Registry(
+    "benchmark",
+    "evenhand.benchmarks",
+    BENCHMARKS,
+    "an evenhand.benchmarks.Benchmark with a card",
+    lambda found: isinstance(found, Benchmark) and isinstance(found.card, Card),
+)
+COLLECTIONS: Registry[Suite] = Registry(
+    "suite",
+    "evenhand.suites",
+    SUITES,
+    "an evenhand.benchmarks.Suite with a card",
+    lambda found: isinstance(found, Suite) and isinstance(found.card, Card),
+)
+
+
 def benchmark_names() -> list[str]:
     """Names of all benchmarks, ours first."""
-    return [*BENCHMARKS, *sorted(point.name for point in entry_points(group="evenhand.benchmarks"))]
+    return RECIPES.names()
+
+
+def suite_names() -> list[str]:
+    """Names of all suites, ours first."""
+    return COLLECTIONS.names()
 
 
 def load_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name; raises UsageError with the nearest names if there is none."""
-    if name in BENCHMARKS:
-        module, attribute = BENCHMARKS[name].split(":")
-        found = getattr(import_module(module), attribute)
-    else:
-        points = {point.name: point for point in entry_points(group="evenhand.benchmarks")}
-        if name not in points:
-            raise unknown_name("benchmark", name, benchmark_names())
-        found = points[name].load()
-    if not isinstance(found, Benchmark) or not isinstance(found.card, Card):
-        raise TypeError(f"{name} is registered as a benchmark but is {type(found).__name__}; no card, no run")
-    return found
+    """The benchmark of that name.
+
+    Raises UsageError with the nearest names if there is none, ExtensionError for one of another package that cannot
+    be used.
+    """
+    return RECIPES.load(name)
 
 
 def load_suite(name: str) -> Suite:
-    """The suite of that name; raises UsageError with the nearest names if there is none."""
-    if name in SUITES:
-        return SUITES[name]
-    points = {point.name: point for point in entry_points(group="evenhand.suites")}
-    if name not in points:
-        raise unknown_name("suite", name, [*SUITES, *points])
-    found = points[name].load()
-    if not isinstance(found, Suite):
-        raise TypeError(f"{name} is registered as a suite but is {type(found).__name__}")
-    return found
+    """The suite of that name; raises as `load_benchmark` does."""
+    return COLLECTIONS.load(name)

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.options import Options
 from evenhand.classifiers.score_files import FORMAT, TEXT_COLUMNS, numbers, read_score_file
 from evenhand.schema import Card, DataError, ResponseError, UsageError
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.files import sha256_of
+from evenhand.schema.options import Number, options_of, typed_options
 
 CARD = Card(
     name="scores:FILE",
@@ -39,12 +39,22 @@ def load(options: Mapping[str, Any]) -> "ExistingScores":
     column: one column of numbers or several, with commas; the first is the score. Raises UsageError for unknown
     options, DataError for a file or column that is not there or cannot be read.
     """
-    given = Options(f"scores:{options.get('file', '')}", options)
-    path = Path(given.text("file") or "").expanduser()
-    text, columns, label = given.text("text"), given.words("column"), given.text("label")
-    threshold, negative = given.number("threshold"), given.words("negative") or ()
-    strip = bool(given.flag("strip", False))
-    given.finish()
+    return _load(
+        **typed_options(f"the classifier 'scores:{options.get('file', '')}'", options, options_of(_load))
+    )
+
+
+def _load(
+    *,
+    file: str = "",
+    text: str | None = None,
+    column: tuple[str, ...] | None = None,
+    label: str | None = None,
+    threshold: Number | None = None,
+    negative: tuple[str, ...] = (),
+    strip: bool = False,
+) -> "ExistingScores":
+    path, columns = Path(file).expanduser(), column
     frame = read_score_file(path)
     text = text or next((name for name in TEXT_COLUMNS if name in frame.columns), None)
     if text is None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.options import Options
 from evenhand.schema import Card, DataError, ResponseError, UsageError
+from evenhand.schema.options import Number, options_of, typed_options
 
 KINDS = ("profanity", "insult", "sexual", "slur", "dehumanising", "threat")
 THRESHOLD = 0.5
@@ -88,10 +88,11 @@ def read_lexicon() -> Lexicon:
 
 def load(options: Mapping[str, Any]) -> "LexiconToxicity":
     """The classifier; options: threshold (0 to 1). Raises UsageError for any other option or value."""
-    given = Options(CARD.name, options)
-    threshold = given.number("threshold", THRESHOLD)
-    given.finish()
-    if threshold is None or not 0 < threshold <= 1:
+    return _load(**typed_options(f"the classifier {CARD.name!r}", options, options_of(_load)))
+
+
+def _load(threshold: Number = THRESHOLD) -> "LexiconToxicity":
+    if not 0 < threshold <= 1:
         raise UsageError(f"The threshold is {threshold}; a score above 0 and up to 1 was expected.")
     return LexiconToxicity(threshold)
 

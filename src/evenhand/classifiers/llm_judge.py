@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from evenhand.classifiers.asked_services import (
@@ -20,10 +20,10 @@ from evenhand.classifiers.asked_services import (
 )
 from evenhand.classifiers.contract import Judgements
 from evenhand.classifiers.judge_replies import parse_label
-from evenhand.classifiers.options import Options
 from evenhand.classifiers.rubrics import Rubric, load_rubric
 from evenhand.schema import Card, ResponseError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import Number, Whole, options_of, typed_options
 from evenhand.services.client import Answer, ServiceClient
 from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
@@ -69,41 +69,49 @@ def load(options: Mapping[str, Any]) -> "LlmJudge":
     key_variable (OPENAI_API_KEY), revision (of the model behind your own address), store (file of kept answers).
     Raises UsageError for wrong options, DataError for a rubric that cannot be read.
     """
-    given = Options("llm-judge", options)
-    model, url = given.text("model"), given.text("url") or os.environ.get("OPENAI_BASE_URL")
-    rubric = load_rubric(given.text("rubric", "toxicity") or "")
-    context, swap = bool(given.flag("context", False)), bool(given.flag("swap", True))
-    style = given.text("format", "json_object")
-    temperature = given.text("temperature", "0")
-    token_limit, seed = given.text("token_limit", "max_tokens"), given.text("seed")
-    maximum = given.whole("max_tokens", 200)
-    concurrency, attempts = given.whole("concurrency", 8), given.whole("attempts", 6)
-    per_minute, timeout, pause = (
-        given.number("per_minute"),
-        given.number("timeout", 120.0),
-        given.number("pause", 1.0),
-    )
-    variable = given.text("key_variable", "OPENAI_API_KEY") or ""
-    revision, store = given.text("revision"), given.text("store")
-    given.finish()
+    return _load(**typed_options("the classifier 'llm-judge'", options, options_of(_load)))
+
+
+def _load(
+    *,
+    model: str | None = None,
+    url: str | None = None,
+    rubric: str = "toxicity",
+    context: bool = False,
+    swap: bool = True,
+    format: str = "json_object",
+    temperature: Number | Literal["none"] = 0.0,
+    max_tokens: Whole = 200,
+    token_limit: str = "max_tokens",
+    seed: int | None = None,
+    concurrency: Whole = 8,
+    per_minute: Number | None = None,
+    timeout: Number = 120.0,
+    attempts: Whole = 6,
+    pause: Number = 1.0,
+    key_variable: str = "OPENAI_API_KEY",
+    revision: str | None = None,
+    store: str | None = None,
+) -> "LlmJudge":
+    url = url or os.environ.get("OPENAI_BASE_URL")
+    judged_by = load_rubric(rubric)
     if not model or not url:
         lacking = "model" if not model else "url"
         raise UsageError(
             f"The classifier 'llm-judge' needs {lacking}=.",
             "Write llm-judge?model=NAME&url=http://localhost:8000/v1 (any server that speaks OpenAI's chat format).",
         )
-    if style not in FORMATS:
-        raise unknown_name("format of the judge's answer", str(style), FORMATS)
+    if format not in FORMATS:
+        raise unknown_name("format of the judge's answer", format, FORMATS)
     if token_limit not in ("max_tokens", "max_completion_tokens"):
-        raise unknown_name("token_limit", str(token_limit), ("max_tokens", "max_completion_tokens"))
-    sampling: dict[str, Any] = {str(token_limit): maximum}
+        raise unknown_name("token_limit", token_limit, ("max_tokens", "max_completion_tokens"))
+    sampling: dict[str, Any] = {token_limit: max_tokens}
     if temperature != "none":
-        sampling["temperature"] = Options("llm-judge", {"temperature": temperature}).number("temperature")
+        sampling["temperature"] = temperature
     if seed is not None:
-        sampling["seed"] = int(Options("llm-judge", {"seed": seed}).number("seed") or 0)
-    assert timeout is not None and pause is not None
+        sampling["seed"] = seed
     address = url.rstrip("/").removesuffix(f"/{PATH}")
-    key = key_from_environment(variable, urlsplit(address).hostname == "api.openai.com", "llm-judge")
+    key = key_from_environment(key_variable, urlsplit(address).hostname == "api.openai.com", "llm-judge")
     client = ServiceClient(
         address,
         headers={"Authorization": f"Bearer {key}"} if key else None,
@@ -112,17 +120,17 @@ def load(options: Mapping[str, Any]) -> "LlmJudge":
         timeout=timeout,
         pause=pause,
         per_minute=per_minute,
-        key_variable=variable,
+        key_variable=key_variable,
     )
     kept = AnswerStore(store or answer_store_path("llm-judge"))
     return LlmJudge(
         client,
         kept,
         model,
-        rubric,
+        judged_by,
         reads_context=context,
         swap=swap,
-        style=str(style),
+        style=format,
         sampling=sampling,
         revision=revision,
     )

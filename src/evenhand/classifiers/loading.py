@@ -1,17 +1,18 @@
 """From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
 
-import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.options import Options, split_name
-from evenhand.classifiers.presets import PRESETS, Preset
-from evenhand.classifiers.registry import BACKENDS, SCORES, classifier_names, registered_classifiers
+from evenhand.classifiers.presets import Preset
+from evenhand.classifiers.registry import CLASSIFIERS, SCORES, classifier_names
 from evenhand.schema import UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import options_of, split_options, typed_options
+from evenhand.schema.registry import ExtensionError
 
 
 def load_classifier(
@@ -39,19 +40,21 @@ def load_classifier(
     evenhand.schema.errors.UsageError: There is no classifier called 'toxygen'. Did you mean 'toxigen'...
     """
     if name.startswith(SCORES):
-        file, given = split_name(name.removeprefix(SCORES))
+        file, given = split_options(name.removeprefix(SCORES), blank=False)
         return _backend(
-            "evenhand.classifiers.existing_scores", {**given, **(options or {}), "file": file}, revision
+            import_module("evenhand.classifiers.existing_scores"),
+            {**given, **(options or {}), "file": file},
+            revision,
         )
-    bare, given = split_name(name)
+    bare, given = split_options(name, blank=False)
     chosen: dict[str, Any] = {**given, **(options or {})}
-    if bare in PRESETS:
-        return _text_classification(bare, PRESETS[bare], chosen, device, revision)
-    if bare in BACKENDS:
-        return _backend(BACKENDS[bare], chosen, revision)
-    registered = registered_classifiers()
-    if bare in registered:
-        return _registered(bare, registered[bare].load(), device, revision, chosen)
+    if bare in CLASSIFIERS:
+        found = CLASSIFIERS.load(bare)
+        if isinstance(found, Preset):
+            return _text_classification(bare, found, chosen, device, revision)
+        if isinstance(found, ModuleType):
+            return _backend(found, chosen, revision)
+        return _registered(bare, found, device, revision, chosen)
     is_path = Path(bare).expanduser().exists() or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
@@ -64,24 +67,34 @@ def _text_classification(
 ) -> Classifier:
     from evenhand.classifiers.reading_options import read_options
 
-    return read_options(Options(name, chosen), preset, device, revision)
+    return read_options(name, chosen, preset, device, revision)
 
 
-def _backend(module: str, chosen: dict[str, Any], revision: str | None) -> Classifier:
+def _backend(module: ModuleType, chosen: dict[str, Any], revision: str | None) -> Classifier:
     given = chosen if revision is None else {"revision": revision, **chosen}
-    return cast(Classifier, import_module(module).load(given))
+    return cast(Classifier, module.load(given))
 
 
 def _registered(
     name: str, make: Any, device: str, revision: str | None, chosen: dict[str, Any]
 ) -> Classifier:
-    takes = inspect.signature(make).parameters
+    takes = options_of(make)
     if revision is not None and "revision" not in takes:
         raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
-    if chosen and "options" not in takes:
+    given = {"name": name, "device": device, "revision": revision}
+    options = {option: parameter for option, parameter in takes.items() if option not in given}
+    if chosen and not options:
         raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
-    given = {"name": name, "device": device, "revision": revision, "options": chosen}
-    made = make(**{key: value for key, value in given.items() if key in takes})
+    if "options" in options:  # whatever it is given, as it stands
+        own: dict[str, Any] = {"options": chosen}
+    else:
+        own = typed_options(f"the classifier {name!r}", chosen, options)
+    made = make(**{key: value for key, value in given.items() if key in takes}, **own)
     if not isinstance(made, Classifier):
-        raise TypeError(f"{name} is registered as a classifier but is {type(made).__name__}")
+        raise ExtensionError(
+            f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "
+            f"{type(made).__name__}, which is none.",
+            "What it lacks stands in evenhand.classifiers.Classifier: labels, reads_context, fingerprint, classify "
+            "and describe.",
+        )
     return made

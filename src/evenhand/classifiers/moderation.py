@@ -16,9 +16,9 @@ from evenhand.classifiers.asked_services import (
     telling_the_rest,
 )
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.options import Options
 from evenhand.schema import Card, ResponseError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import Number, Whole, options_of, typed_options
 from evenhand.services.client import Answer, ServiceClient
 from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
@@ -64,23 +64,33 @@ def load(options: Mapping[str, Any]) -> "Moderation":
     (OPENAI_API_KEY), revision (of the model behind your own address), store (file of kept answers).
     Raises UsageError for wrong options, EvenhandError without a key where OpenAI is asked.
     """
-    given = Options("moderation", options)
-    url = (given.text("url") or OPENAI).rstrip("/").removesuffix(f"/{PATH}")
-    model = given.text("model", MODEL) or MODEL
-    categories = given.words("categories") or CATEGORIES
-    harmful = given.words("harmful") or ()
-    threshold = given.number("threshold")
-    at_once, concurrency = given.whole("texts_per_request", 16), given.whole("concurrency", 8)
-    per_minute, attempts = given.number("per_minute"), given.whole("attempts", 6)
-    timeout, pause = given.number("timeout", 60.0), given.number("pause", 1.0)
-    variable = given.text("key_variable", "OPENAI_API_KEY") or ""
-    revision, store = given.text("revision"), given.text("store")
-    given.finish()
+    return _load(**typed_options("the classifier 'moderation'", options, options_of(_load)))
+
+
+def _load(
+    *,
+    url: str = "",
+    model: str = MODEL,
+    categories: tuple[str, ...] = CATEGORIES,
+    harmful: tuple[str, ...] = (),
+    threshold: Number | None = None,
+    texts_per_request: Whole = 16,
+    concurrency: Whole = 8,
+    per_minute: Number | None = None,
+    attempts: Whole = 6,
+    timeout: Number = 60.0,
+    pause: Number = 1.0,
+    key_variable: str = "OPENAI_API_KEY",
+    revision: str | None = None,
+    store: str | None = None,
+) -> "Moderation":
+    url, model = (url or OPENAI).rstrip("/").removesuffix(f"/{PATH}"), model or MODEL
     for name in harmful:
         if name not in categories:
             raise unknown_name("moderation category", name, categories)
-    assert timeout is not None and pause is not None
-    key = key_from_environment(variable, urlsplit(url).hostname == urlsplit(OPENAI).hostname, "moderation")
+    key = key_from_environment(
+        key_variable, urlsplit(url).hostname == urlsplit(OPENAI).hostname, "moderation"
+    )
     client = ServiceClient(
         url,
         headers={"Authorization": f"Bearer {key}"} if key else None,
@@ -89,7 +99,7 @@ def load(options: Mapping[str, Any]) -> "Moderation":
         timeout=timeout,
         pause=pause,
         per_minute=per_minute,
-        key_variable=variable,
+        key_variable=key_variable,
     )
     kept = AnswerStore(store or answer_store_path("moderation"))
     return Moderation(
@@ -99,7 +109,7 @@ def load(options: Mapping[str, Any]) -> "Moderation":
         categories,
         harmful=harmful,
         threshold=threshold,
-        at_once=at_once,
+        at_once=texts_per_request,
         revision=revision,
     )
 

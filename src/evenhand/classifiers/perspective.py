@@ -21,9 +21,9 @@ from evenhand.classifiers.asked_services import (
     telling_the_rest,
 )
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.options import Options
 from evenhand.schema import Card, EvenhandError, ResponseError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import Number, Whole, options_of, typed_options
 from evenhand.services.client import Answer, ServiceClient
 from evenhand.services.store import AnswerStore, answer_key, answer_store_path
 
@@ -74,36 +74,42 @@ def load(options: Mapping[str, Any]) -> "Perspective":
     Bearer), store (file of kept answers). The key comes from PERSPECTIVE_API_KEY.
     Raises UsageError for wrong options, EvenhandError without a key where Google is asked.
     """
-    given = Options("perspective", options)
-    url = (given.text("url") or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
-    attributes = given.words("attributes") or PRODUCTION
-    decides = given.text("decides", "TOXICITY") or ""
-    threshold = given.number("threshold", 0.5)
-    strict = bool(given.flag("strict", False))
-    language = given.text("language", "en") or "en"
-    per_minute = given.number("per_minute", 60.0)
-    concurrency, attempts = given.whole("concurrency", 8), given.whole("attempts", 8)
-    timeout, pause = given.number("timeout", 30.0), given.number("pause", 1.0)
-    header = given.text("key_header", "X-Goog-Api-Key") or ""
-    store = given.text("store")
-    given.finish()
+    return _load(**typed_options("the classifier 'perspective'", options, options_of(_load)))
+
+
+def _load(
+    *,
+    url: str = "",
+    attributes: tuple[str, ...] = PRODUCTION,
+    decides: str = "TOXICITY",
+    threshold: Number = 0.5,
+    strict: bool = False,
+    language: str = "en",
+    per_minute: Number = 60.0,
+    concurrency: Whole = 8,
+    attempts: Whole = 8,
+    timeout: Number = 30.0,
+    pause: Number = 1.0,
+    key_header: str = "X-Goog-Api-Key",
+    store: str | None = None,
+) -> "Perspective":
+    url = (url or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
     attributes = tuple(dict.fromkeys(name.upper() for name in attributes))
     is_google = urlsplit(url).hostname == urlsplit(GOOGLE).hostname
     if is_google and (strange := [name for name in attributes if name not in PRODUCTION + EXPERIMENTAL]):
         raise unknown_name("Perspective attribute", strange[0], PRODUCTION + EXPERIMENTAL)
     if decides.upper() not in attributes:
         raise unknown_name("attribute that decides", decides, attributes)
-    assert threshold is not None and timeout is not None and pause is not None and per_minute is not None
     if not 0 <= threshold <= 1:
         raise UsageError(f"The threshold of perspective is {threshold}; scores lie between 0 and 1.")
     key = key_from_environment("PERSPECTIVE_API_KEY", needed=is_google, owner="perspective")
     if is_google and datetime.now(UTC).date() > LAST_DAY:
         warnings.warn(NOTICE, stacklevel=2)
-    if key and header.lower() == "authorization":
+    if key and key_header.lower() == "authorization":
         key = f"Bearer {key}"
     client = ServiceClient(
         url,
-        headers={header: key} if key else None,
+        headers={key_header: key} if key else None,
         concurrency=concurrency,
         attempts=attempts,
         timeout=timeout,

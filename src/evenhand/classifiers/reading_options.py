@@ -1,49 +1,70 @@
 """From options and a preset to a Hugging Face text classifier: whose weights, which labels, which side is harmful."""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from evenhand.classifiers.label_files import read_labels
-from evenhand.classifiers.options import Options
 from evenhand.classifiers.presets import Preset
 from evenhand.classifiers.text_classification import Reading, TextClassification, longest_text
 from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import Number, Whole, options_of, typed_options
 from evenhand.weights.checkpoint import Checkpoint, find_checkpoint
 from evenhand.weights.tokenizer import check_token_ids
 
 DTYPES = ("float32", "bfloat16", "float16")
 
 
+@dataclass(frozen=True)
+class TextOptions:
+    """Options of a Hugging Face text classifier; None takes what the preset or the model says."""
+
+    model: str | None = None
+    """A folder or hub name in the place of a preset's."""
+    labels: str | None = None
+    """A label file."""
+    negative: tuple[str, ...] | None = None
+    """Names or numbers of harmful labels."""
+    threshold: Number | Literal["argmax"] | None = None
+    multi_label: bool | None = None
+    maximum_tokens: Whole | None = None
+    dtype: str = "float32"
+    batch_tokens: Whole = 8192
+    revision: str | None = None
+    """Branch, tag or commit on the hub."""
+
+
 def read_options(
-    options: Options, preset: Preset | None, device: str = "auto", revision: str | None = None
+    name: str,
+    options: Mapping[str, Any],
+    preset: Preset | None,
+    device: str = "auto",
+    revision: str | None = None,
 ) -> TextClassification:
     """A text classifier as its preset and options say; its weights are not loaded yet.
 
-    options: of the classifier called `options.owner`, which is a folder or hub name where there is no preset.
+    name: of the classifier; a folder or hub name where there is no preset. options: as words or Python values.
     Raises UsageError for options that are unknown, wrong or do not suit the model, ModelError and DataError for
     files that cannot be found or read.
     """
-    name = options.owner
-    model = options.text("model", preset.model if preset else name)
-    labels_file = options.text("labels")
-    negative = options.words("negative")
-    threshold = options.text("threshold")
-    multi_label = options.flag("multi_label", preset.multi_label if preset else None)
-    maximum_tokens = options.whole("maximum_tokens")
-    dtype = options.text("dtype", "float32")
-    batch_tokens = options.whole("batch_tokens", 8192)
+    given = typed_options(f"the classifier {name!r}", options, options_of(TextOptions))
+    chosen = TextOptions(**given)
+    model = chosen.model or (preset.model if preset else name)
+    dtype, maximum_tokens, multi_label = chosen.dtype, chosen.maximum_tokens, chosen.multi_label
+    if multi_label is None and preset:
+        multi_label = preset.multi_label
     pinned = preset.revision if preset and model == preset.model else None
-    revision = options.text("revision", revision or pinned)
-    options.finish()
+    revision = chosen.revision or revision or pinned
     if dtype not in DTYPES:
-        raise unknown_name("dtype", str(dtype), DTYPES)
+        raise unknown_name("dtype", dtype, DTYPES)
     if model is None:
         assert preset is not None
         raise UsageError(
             f"The classifier {name!r} is published in no form that can be loaded, so it needs weights of yours.",
             preset.card.details,
         )
-    file_labels = None if labels_file is None else read_labels(labels_file)
+    file_labels = None if chosen.labels is None else read_labels(chosen.labels)
     checkpoint = _text_classifier(model, revision, _advice(name, preset))
     config = checkpoint.config
     if multi_label is None:
@@ -54,8 +75,8 @@ def read_options(
     limit = longest_text(checkpoint)
     reading = Reading(
         labels=labels,
-        negative=_negative(negative, labels, preset),
-        threshold=_threshold(threshold, preset, multi_label),
+        negative=_negative(chosen.negative, labels, preset),
+        threshold=_threshold(chosen.threshold, preset, multi_label),
         multi_label=multi_label,
         maximum_tokens=min((n for n in (maximum_tokens, limit) if n), default=None),
     )
@@ -65,7 +86,7 @@ def read_options(
         name=name,
         device=device,
         dtype=dtype,
-        batch_tokens=batch_tokens,
+        batch_tokens=chosen.batch_tokens,
         licence=preset.card.licence if preset else "",
     )
 
@@ -144,10 +165,10 @@ def _negative(
     return tuple(dict.fromkeys(chosen))
 
 
-def _threshold(given: Any, preset: Preset | None, multi_label: bool) -> float | None:
+def _threshold(
+    given: float | Literal["argmax"] | None, preset: Preset | None, multi_label: bool
+) -> float | None:
     if given is None:
         published = preset.threshold if preset else None
         return 0.5 if published is None and multi_label else published
-    if str(given) == "argmax":
-        return None
-    return Options("threshold", {"threshold": given}).number("threshold")
+    return None if given == "argmax" else given

@@ -1,12 +1,14 @@
 """Which classifiers there are, by name, and what each states about itself."""
 
+from collections import ChainMap
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any
 
-from evenhand.classifiers.presets import PRESETS
+from evenhand.classifiers.presets import PRESETS, Preset
 from evenhand.schema import Card
+from evenhand.schema.registry import Registry
 
-GROUP = "evenhand.classifiers"
 SCORES = "scores:"
 """What stands in front of a file of existing scores."""
 BACKENDS = {
@@ -21,10 +23,14 @@ EXISTING = "evenhand.classifiers.existing_scores"
 """The module with the CARD of existing scores, which have no name of their own."""
 
 
-def registered_classifiers() -> dict[str, EntryPoint]:
-    """Classifiers of other packages, by name: functions that return a Classifier, under the entry-point group
-    "evenhand.classifiers"."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+CLASSIFIERS: Registry[Any] = Registry(
+    "classifier",
+    "evenhand.classifiers",
+    ChainMap(BACKENDS, PRESETS),  # presets come first
+    "a function that returns a Classifier",
+    lambda found: callable(found) or isinstance(found, Preset | ModuleType),
+)
+"""A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
 
 
 def classifier_names() -> list[str]:
@@ -33,7 +39,9 @@ def classifier_names() -> list[str]:
     >>> classifier_names()[:3]
     ['toxigen', 'regard', 'detoxify']
     """
-    return [*PRESETS, *BACKENDS, f"{SCORES}FILE", *sorted(registered_classifiers())]
+    names = CLASSIFIERS.names()
+    ours = len(CLASSIFIERS.built_in)
+    return [*names[:ours], f"{SCORES}FILE", *names[ours:]]
 
 
 def classifier_cards() -> dict[str, Card]:

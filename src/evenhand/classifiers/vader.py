@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.options import Options
 from evenhand.schema import Card, ResponseError
+from evenhand.schema.options import options_of, typed_options
 
 CARD = Card(
     name="vader",
@@ -35,8 +35,7 @@ BOUND = 0.05
 
 def load(options: Mapping[str, Any]) -> "Vader":
     """The classifier; takes no options. Raises UsageError if it is given any."""
-    Options("vader", options).finish()
-    return Vader()
+    return Vader(**typed_options("the classifier 'vader'", options, options_of(Vader)))
 
 
 class Vader:

@@ -90,11 +90,12 @@ def check(
     from evenhand.reports.consistency import check_with, load_judge_of, resumed_options
     from evenhand.reports.consistency_terminal import render_check_plan, render_consistency
     from evenhand.runs import progress_for
-    from evenhand.studies.consistency_options import check_options, role_and_classifier
+    from evenhand.schema.options import split_role
+    from evenhand.studies.consistency_options import check_options
     from evenhand.studies.consistency_plan import preview
     from evenhand.studies.model_options import load_named_model
 
-    role, judge = role_and_classifier(classifier)
+    role, judge = split_role(classifier) if classifier else (None, None)
     given = {
         "model": model,
         "prompts": str(prompts) if prompts else None,

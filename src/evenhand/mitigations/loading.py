@@ -1,17 +1,13 @@
 """From the words behind `--mitigate` to mitigations, and from a model to the end of their chain."""
 
-import inspect
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
-from evenhand.schema import Card, UsageError
-from evenhand.schema.errors import unknown_name
-
-GROUP = "evenhand.mitigations"
+from evenhand.schema import Card, EvenhandError, UsageError
+from evenhand.schema.options import options_of, split_value, typed, typed_options
+from evenhand.schema.registry import ExtensionError, Registry
 
 MITIGATIONS = {
     "prefix": "evenhand.mitigations.prompting:Prefix",
@@ -24,6 +20,13 @@ MITIGATIONS = {
 }
 """By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
 
+MAKERS: Registry[Callable[..., Any]] = Registry(
+    "mitigation",
+    "evenhand.mitigations",
+    MITIGATIONS,
+    "a function or class that makes a Mitigation",
+    needs_card=False,  # what it makes has one, or is no Mitigation
+)
 
 NOT_OPTIONS = ("name", "card", "levels")
 """What a mitigation says of itself; nobody may name it otherwise."""
@@ -40,45 +43,28 @@ def load_mitigation(words: str) -> Mitigation:
     >>> load_mitigation("instructive-debiasing?wording=code").name
     'instructive-debiasing'
     """
-    value: str | None = None
-    options: dict[str, str] = {}
-    if "=" in words and ("?" not in words or words.index("=") < words.index("?")):
-        name, value = words.split("=", 1)
-    else:
-        name, _, tail = words.partition("?")
-        for option in filter(None, tail.split("&")):
-            key, equals, given = option.partition("=")
-            if not equals:
-                raise UsageError(
-                    f"--mitigate {words}: {option!r} is no option=value.",
-                    f"For example: {name}?option=value&other=value",
-                )
-            options[key] = given
-    make = _maker(name)
-    takes = {
-        key: value
-        for key, value in inspect.signature(make).parameters.items()
-        if key not in NOT_OPTIONS or value.default is value.empty
-    }
-    if unknown := [key for key in options if key not in takes]:
-        raise unknown_name(f"option of {name}", unknown[0], takes)
-    needed = [
-        key
-        for key, parameter in takes.items()
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
-    ]
+    name, value, options = split_value(words)
+    make = MAKERS.load(name)
+    takes = options_of(make, hidden=NOT_OPTIONS)
+    arguments = typed_options(name, options, takes)
+    needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:
         raise UsageError(f"{name} needs its {needed[0]}.", f'For example: --mitigate {name}="..."')
+    if value is not None:
+        if not takes:
+            raise UsageError(f"{name} takes no value.", f"Write --mitigate {name} alone.")
+        first = next(iter(takes))
+        arguments = {first: typed(name, first, value, takes[first])}
     try:
-        made = (
-            make(**_typed(options, takes))
-            if value is None
-            else make(_converted(value, next(iter(takes.values()))))
-        )
+        made = make(**arguments)
     except ValueError as error:
         raise UsageError(f"--mitigate {words}: {error}.") from error
-    if not isinstance(made, Mitigation):
-        raise TypeError(f"{name} is registered as a mitigation but is {type(made).__name__}; no card, no run")
+    if not isinstance(made, Mitigation) or not isinstance(made.card, Card):
+        raise ExtensionError(
+            f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes "
+            f"{type(made).__name__}, which is none, or has no card; and what has no card is not run.",
+            "What it needs stands in evenhand.mitigations.Mitigation.",
+        )
     return made
 
 
@@ -109,46 +95,14 @@ def mitigation_cards() -> dict[str, Card]:
     from evenhand.mitigations.instructions import INSTRUCTIONS
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]
-    others = [name for name in (*MITIGATIONS, *_points()) if name not in ("prefix", "instruction", *words)]
+    others = [name for name in MAKERS.names() if name not in ("prefix", "instruction", *words)]
     cards = {"prefix=TEXT": load_mitigation("prefix=...").card}
     for name in [*words, *others]:
-        make = _maker(name.split("=")[0])
-        stated = getattr(make, "CARD", None)
-        cards[name] = stated if isinstance(stated, Card) else load_mitigation(name).card
+        try:
+            stated = MAKERS.card(name.split("=")[0])
+            cards[name] = stated if stated is not None else load_mitigation(name).card
+        except EvenhandError as error:
+            if name in words or name in MITIGATIONS:
+                raise
+            cards[name] = Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
     return cards
-
-
-def _maker(name: str) -> Callable[..., Any]:
-    if name in MITIGATIONS:
-        module, attribute = MITIGATIONS[name].split(":")
-        made: Callable[..., Any] = getattr(import_module(module), attribute)
-        return made
-    points = _points()
-    if name not in points:
-        raise unknown_name("mitigation", name, [*MITIGATIONS, *points])
-    loaded: Callable[..., Any] = points[name].load()
-    return loaded
-
-
-def _points() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
-def _typed(options: dict[str, str], takes: Any) -> dict[str, Any]:
-    return {key: _converted(value, takes[key]) for key, value in options.items()}
-
-
-def _converted(value: str, parameter: inspect.Parameter) -> Any:
-    """As the parameter's default or annotation says: everything arrives as text."""
-    kind = str(parameter.annotation)
-    if isinstance(parameter.default, bool) or "bool" in kind:
-        if value.lower() not in ("true", "false", "1", "0", "yes", "no"):
-            raise UsageError(f"{parameter.name}={value}: true or false was expected.")
-        return value.lower() in ("true", "1", "yes")
-    for name, make in (("float", float), ("int", int)):
-        if name in kind:
-            try:
-                return make(value)
-            except ValueError as error:
-                raise UsageError(f"{parameter.name}={value}: a number was expected.") from error
-    return value

@@ -1,19 +1,16 @@
 """How a model behind an address is asked, and the spelling of all of it in one name."""
 
 import os
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from evenhand.schema import UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import TextOrNone, options_of, split_options, typed_options
 
 KEY = "EVENHAND_API_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"
-YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +19,7 @@ class HttpOptions:
 
     chat: bool = False
     """Put prompts to the model as a user's message (/chat/completions), not as the beginning of a text."""
-    system: str | None = None
+    system: TextOrNone = None
     """The system message in front of it; chat only."""
     extended: bool = False
     """The server is vLLM, llama.cpp or SGLang and takes more than OpenAI's: top_k and min_tokens are sent, and
@@ -46,7 +43,7 @@ class HttpOptions:
     longest_pause: float = 60.0
     per_minute: float | None = None
     """Attempts a minute, over all requests."""
-    store: str | None = ""
+    store: TextOrNone = ""
     """File in which answers are kept for ever: "" is the user's own ($EVENHAND_CACHE), None keeps none."""
     key: str = ""
     """Environment variable that holds the key. By default EVENHAND_API_KEY; for api.openai.com also
@@ -92,13 +89,9 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
     """
     base, _, rest = name.partition("#")
     model, _, query = rest.partition("?")
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    kinds = typing.get_type_hints(HttpOptions)
-    known = [field.name for field in fields(HttpOptions)]
-    for option in given:
-        if option not in known:
-            raise unknown_name("option of a served model", option, known)
-    values = {option: _value(option, text, kinds[option]) for option, text in given.items()}
+    # the rest is the query of an address, in which "+" is a space
+    _, given = split_options(f"?{query}", plus=True)
+    values = typed_options("a served model", given, options_of(HttpOptions))
     return base.rstrip("/"), unquote(model), HttpOptions(**values)
 
 
@@ -119,18 +112,3 @@ def api_key(
         if environment.get(variable):
             return environment[variable], variable
     return "", OPENAI_KEY if openai else KEY
-
-
-def _value(option: str, text: str, kind: Any) -> Any:
-    optional = isinstance(kind, types.UnionType)
-    if optional and text.lower() == "none":
-        return None
-    plain = next(part for part in typing.get_args(kind) if part is not type(None)) if optional else kind
-    if plain is bool:
-        if text.lower() in (*YES, *NO):
-            return text.lower() in YES
-        raise UsageError(f"{option}={text} is neither yes nor no.", f"Write {option}=1 or {option}=0.")
-    try:
-        return plain(text)
-    except ValueError as error:
-        raise UsageError(f"{option}={text} is not a number.", f"For example {option}=8.") from error

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
@@ -15,21 +14,30 @@ from evenhand.models.pretrained import (
 )
 from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.registry import Registry
 from evenhand.weights.tokenizer import (
     load_tokenizer as load_tokenizer,
     tokenizer_fingerprint as tokenizer_fingerprint,
 )
 
-GROUP = "evenhand.models"
+MODELS: Registry[Callable[..., LanguageModel]] = Registry(
+    "model",
+    "evenhand.models",
+    {},
+    "a function that returns a LanguageModel",
+    needs_card=False,  # a model is described by itself, when it is loaded
+)
+"""Models that need no folder and no hub, ours among them: pyproject.toml names them, so that nothing here knows
+them."""
 VLLM = "vllm:"
 """In front of a name: write and score with vLLM."""
 Options = TypeVar("Options")
 
 
-def registered_models() -> dict[str, EntryPoint]:
-    """Models that need no folder and no hub, by name; packages add theirs under the entry-point group
+def registered_models() -> list[str]:
+    """Names of models that need no folder and no hub; packages add theirs under the entry-point group
     "evenhand.models", as a function that returns a LanguageModel."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return MODELS.names()
 
 
 def load_model(
@@ -83,11 +91,10 @@ def load_model(
             trust_remote_code=trust_remote_code,
             options=options,
         )
-    registered = registered_models()
-    if name in registered:
-        return _call_registered(name, registered[name].load(), given)
-    if name.split("/")[0] in {"evenhand", "puppet"} | {known.split("/")[0] for known in registered}:
-        raise unknown_name("model", name, registered)
+    if name in MODELS or name.split("/")[0] in {"evenhand", "puppet"} | {
+        n.split("/")[0] for n in MODELS.names()
+    }:
+        return _call_registered(name, MODELS.load(name), given)
     config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
     kind = architecture or architecture_of(config, name)
     pretrained = load_pretrained(

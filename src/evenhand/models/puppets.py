@@ -184,7 +184,7 @@ def _card(name: str, summary: str) -> Card:
     return Card(name, summary, licence="Apache-2.0", source="evenhand.models.puppets")
 
 
-PUPPET_CARDS = {
+CARDS = {
     card.name: card
     for card in (
         _card(

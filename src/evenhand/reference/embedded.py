@@ -95,3 +95,4 @@ Rebuild: `python -m evenhand.reference.train --out DIR`, seeded and deterministi
 twice and compares bytes).
 Compare: `python -m evenhand.reference.train --check DIR`.""",
 )
+CARDS = {card.name: card for card in (REFERENCE_CARD, WORLD_CARD)}

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures import MEASURES
+from evenhand.measures.registered import measure_cards
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.reports.benchmark_view import benchmark_view
@@ -128,7 +128,7 @@ class Run:
             measurements=self.measurements,
             findings=self.findings,
             benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
-            measure_cards={name: info.card for name, info in MEASURES.items()},
+            measure_cards=measure_cards(self.measurements["measure"]),
             paths={"run": str(self.path), **(paths or {})},
             left_out=tuple(dict.fromkeys(self._notes(LEFT_OUT))),
             alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),

@@ -1,23 +1,17 @@
 """What there is: the cards behind `evenhand list` and `evenhand show`, by kind."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.registry import ExtensionError, Registry
 
 if TYPE_CHECKING:
     from evenhand.benchmarks.contract import Benchmark
-
-CARDS = {
-    "evenhand/reference": "evenhand.reference.embedded:REFERENCE_CARD",
-    "evenhand/world": "evenhand.reference.embedded:WORLD_CARD",
-}
-
 
 ANY_CLASSIFIER = "any Hugging Face classifier"
 
@@ -121,17 +115,38 @@ def _build_advpromptset(
     return read_terms(built.terms)["term"].n_unique() if how.only_terms else built.written
 
 
-def _benchmarks() -> dict[str, Card]:
-    from evenhand.benchmarks.registry import benchmark_names, load_benchmark
-
+def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str, Card]:
+    """Cards of a registry. What a package adds and cannot be used is listed with the reason; nothing else is kept
+    from being listed by it."""
     cards = {}
-    for name in benchmark_names():
-        benchmark = load_benchmark(name)
+    for name in registry.names() if names is None else names:
+        try:
+            card = registry.card(name)
+            if card is None:
+                told = (inspect.getdoc(registry.load(name)) or f"A registered {registry.kind}.").splitlines()[
+                    0
+                ]
+                card = Card(name, told, source=registry.package(name))
+        except ExtensionError as error:
+            card = Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
+        cards[name] = card
+    return cards
+
+
+def _benchmarks() -> dict[str, Card]:
+    from evenhand.benchmarks.registry import RECIPES
+
+    cards = _of(RECIPES)
+    for name, card in cards.items():
+        try:
+            benchmark = RECIPES.load(name)
+        except ExtensionError:
+            continue
         columns = ", ".join(f"`{column}`" for column in benchmark.required_columns)
         told = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
         if "role" in benchmark.required_columns:
             told += " `role` is more or less (stereotyped); a pair has one row of each."
-        cards[name] = replace(benchmark.card, details=f"{benchmark.card.details}\n\n{told}".strip())
+        cards[name] = replace(card, details=f"{card.details}\n\n{told}".strip())
     return cards
 
 
@@ -145,32 +160,21 @@ def _values(benchmark: "Benchmark") -> str:
 
 
 def _suites() -> dict[str, Card]:
-    from evenhand.benchmarks.registry import SUITES
+    from evenhand.benchmarks.registry import COLLECTIONS
 
-    return {name: suite.card for name, suite in SUITES.items()}
+    return _of(COLLECTIONS)
 
 
 def _measures() -> dict[str, Card]:
-    from evenhand.measures import MEASURES
+    from evenhand.measures.registered import REGISTERED
 
-    return {name: info.card for name, info in MEASURES.items()}
+    return _of(REGISTERED)
 
 
 def _models() -> dict[str, Card]:
-    from evenhand.models.loading import registered_models
+    from evenhand.models.loading import MODELS
 
-    cards = {}
-    for name, point in sorted(registered_models().items()):
-        if name in CARDS:
-            module, attribute = CARDS[name].split(":")
-            cards[name] = getattr(import_module(module), attribute)
-        elif name.startswith("puppet/"):
-            from evenhand.models.puppets import PUPPET_CARDS
-
-            cards[name] = PUPPET_CARDS[name]
-        else:
-            summary = (inspect.getdoc(point.load()) or "A registered model.").splitlines()[0]
-            cards[name] = Card(name, summary, source=f"{point.dist.name if point.dist else 'a package'}")
+    cards = _of(MODELS)
     cards["any Hugging Face model"] = Card(
         "any Hugging Face model",
         "A hub name (gpt2, bert-base-uncased, ...) or a folder with config.json, safetensors and tokenizer.",
@@ -179,12 +183,10 @@ def _models() -> dict[str, Card]:
 
 
 def _classifiers() -> dict[str, Card]:
-    from evenhand.classifiers.registry import classifier_cards, registered_classifiers
+    from evenhand.classifiers.registry import CLASSIFIERS, classifier_cards
 
     cards = classifier_cards()
-    for name, point in sorted(registered_classifiers().items()):
-        summary = (inspect.getdoc(point.load()) or "A registered classifier.").splitlines()[0]
-        cards[name] = Card(name, summary, source=f"{point.dist.name if point.dist else 'a package'}")
+    cards |= _of(CLASSIFIERS, [name for name in CLASSIFIERS.names() if name not in CLASSIFIERS.built_in])
     cards[ANY_CLASSIFIER] = Card(
         ANY_CLASSIFIER,
         "A hub name (OWNER/NAME) or a folder of a text-classification model, with its options: "

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures import MEASURES
+from evenhand.measures.registered import measure_cards
 from evenhand.models.contract import LanguageModel
 from evenhand.reports.benchmark_view import benchmark_view
 from evenhand.reports.view import ReportView
@@ -51,7 +51,7 @@ class FileMeasurements:
                     f"Your responses {self.file.name}",
                 ),
             ),
-            measure_cards={name: info.card for name, info in MEASURES.items()},
+            measure_cards=measure_cards(measured.measurements["measure"]),
             paths=dict(paths or {}),
             alpha=measured.arguments["alpha"],
         )

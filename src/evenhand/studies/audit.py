@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.benchmarks.registry import load_benchmark, load_suite
 from evenhand.classifiers.contract import Classifier
+from evenhand.measures.registered import check_measures
 from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.loading import mitigated
 from evenhand.models.contract import LanguageModel
@@ -163,12 +164,15 @@ def measure_run(directory: RunDirectory, asking: Asking, analysis: Analysis) -> 
         benchmark = load_benchmark(name)
         own = replace(options, labels=_labels(directory, name))
         done = analyses[name] = benchmark.analyse(answers(directory, name), own)
+        check_measures([row.measure for row in done.measurements], f"The benchmark {name!r}")
         rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
         judged.append(judge(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
         directory.write_details(name, done.details)
     suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
-        rows = measurement_frame(suite.summarise(analyses)).with_columns(benchmark=pl.lit(suite.name))
+        summary = suite.summarise(analyses)
+        check_measures([row.measure for row in summary], f"The suite {suite.name!r}")
+        rows = measurement_frame(summary).with_columns(benchmark=pl.lit(suite.name))
         judged.append(judge(rows, alpha=analysis.alpha))
     measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)

@@ -1,6 +1,5 @@
 """What a consistency check is asked to do: every option once, and which of them decide what the model is asked."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -116,18 +115,3 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
                 f"No {needed} is named.", "For example: evenhand check instructive-debiasing --model gpt2"
             )
     return validated(CheckOptions, {**(stored or {}), **named})
-
-
-def role_and_classifier(named: str | None) -> tuple[str | None, str | None]:
-    """What `--classifier` says: ROLE=NAME or NAME.
-
-    >>> role_and_classifier("toxicity=vader"), role_and_classifier("detoxify?threshold=0.4")
-    (('toxicity', 'vader'), (None, 'detoxify?threshold=0.4'))
-    """
-    role, equals, name = (named or "").partition("=")
-    # "scores:FILE?column=x" and "runs/a=b" are names that hold an equals sign; a role is one word.
-    if equals and re.fullmatch(r"[\w-]+", role):
-        if not name:
-            raise UsageError(f"--classifier {named} names no classifier.", "Give ROLE=NAME.")
-        return role, name
-    return None, named or None

@@ -1,6 +1,5 @@
 """Who judges an audit's continuations: the roles, the classifiers named for them, loaded before anything is asked."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -10,6 +9,7 @@ from evenhand.classifiers.contract import Classifier
 from evenhand.models.contract import LanguageModel
 from evenhand.schema import EvenhandError, ModelError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import split_role
 
 MODEL_ROLE = "perplexity"
 """The role whose judges are language models, named as models are."""
@@ -38,9 +38,9 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
     roles = list(roles_of(benchmarks))
     chosen: dict[str, str] = {}
     for value in named:
-        role, name = _role_and_name(value)
         if not roles:
             raise _nothing_to_judge([value], benchmarks)
+        role, name = split_role(value)
         if role is None and len(roles) > 1:
             raise UsageError(
                 f"--classifier {value} does not say for which role; there are {', '.join(roles)}.",
@@ -48,8 +48,6 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
             )
         if role is not None and role not in roles:
             raise unknown_name("role", role, roles)
-        if not name:
-            raise UsageError(f"--classifier {value} names no classifier.", "Give ROLE=NAME.")
         if chosen.get(role or roles[0], name) != name:
             raise UsageError(
                 f"Two classifiers are named for {role or roles[0]}: {chosen[role or roles[0]]} and {name}.",
@@ -196,14 +194,6 @@ def _waits(judge: Judge, named: Mapping[str, str]) -> bool:
 def _full_name(role: str, name: str, given: Collection[str]) -> str:
     plain = role != MODEL_ROLE or name in given or name.startswith(f"{MODEL_ROLE}:")
     return name if plain else f"{MODEL_ROLE}:{name}"
-
-
-def _role_and_name(value: str) -> tuple[str | None, str]:
-    role, equals, name = value.partition("=")
-    # "scores:FILE?column=x" and "runs/a=b" are names that hold an equals sign; a role is one word.
-    if equals and re.fullmatch(r"[\w-]*", role):
-        return role, name
-    return None, value
 
 
 def _nothing_to_judge(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:

@@ -10,6 +10,7 @@ import polars as pl
 from evenhand.benchmarks.contract import AnalysisOptions, Benchmark, Generation
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
+from evenhand.measures.registered import check_measures
 from evenhand.models.contract import Architecture
 from evenhand.prompts.user_continuations import CONTINUATION_FORMAT, read_continuations
 from evenhand.prompts.user_files import read_responses, read_scores, require_columns
@@ -71,6 +72,7 @@ def measure_responses(
     architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
     options = AnalysisOptions(seed=seed, alpha=alpha, margin=margin, architecture=architecture)
     analysis = recipe.analyse(responses, options)
+    check_measures([row.measure for row in analysis.measurements], f"The benchmark {benchmark!r}")
     rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark))
     measurements, findings = judge(rows, alpha=alpha, harmful=recipe.harmful)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}

@@ -1,0 +1,221 @@
+"""The one grammar of names with options: `NAME`, `NAME=VALUE`, `NAME?option=value&option=value`.
+
+Behind "?", options are separated by "&", and %-escapes are undone in values: "%26" is an "&", "%25" a "%". A "?" or
+"=" within a value needs no escape. Behind `NAME=` everything is the value as it stands, "?", "&" and "%" included.
+A value gets the type that the parameter or field asks for which receives it.
+"""
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from urllib.parse import unquote, unquote_plus
+
+from pydantic import BeforeValidator, ConfigDict, Field, PydanticUserError, TypeAdapter, ValidationError
+
+from evenhand.schema.errors import UsageError, unknown_name
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+"""A finite number."""
+Whole = Annotated[int, Field(ge=1)]
+"""A whole number of at least 1."""
+TextOrNone = Annotated[
+    str | None, BeforeValidator(lambda text: None if str(text).lower() == "none" else text)
+]
+"""A text; the word "none" is None."""
+SCALARS: tuple[type, ...] = (bool, int, float)
+IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def split_options(words: str, *, blank: bool = True, plus: bool = False) -> tuple[str, dict[str, str]]:
+    """A name and the options behind its "?", as texts.
+
+    blank: whether an option may have the empty text as its value. plus: whether "+" is a space, as in the query of an
+    address. Raises UsageError for a part that is no option=value, or an option given twice.
+
+    >>> split_options("regard?threshold=0.4&model=a%26b")
+    ('regard', {'threshold': '0.4', 'model': 'a&b'})
+    """
+    name, _, query = words.partition("?")
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        option, equals, value = part.partition("=")
+        if not equals or not option or not (value or blank):
+            raise UsageError(
+                f"{part!r} in {words!r} is no option=value.",
+                f"Write {name or 'NAME'}?option=value&option=value; an & within a value is %26.",
+            )
+        if option in options:
+            raise UsageError(f"The option {option!r} stands twice in {words!r}.", "Give it once.")
+        options[option] = unquote_plus(value) if plus else unquote(value)
+    return name, options
+
+
+def split_value(words: str) -> tuple[str, str | None, dict[str, str]]:
+    """A name with the value behind "=", or with the options behind "?": whichever sign comes first.
+
+    Raises UsageError as `split_options` does.
+
+    >>> split_value("prefix=Be kind? Yes & no."), split_value("prefix?text=Be kind.")
+    (('prefix', 'Be kind? Yes & no.', {}), ('prefix', None, {'text': 'Be kind.'}))
+    """
+    if (sign := re.search("[=?]", words)) and sign[0] == "=":
+        return words[: sign.start()], words[sign.end() :], {}
+    name, options = split_options(words)
+    return name, None, options
+
+
+def split_role(words: str) -> tuple[str | None, str]:
+    """What `--classifier` says: `ROLE=NAME`, or NAME alone, which may hold an equals sign as no role does.
+
+    Raises UsageError where the role or the name is empty.
+
+    >>> split_role("toxicity=vader"), split_role("scores:FILE?column=x")
+    (('toxicity', 'vader'), (None, 'scores:FILE?column=x'))
+    """
+    role, equals, name = words.partition("=")
+    if not equals or not re.fullmatch(r"[\w-]*", role):
+        return None, words
+    if not name:
+        raise UsageError(f"--classifier {words} names no classifier.", "Give ROLE=NAME.")
+    if not role:
+        raise UsageError(f"--classifier {words} names no role.", "Give ROLE=NAME, or NAME alone.")
+    return role, name
+
+
+def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> dict[str, inspect.Parameter]:
+    """The options that a function or class takes, by name, with the types they ask for.
+
+    hidden: names of parameters that are no options; one without a default is an option all the same.
+    """
+    hints = _hints(target)
+    return {
+        name: parameter.replace(annotation=hints.get(name, Any))
+        for name, parameter in inspect.signature(target).parameters.items()
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        and (name not in hidden or parameter.default is parameter.empty)
+    }
+
+
+def typed_options(
+    owner: str, given: Mapping[str, Any], takes: Mapping[str, inspect.Parameter]
+) -> dict[str, Any]:
+    """Options as their receiver wants them.
+
+    owner: of the options, for messages. given: texts as a user wrote them, or Python values; None counts as not
+    given. takes: see `options_of`. Raises UsageError for an option that there is not, with the nearest there is, and
+    for a value of another type, with what was expected.
+
+    >>> def soften(strength: float = 1.0, words: tuple[str, ...] = ()) -> None: ...
+    >>> typed_options("soften", {"strength": "0.5", "words": "a, b"}, options_of(soften))
+    {'strength': 0.5, 'words': ('a', 'b')}
+    """
+    for option in given:
+        if option not in takes:
+            raise unknown_name(f"option of {owner}", option, takes or ["none"])
+    return {
+        option: typed(owner, option, value, takes[option])
+        for option, value in given.items()
+        if value is not None
+    }
+
+
+def typed(owner: str, option: str, value: Any, parameter: inspect.Parameter) -> Any:
+    """One value as `parameter` wants it; see `typed_options`."""
+    hint = parameter.annotation
+    if hint is Any:  # nothing is said: what the default is
+        kind = type(parameter.default)
+        hint = kind if kind in SCALARS else Any
+    members = _members(hint)
+    if str in members:
+        if isinstance(value, str):
+            return _first_that_fits(value, [kind for kind in SCALARS if kind in members])
+        if isinstance(value, int | float):
+            value = str(value)  # a revision such as 7
+    elif isinstance(value, str) and any(_is_sequence(member) for member in members):
+        value = [word.strip() for word in value.split(",")]
+    elif isinstance(value, str) and type(None) in members and value.lower() == "none":
+        return None
+    try:
+        if isinstance(value, bool) and bool not in members and hint is not Any:
+            raise ValueError("true or false is no number")
+        return _adapter(hint).validate_python(value)
+    except ValueError as error:  # pydantic's ValidationError is one
+        if all(get_origin(member) is Literal for member in members):
+            choices = [str(choice) for member in members for choice in get_args(member)]
+            raise unknown_name(f"{option} of {owner}", str(value), choices) from error
+        raise UsageError(
+            f"The option {option} of {owner} is {value!r}; {_expected(members, error)} was expected.",
+            f"For example: {option}={_example(members)}",
+        ) from error
+
+
+def _hints(target: Callable[..., Any]) -> dict[str, Any]:
+    while isinstance(target, partial):
+        target = target.func
+    # the fields of a dataclass stand in its body, other classes say it in their constructor
+    plain_class = inspect.isclass(target) and not hasattr(target, "__dataclass_fields__")
+    try:
+        return get_type_hints(target.__init__ if plain_class else target, include_extras=True)
+    except (NameError, TypeError):  # a name that only type checkers see
+        return {}
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, alone or annotated; a type by itself otherwise."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return get_args(hint)
+    return (hint,)
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _is_sequence(hint: Any) -> bool:
+    return (get_origin(hint) or hint) in (tuple, list, set, frozenset, Sequence, Collection)
+
+
+def _first_that_fits(text: str, kinds: Sequence[type]) -> Any:
+    for kind in kinds:
+        try:
+            return _adapter(kind).validate_python(text)
+        except ValidationError:
+            continue
+    return text
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
+    except PydanticUserError:  # a dataclass or model brings its own configuration
+        return TypeAdapter(hint)
+
+
+def _expected(members: Sequence[Any], error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        for bound, told in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+            if bound in first.get("ctx", {}):
+                return f"a number of {told} {first['ctx'][bound]}"
+        if first["type"] == "finite_number":
+            return "a finite number"
+    kinds = [_bare(member) for member in members if member is not type(None)]
+    words = [
+        " or ".join(map(repr, get_args(kind)))
+        if get_origin(kind) is Literal
+        else "words separated by commas"
+        if _is_sequence(kind)
+        else IN_WORDS.get(kind, getattr(kind, "__name__", str(kind)))
+        for kind in kinds
+    ]
+    return " or ".join(dict.fromkeys(words))
+
+
+def _example(members: Sequence[Any]) -> str:
+    kinds = {_bare(member) for member in members}
+    if bool in kinds:
+        return "true"
+    return "8" if int in kinds else "0.5" if float in kinds else "VALUE"

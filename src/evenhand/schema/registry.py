@@ -1,0 +1,155 @@
+"""Things by name: those of this package, and those that other packages add through entry points.
+
+One `Registry` serves models, classifiers, mitigations, benchmarks, suites and measures, so that a misspelt name, a
+name that two packages claim and an entry that cannot be used are answered alike everywhere.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from evenhand.schema.cards import Card
+from evenhand.schema.errors import EvenhandError, unknown_name
+
+T = TypeVar("T")
+
+
+class ExtensionError(EvenhandError):
+    """What a package adds to evenhand cannot be used; the message names the package."""
+
+
+def stated_card(thing: object, name: str) -> Card | None:
+    """The card of a thing: its attribute `card` or `CARD`; else, of the module it is defined in, `CARDS[name]` or
+    the `CARD` of that name. None where there is no such card.
+
+    >>> class Polite:
+    ...     CARD = Card("polite", "Says please.")
+    >>> stated_card(Polite, "polite").summary
+    'Says please.'
+    """
+    for attribute in ("card", "CARD"):
+        card = getattr(thing, attribute, None)
+        if isinstance(card, Card):
+            return card
+    module = sys.modules.get(getattr(thing, "__module__", None) or "")
+    cards = getattr(module, "CARDS", None)
+    card = cards.get(name) if isinstance(cards, Mapping) else getattr(module, "CARD", None)
+    return card if isinstance(card, Card) and card.name == name else None
+
+
+@dataclass(frozen=True)
+class Registry(Generic[T]):
+    """Things of one kind by name, each loaded when it is asked for.
+
+    Names of this package come first. A name that two packages claim, or that a package claims although it is ours,
+    is refused when it is asked for, and named with both: it would mean one thing today and another tomorrow.
+    """
+
+    kind: str
+    """In messages: "benchmark"."""
+    group: str
+    """Entry-point group under which other packages add theirs."""
+    built_in: Mapping[str, Any] = field(default_factory=dict)
+    """Ours, by name: "module:object" or "module", imported at first use, or the thing itself."""
+    expected: str = "a function that makes it"
+    """What an entry has to be, in words."""
+    accepts: Callable[[Any], bool] = callable
+    """Whether an object is one."""
+    card_of: Callable[[Any, str], Card | None] = stated_card
+    """The card of an object under its name."""
+    needs_card: bool = True
+    """Whether a thing of another package is refused that has no card; ours are held to it by our tests."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.built_in or name in self.added()
+
+    def names(self) -> list[str]:
+        """All names: ours in their order, then those of other packages, sorted. Nothing is imported."""
+        return [*self.built_in, *(name for name in sorted(self.added()) if name not in self.built_in)]
+
+    def added(self) -> dict[str, tuple[EntryPoint, ...]]:
+        """What packages add, by name; more than one where they disagree."""
+        found: dict[str, tuple[EntryPoint, ...]] = {}
+        for point in _points(self.group, tuple(sys.path)):
+            found[point.name] = (*found.get(point.name, ()), point)
+        return found
+
+    def package(self, name: str) -> str:
+        """The package that adds a name; "evenhand" for ours."""
+        return "evenhand" if name in self.built_in else _package(self.added()[name][0])
+
+    def load(self, name: str) -> T:
+        """The thing of that name.
+
+        Raises UsageError with the nearest names if there is none, ExtensionError, naming the package, if two claim
+        the name, if it cannot be imported, is something else, or has no card where one is needed.
+        """
+        point = self._entry(name)
+        found = self._ours(name) if point is None else self._theirs(name, point)
+        if not self.accepts(found):
+            raise self._broken(name, f"is {type(found).__name__}; {self.expected} was expected")
+        if point is not None and self.needs_card and self.card_of(found, name) is None:
+            raise self._broken(
+                name,
+                "has no card, and what has no card is not run",
+                f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module: what it "
+                "measures or does, what is known against it, its source and licence.",
+            )
+        thing: T = found
+        return thing
+
+    def card(self, name: str) -> Card | None:
+        """The card of the thing of that name; None only where none is needed. Raises what `load` raises."""
+        return self.card_of(self.load(name), name)
+
+    def _entry(self, name: str) -> EntryPoint | None:
+        points = self.added().get(name, ())
+        packages = [*(["evenhand"] if name in self.built_in else []), *map(_package, points)]
+        if not packages:
+            raise unknown_name(self.kind, name, self.names())
+        if len(packages) > 1:
+            raise ExtensionError(
+                f"{len(packages)} packages have a {self.kind} called {name!r}: {', '.join(packages)}.",
+                "Uninstall one of them, or have it choose another name.",
+            )
+        return points[0] if points else None
+
+    def _ours(self, name: str) -> Any:
+        where = self.built_in[name]
+        if not isinstance(where, str):
+            return where
+        module, _, attribute = where.partition(":")
+        return getattr(import_module(module), attribute) if attribute else import_module(module)
+
+    def _theirs(self, name: str, point: EntryPoint) -> Any:
+        try:
+            return point.load()
+        except EvenhandError:
+            raise
+        except Exception as error:  # whatever a stranger's module does while it is imported
+            raise self._broken(
+                name,
+                f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",
+                f"Install what {_package(point)} needs, or uninstall it.",
+            ) from error
+
+    def _broken(self, name: str, what: str, hint: str | None = None) -> ExtensionError:
+        package = self.package(name)
+        return ExtensionError(
+            f"The {self.kind} {name!r} of the package {package} {what}.",
+            hint or f"Tell those who maintain {package}; how to add a {self.kind}: docs/extending.md.",
+        )
+
+
+def _package(point: EntryPoint) -> str:
+    return "an unknown package" if point.dist is None else point.dist.name
+
+
+@lru_cache(maxsize=64)  # what is installed changes with the search path, and the path is asked for often
+def _points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    # One package may be found twice, as it was built and as it is installed.
+    return tuple({(p.name, p.value, _package(p)): p for p in entry_points(group=group)}.values())
