@@ -95,7 +95,7 @@ def _scored(
         for tokens, first in zip(windows, fresh, strict=True):
             places = [np.arange(first, len(tokens)) + len(lead) for lead in leads]
             groups.add([[*lead, *tokens] for lead in leads], places)
-        found, unfit = scores(model, groups, steering)
+        found, unfit = scores(model.model, model.writer, model.scorer, groups, steering)
         if unfit:
             raise Unsupported("One window does not fit in memory.", "Give a smaller window.")
         return [part.astype(np.float64) for part in found]

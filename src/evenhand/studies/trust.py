@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.options import split_name
 from evenhand.classifiers.registry import SCORES
 from evenhand.models.http_options import KEY, OPENAI_KEY, api_key, is_address, split_address
 from evenhand.schema import ResumeRefused
+from evenhand.schema.options import split_options
 from evenhand.studies.judges import MODEL_ROLE
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
@@ -95,7 +95,7 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         return _asked(base, variable, OPENAI, (KEY, OPENAI_KEY))
     if name.startswith(SCORES):
         return None
-    bare, given = split_name(name)
+    bare, given = split_options(name, blank=False)
     if bare in SERVICES:
         usual, host, own = SERVICES[bare]
         address, named = given.get("url", usual), given.get("key_variable", "")
