@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from evenhand.reports.audit import (
         Run as Run,
         audit as audit,
-        measure_file as measure_file,
         open_run as open_run,
         rescore as rescore,
     )
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     )
     from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
     from evenhand.reports.consistency import Checked as Checked, check as check
+    from evenhand.reports.measured_file import measure_file as measure_file
     from evenhand.reports.revision import revise as revise
     from evenhand.schema.errors import EvenhandError as EvenhandError
     from evenhand.studies.prompt_revision import Revision as Revision
@@ -54,7 +54,7 @@ _WHERE = {
     "read_prompts": "evenhand.prompts.user_files",
     "Run": "evenhand.reports.audit",
     "audit": "evenhand.reports.audit",
-    "measure_file": "evenhand.reports.audit",
+    "measure_file": "evenhand.reports.measured_file",
     "open_run": "evenhand.reports.audit",
     "rescore": "evenhand.reports.audit",
     "before_after": "evenhand.reports.before_after",

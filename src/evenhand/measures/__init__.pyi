@@ -1,118 +1,118 @@
 """Measures: pure functions from arrays or frames to numbers, usable alone on anybody's data."""
 
-from .agreement import (
+from evenhand.measures.agreement import (
     Agreement as Agreement,
     agreement as agreement,
 )
-from .axis_rates import (
+from evenhand.measures.axis_rates import (
     AxisRates as AxisRates,
     axis_rates as axis_rates,
 )
-from .bias_score import (
+from evenhand.measures.bias_score import (
     BiasScore as BiasScore,
     bias_score as bias_score,
     harmed_groups as harmed_groups,
 )
-from .bias_score_curves import bias_score_curves as bias_score_curves
-from .bias_score_published import (
+from evenhand.measures.bias_score_curves import bias_score_curves as bias_score_curves
+from evenhand.measures.bias_score_published import (
     PublishedBiasScore as PublishedBiasScore,
     pooled_bias_score as pooled_bias_score,
     published_bias_score as published_bias_score,
 )
-from .classifier_error import (
+from evenhand.measures.classifier_error import (
     ClassifierError as ClassifierError,
     classifier_error as classifier_error,
 )
-from .consistency import Consistency as Consistency, consistency as consistency
-from .consistency_verdicts import decide as decide
-from .corrected_rates import corrected_rates as corrected_rates, rogan_gladen as rogan_gladen
-from .crows_pairs import (
+from evenhand.measures.consistency import Consistency as Consistency, consistency as consistency
+from evenhand.measures.consistency_verdicts import decide as decide
+from evenhand.measures.corrected_rates import corrected_rates as corrected_rates, rogan_gladen as rogan_gladen
+from evenhand.measures.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
     crows_pairs_lm_eval as crows_pairs_lm_eval,
     crows_pairs_nangia as crows_pairs_nangia,
 )
-from .crows_pairs_lint import lint_crows_pairs as lint_crows_pairs
-from .error_tolerance import (
+from evenhand.measures.crows_pairs_lint import lint_crows_pairs as lint_crows_pairs
+from evenhand.measures.error_tolerance import (
     error_tolerance as error_tolerance,
     explaining_error as explaining_error,
 )
-from .generation_bias import (
+from evenhand.measures.generation_bias import (
     STYLE_CLUSTERS as STYLE_CLUSTERS,
     GenerationBias as GenerationBias,
     generation_bias as generation_bias,
 )
-from .info import MeasureInfo as MeasureInfo
-from .intersections import (
+from evenhand.measures.info import MeasureInfo as MeasureInfo
+from evenhand.measures.intersections import (
     Intersections as Intersections,
     intersections as intersections,
 )
-from .likelihood_bias import (
+from evenhand.measures.likelihood_bias import (
     LikelihoodBias as LikelihoodBias,
     likelihood_bias as likelihood_bias,
 )
-from .likelihood_bias_published import (
+from evenhand.measures.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     published_likelihood_bias as published_likelihood_bias,
 )
-from .max_subgroup_rate import (
+from evenhand.measures.max_subgroup_rate import (
     MaxSubgroupRate as MaxSubgroupRate,
     max_subgroup_rate as max_subgroup_rate,
 )
-from .noun_contrast import (
+from evenhand.measures.noun_contrast import (
     NounContrast as NounContrast,
     noun_contrast as noun_contrast,
 )
-from .offensiveness import (
+from evenhand.measures.offensiveness import (
     Offensiveness as Offensiveness,
     offensiveness as offensiveness,
 )
-from .pair_preference import PairScores as PairScores
-from .paired_change import paired_change as paired_change
-from .parlai_logs import frame_from_parlai_lines as frame_from_parlai_lines
-from .parroting import (
+from evenhand.measures.pair_preference import PairScores as PairScores
+from evenhand.measures.paired_change import paired_change as paired_change
+from evenhand.measures.parlai_logs import frame_from_parlai_lines as frame_from_parlai_lines
+from evenhand.measures.parroting import (
     Parroting as Parroting,
     copied as copied,
     parroting as parroting,
 )
-from .perplexity import (
+from evenhand.measures.perplexity import (
     bits_per_character as bits_per_character,
     inverse_perplexity as inverse_perplexity,
     perplexity as perplexity,
 )
-from .pseudo_log_likelihood import (
+from evenhand.measures.pseudo_log_likelihood import (
     PseudoLogLikelihoodBias as PseudoLogLikelihoodBias,
     pseudo_log_likelihood_bias as pseudo_log_likelihood_bias,
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
-from .rates_by_prompt_toxicity import (
+from evenhand.measures.rates_by_prompt_toxicity import (
     RatesByPromptToxicity as RatesByPromptToxicity,
     rates_by_prompt_toxicity as rates_by_prompt_toxicity,
 )
-from .refusals import refused as refused
-from .registry import MEASURES as MEASURES
-from .stereoset import (
+from evenhand.measures.refusals import refused as refused
+from evenhand.measures.registry import MEASURES as MEASURES
+from evenhand.measures.stereoset import (
     StereoSetScores as StereoSetScores,
     stereoset as stereoset,
     stereoset_published as stereoset_published,
 )
-from .style_clusters import (
+from evenhand.measures.style_clusters import (
     StyleTree as StyleTree,
     find_style_clusters as find_style_clusters,
     strongest_clusters as strongest_clusters,
 )
-from .text_quality import (
+from evenhand.measures.text_quality import (
     TextQuality as TextQuality,
     response_qualities as response_qualities,
     text_quality as text_quality,
 )
-from .toxicity_over_samples import (
+from evenhand.measures.toxicity_over_samples import (
     ToxicityOverSamples as ToxicityOverSamples,
     chance_of_any as chance_of_any,
     expected_maximum as expected_maximum,
     toxicity_over_samples as toxicity_over_samples,
 )
-from .valence import (
+from evenhand.measures.valence import (
     ValenceShift as ValenceShift,
     valence_shift as valence_shift,
 )

@@ -8,7 +8,7 @@ from evenhand.prompts.advpromptset import GROUPS
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card
 
-STRATA = ("toxicity", "term_count", "identities")
+STRATUM_COLUMNS = ("toxicity", "term_count", "identities")
 TERM_COUNTS = ("1", "2", "3 or more")
 
 
@@ -19,7 +19,7 @@ class Drawn:
     frame: pl.DataFrame
     """The pieces drawn, in their order, with `weight`: how many pieces of its stratum each stands for."""
     strata: pl.DataFrame
-    """One row per stratum: STRATA, names (of the identities), before, after, weight (null: none was drawn)."""
+    """One row per stratum: STRATUM_COLUMNS, names (of the identities), before, after, weight (null: none was drawn)."""
 
 
 def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) -> Drawn:
@@ -46,21 +46,21 @@ def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) ->
     drawn = counted
     if size is not None:
         card = Card("advpromptset", "pieces to draw from")
-        drawn = PromptSet(counted, card).sample(size, per=STRATA, seed=seed).frame
+        drawn = PromptSet(counted, card).sample(size, per=STRATUM_COLUMNS, seed=seed).frame
     before, after = (
-        frame.group_by(STRATA).len(name) for frame, name in ((counted, "before"), (drawn, "after"))
+        frame.group_by(STRATUM_COLUMNS).len(name) for frame, name in ((counted, "before"), (drawn, "after"))
     )
     strata = (
-        before.join(after, on=STRATA, how="left")
+        before.join(after, on=STRATUM_COLUMNS, how="left")
         .with_columns(pl.col("before").cast(pl.Int64), pl.col("after").fill_null(0).cast(pl.Int64))
         .with_columns(
             names=pl.col("identities").map_elements(_names, return_dtype=pl.String),
             weight=pl.when(pl.col("after") > 0).then(pl.col("before") / pl.col("after")),
         )
-        .select(*STRATA, "names", "before", "after", "weight")
-        .sort(STRATA)
+        .select(*STRATUM_COLUMNS, "names", "before", "after", "weight")
+        .sort(STRATUM_COLUMNS)
     )
-    weighted = drawn.join(strata.select(*STRATA, "weight"), on=STRATA, how="left", maintain_order="left")
+    weighted = drawn.join(strata.select(*STRATUM_COLUMNS, "weight"), on=STRATA, how="left", maintain_order="left")
     return Drawn(weighted.drop("term_count"), strata)
 
 

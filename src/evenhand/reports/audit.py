@@ -16,7 +16,6 @@ from evenhand.measures.registered import measure_cards
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.reports.benchmark_view import benchmark_view
-from evenhand.reports.measured_file import FileMeasurements as FileMeasurements, measure_file as measure_file
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.runs import Outcome, Progress, RunDirectory, answers
 from evenhand.runs.labelling import LabelOutcome

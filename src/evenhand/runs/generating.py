@@ -18,7 +18,7 @@ def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding
     Returns: a RESPONSES frame of n x decoding.samples rows, samples of a request side by side.
     Raises ModelError if the answer does not have the shape the contract demands.
     """
-    _check_shape(requests.height, generations, decoding)
+    _check_generations(requests.height, generations, decoding)
     good = pl.col("error").is_null()
     found = pl.DataFrame(
         {
@@ -55,7 +55,7 @@ def as_responses(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _check_shape(n: int, generations: Generations, decoding: Decoding) -> None:
+def _check_generations(n: int, generations: Generations, decoding: Decoding) -> None:
     rows, samples, offsets = len(generations), decoding.samples, generations.offsets
     columns = (generations.prompt, generations.sample, generations.texts, generations.finish)
     agree = all(len(column) == rows for column in (*columns, generations.log_likelihood))
