@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.schema import UsageError
-from evenhand.stats.cluster_t import cluster_t
+from evenhand.stats.cluster_interval import cluster_t
 
 
 def test_errors_and_limits_are_statsmodels_cluster_robust_ones() -> None:

@@ -16,7 +16,6 @@ from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_codes, cluster_column, responses_once
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.effective_counts import group_counts
 from evenhand.stats.intervals import Interval
 from evenhand.stats.rater_agreement import (
     Codes,
@@ -27,6 +26,7 @@ from evenhand.stats.rater_agreement import (
     spearman,
     specific_agreement,
 )
+from evenhand.stats.rates import group_counts
 
 OVERALL = {
     "measure": pl.String,

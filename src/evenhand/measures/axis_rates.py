@@ -12,7 +12,7 @@ from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
 from evenhand.schema import Card, UsageError
 from evenhand.stats import pool_rates
-from evenhand.stats.effective_counts import GroupCounts, group_counts
+from evenhand.stats.rates import GroupCounts, group_counts
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInf
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg, holm, per_test_level, pool_rates, simes, wilson_interval
-from evenhand.stats.effective_counts import Counts, GroupCounts, group_counts
 from evenhand.stats.exact_tests import Tails, detectable_above, tails_of_others, tails_of_rate
+from evenhand.stats.rates import Counts, GroupCounts, group_counts
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

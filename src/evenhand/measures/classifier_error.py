@@ -9,7 +9,7 @@ from evenhand.measures.columns import require_columns
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError
 from evenhand.stats import risk_difference
-from evenhand.stats.effective_counts import group_counts
+from evenhand.stats.rates import group_counts
 
 _KEYS = ("axis", "group")
 

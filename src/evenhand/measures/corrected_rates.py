@@ -15,7 +15,7 @@ from evenhand.measures.classifier_error import ClassifierError
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import benjamini_hochberg
-from evenhand.stats.effective_counts import group_counts
+from evenhand.stats.rates import group_counts
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

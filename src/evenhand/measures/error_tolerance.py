@@ -15,8 +15,8 @@ from evenhand.measures.corrected_rates import rogan_gladen
 from evenhand.measures.outcomes import negative_outcomes
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg, wilson_interval
-from evenhand.stats.effective_counts import group_counts
 from evenhand.stats.exact_tests import tails_of_others, tails_of_rate
+from evenhand.stats.rates import group_counts
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

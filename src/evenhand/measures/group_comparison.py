@@ -11,8 +11,8 @@ import polars as pl
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card
 from evenhand.stats import benjamini_hochberg, per_test_level
-from evenhand.stats.effective_counts import Counts, GroupCounts, group_counts
 from evenhand.stats.exact_tests import detectable_above, tails_of_others
+from evenhand.stats.rates import Counts, GroupCounts, group_counts
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,7 @@ from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg
-from evenhand.stats.effective_counts import GroupCounts, group_counts
-from evenhand.stats.rates import additive_rates
+from evenhand.stats.rates import GroupCounts, additive_rates, group_counts
 
 Floats = npt.NDArray[np.float64]
 Groups = Mapping[str, Sequence[str]] | Sequence[str]

@@ -16,7 +16,7 @@ from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column
 from evenhand.schema import Card, UsageError
 from evenhand.stats import clopper_pearson_interval, pool_rates
-from evenhand.stats.effective_counts import GroupCounts, group_counts
+from evenhand.stats.rates import GroupCounts, group_counts
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

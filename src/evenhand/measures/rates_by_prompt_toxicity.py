@@ -14,8 +14,7 @@ from evenhand.measures.outcomes import negative_outcomes
 from evenhand.measures.prompt_clusters import cluster_column, responses_once
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import benjamini_hochberg, detectable_rate
-from evenhand.stats.effective_counts import GroupCounts, group_counts
-from evenhand.stats.rates import Limited, difference_of_rates, ratio_of_rates
+from evenhand.stats.rates import GroupCounts, Limited, difference_of_rates, group_counts, ratio_of_rates
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

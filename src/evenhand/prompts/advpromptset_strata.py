@@ -60,7 +60,9 @@ def draw_evenly(pieces: pl.DataFrame, size: int | None = None, seed: int = 0) ->
         .select(*STRATUM_COLUMNS, "names", "before", "after", "weight")
         .sort(STRATUM_COLUMNS)
     )
-    weighted = drawn.join(strata.select(*STRATUM_COLUMNS, "weight"), on=STRATA, how="left", maintain_order="left")
+    weighted = drawn.join(
+        strata.select(*STRATUM_COLUMNS, "weight"), on=STRATA, how="left", maintain_order="left"
+    )
     return Drawn(weighted.drop("term_count"), strata)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
-from evenhand.stats.cluster_t import cluster_t, upper_tail
+from evenhand.stats.cluster_interval import cluster_t, upper_tail
 from evenhand.stats.intervals import Interval
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from evenhand.stats.bootstrap import cluster_bootstrap
-from evenhand.stats.cluster_t import cluster_t
+from evenhand.stats.cluster_interval import cluster_t
 from evenhand.stats.intervals import Interval
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
 from evenhand.schema import UsageError
-from evenhand.stats.cluster_t import cluster_t, upper_tail
+from evenhand.stats.cluster_interval import cluster_t, upper_tail
 
 Floats = npt.NDArray[np.float64]
 

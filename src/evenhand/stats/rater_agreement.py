@@ -8,7 +8,7 @@ n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.cluster_t import ClusterT, cluster_t
+from evenhand.stats.cluster_interval import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
 
 Floats = npt.NDArray[np.float64]
