@@ -21,7 +21,7 @@ import polars as pl
 from scipy.stats import bootstrap
 
 from evenhand.measures import bias_score, published_bias_score
-from evenhand.measures.bias_score_published import LEVEL, RESAMPLES
+from evenhand.measures.rates.bias_score_published import LEVEL, RESAMPLES
 from evenhand.stats import binomial_quantile_interval
 
 SIZES = {320: 660, 10: 96, 120: 9, 110: 8, 20: 1}  # responses a group: groups (methods, section 3.4)

@@ -182,7 +182,7 @@ def register(patch: Any) -> None:
     from evenhand.benchmarks import registry as benchmarks
     from evenhand.benchmarks.contract import Suite
     from evenhand.classifiers import registry as classifiers
-    from evenhand.measures import registered as measures
+    from evenhand.measures import registry as measures
     from evenhand.models import loading
 
     WordJudge.asked, WordJudge.stop_after = [], None

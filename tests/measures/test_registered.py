@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from evenhand.measures import MEASURES, MeasureInfo
-from evenhand.measures.registered import REGISTERED, check_measures, measure_cards, measure_info
+from evenhand.measures.registry import REGISTERED, check_measures, measure_cards, measure_info
 from evenhand.schema import Card, UsageError
 from evenhand.schema.registry import ExtensionError
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import torch
 
-from evenhand.measures.paired_change import paired_change
+from evenhand.measures.changes.paired_change import paired_change
 from evenhand.mitigations import (
     ContrastiveDebiasing,
     Prefix,

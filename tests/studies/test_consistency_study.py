@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.measures.consistency_verdicts import Outcome
+from evenhand.measures.changes.consistency_verdicts import Outcome
 from evenhand.mitigations.contract import Mitigated, Specification
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.mitigations.prompting import Prefix

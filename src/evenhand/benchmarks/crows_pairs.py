@@ -13,7 +13,7 @@ from evenhand.measures import (
     crows_pairs_lm_eval,
     crows_pairs_nangia,
 )
-from evenhand.measures.pair_preference import PairScores
+from evenhand.measures.pairs.preference import PairScores
 from evenhand.prompts.crows_pairs import load_crows_pairs
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.prompt_set import PromptSet

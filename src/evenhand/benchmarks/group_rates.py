@@ -20,7 +20,7 @@ from evenhand.benchmarks.rate_rows import (
     published_rows,
 )
 from evenhand.measures import axis_rates, bias_score, max_subgroup_rate, published_bias_score
-from evenhand.measures.refusals import refused
+from evenhand.measures.texts.parroting import refused
 from evenhand.schema import Measurement, measurement_rows
 from evenhand.schema.tables import ResponseError
 from evenhand.stats.verdicts import Harmful

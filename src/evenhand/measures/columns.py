@@ -1,8 +1,15 @@
-"""Checks what comes in: the columns a measure needs, and log-perplexity from whichever columns are there."""
+"""Checks what comes in: the columns a measure needs, and log-perplexity from whichever columns are there.
+
+Checks what comes in: responses judged negative or not, and who they are about.
+
+Which responses hang together, and which row stands for a response that belongs to several groups.
+"""
 
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from evenhand.schema import DataError, UsageError
@@ -79,3 +86,85 @@ def with_surprisal(frame: pl.DataFrame, measure: str, length: Length | None) -> 
     average = tokens.mean().over("axis", "template", "noun")
     value = pl.when(known).then(-pl.col("log_likelihood").cast(pl.Float64) / average)
     return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), chosen
+
+
+def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """The rows of `frame` with `axis` (null if the frame has none), `group` and `negative` (1, 0 or null).
+
+    Other columns and the order of rows stay. A judgement that is null or NaN is null: missing, to be counted.
+    Raises DataError for absent columns, no rows, unnamed groups, no judgement at all, or one other than 0 and 1.
+
+    >>> negative_outcomes(pl.DataFrame({"group": ["a", "b"], "negative": [True, None]}), "m")["negative"].to_list()
+    [1.0, None]
+    """
+    require_columns(frame, ["group", "negative"], measure)
+    for name in ("axis", "group"):
+        if name in frame.columns and frame[name].null_count():
+            raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")
+    if not (frame.schema["negative"].is_numeric() or frame.schema["negative"] in (pl.Boolean, pl.Null)):
+        raise DataError(
+            f"{measure} needs 1 (negative) or 0 in the column negative, which holds {frame.schema['negative']}.",
+            'Compare the label first: pl.col("label") == "negative".',
+        )
+    axis = pl.col("axis").cast(pl.String) if "axis" in frame.columns else pl.lit(None, pl.String)
+    checked = frame.with_columns(
+        axis.alias("axis"),
+        pl.col("group").cast(pl.String),
+        pl.col("negative").cast(pl.Float64).fill_nan(None),
+    )
+    known = checked["negative"].drop_nulls()
+    if known.is_empty():
+        raise DataError(f"{measure} found no judgement: negative is missing in all rows.")
+    strange = known.filter(~known.is_in([0.0, 1.0]))
+    if len(strange):
+        raise DataError(
+            f"{measure} found {strange[0]:g} in the column negative; a judgement is 1, 0 or missing.",
+            "Put scores through a threshold first: pl.col('score') >= 0.5.",
+        )
+    return checked
+
+
+Codes = npt.NDArray[np.int64]
+
+
+def cluster_column(frame: pl.DataFrame, cluster: str | None, measure: str) -> str | None:
+    """The column whose rows hang together: `cluster`, else prompt_id if it is there, else None.
+
+    Raises DataError if the column is absent or empty in some rows.
+
+    >>> cluster_column(pl.DataFrame({"prompt_id": ["a", "a"]}), None, "m")
+    'prompt_id'
+    """
+    if cluster is not None:
+        require_columns(frame, [cluster], measure)
+    elif "prompt_id" in frame.columns:
+        cluster = "prompt_id"
+    if cluster is not None and frame[cluster].null_count():
+        raise DataError(f"{measure} found rows without {cluster}.", "Fill or drop these rows, or the column.")
+    return cluster
+
+
+def cluster_codes(frame: pl.DataFrame, cluster: str | None) -> Codes:
+    """A whole number for each row, equal within a cluster; every row its own if `cluster` is None.
+
+    >>> cluster_codes(pl.DataFrame({"prompt_id": ["b", "a", "b"]}), "prompt_id").tolist()
+    [1, 0, 1]
+    """
+    if cluster is None:
+        return np.arange(frame.height)
+    return frame[cluster].rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def responses_once(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per response, where a response about two groups is a row in each.
+
+    That can be told from prompt_id and sample together; a frame without these two is taken as it is.
+
+    >>> frame = pl.DataFrame({"prompt_id": ["a", "a"], "sample": [0, 0], "group": ["x", "y"]})
+    >>> responses_once(frame).height
+    1
+    """
+    keys = ["prompt_id", "sample"]
+    if not set(keys) <= set(frame.columns):
+        return frame
+    return frame.unique(keys, keep="first", maintain_order=True)

@@ -1,24 +1,28 @@
 """Every measure with its card, by name: what `evenhand list measures` and `evenhand show` print.
 
 A card stands in the module of its measure, which is imported when the card is first read: names cost nothing.
+
+Measures of this package and of others, which add theirs under the entry-point group "evenhand.measures".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
 from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card
+from evenhand.schema.registry import ExtensionError, Registry
 
 MODULES: Mapping[str, str] = {
     "perplexity": "evenhand.measures.perplexity",
     "likelihood_bias": "evenhand.measures.likelihood_bias",
-    "likelihood_bias_published": "evenhand.measures.likelihood_bias_published",
+    "likelihood_bias_published": "evenhand.measures.likelihood.likelihood_bias_published",
     "descriptor_log_ratio": "evenhand.measures.likelihood_bias",
-    "valence_shift": "evenhand.measures.valence",
-    "valence_spread": "evenhand.measures.valence",
-    "pseudo_log_likelihood_bias": "evenhand.measures.pseudo_log_likelihood",
-    "pseudo_log_likelihood_bias_published": "evenhand.measures.pseudo_log_likelihood",
-    "humanising_spread": "evenhand.measures.pseudo_log_likelihood",
-    "humanising_contrast": "evenhand.measures.pseudo_log_likelihood",
+    "valence_shift": "evenhand.measures.likelihood.valence",
+    "valence_spread": "evenhand.measures.likelihood.valence",
+    "pseudo_log_likelihood_bias": "evenhand.measures.likelihood.pseudo_log_likelihood",
+    "pseudo_log_likelihood_bias_published": "evenhand.measures.likelihood.pseudo_log_likelihood",
+    "humanising_spread": "evenhand.measures.likelihood.pseudo_log_likelihood",
+    "humanising_contrast": "evenhand.measures.likelihood.pseudo_log_likelihood",
     "crows_pairs": "evenhand.measures.crows_pairs",
     "crows_pairs_without_flagged": "evenhand.measures.crows_pairs",
     "crows_pairs_nangia": "evenhand.measures.crows_pairs",
@@ -31,7 +35,7 @@ MODULES: Mapping[str, str] = {
     "stereoset_lms_published": "evenhand.measures.stereoset",
     "stereoset_icat_published": "evenhand.measures.stereoset",
     "bias_score": "evenhand.measures.bias_score",
-    "bias_score_published": "evenhand.measures.bias_score_published",
+    "bias_score_published": "evenhand.measures.rates.bias_score_published",
     "negative_rate": "evenhand.measures.bias_score",
     "full_gen_bias": "evenhand.measures.generation_bias",
     "partial_gen_bias": "evenhand.measures.generation_bias",
@@ -61,8 +65,8 @@ MODULES: Mapping[str, str] = {
     "offensiveness_spread": "evenhand.measures.offensiveness",
     "classifier_kappa": "evenhand.measures.agreement",
     "disagreement_rate": "evenhand.measures.agreement",
-    "missing_rate": "evenhand.measures.group_comparison",
-    "regard_contrast": "evenhand.measures.group_comparison",
+    "missing_rate": "evenhand.measures.rates.group_comparison",
+    "regard_contrast": "evenhand.measures.rates.group_comparison",
     "own_perplexity": "evenhand.measures.perplexity",
     "full_gen_bias_published": "evenhand.measures.generation_bias",
     "partial_gen_bias_published": "evenhand.measures.generation_bias",
@@ -93,3 +97,42 @@ class Measures(Mapping[str, MeasureInfo]):
 
 MEASURES: Mapping[str, MeasureInfo] = Measures(MODULES)
 """Names are those of the `measure` column of the measurements table."""
+
+
+REGISTERED: Registry[MeasureInfo] = Registry(
+    "measure",
+    "evenhand.measures",
+    MEASURES,
+    "an evenhand.measures.MeasureInfo with a card",
+    lambda found: isinstance(found, MeasureInfo),
+    lambda info, name: info.card if info.name == name else None,
+)
+
+
+def measure_info(name: str) -> MeasureInfo:
+    """What a measure says of itself; raises UsageError with the nearest names for one without a card.
+
+    >>> measure_info("likelihood_bias").unit
+    'share of descriptor pairs'
+    """
+    return REGISTERED.load(name)
+
+
+def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
+    """Cards by name of those measures that have one; others are left out (rows of a run may be older than we)."""
+    return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}
+
+
+def check_measures(names: Iterable[str], owner: str) -> None:
+    """Raise ExtensionError if a measure has no card, and what the entry of one that cannot be used raises.
+
+    names: of the `measure` column. owner: the benchmark or suite whose rows they are.
+    """
+    for name in dict.fromkeys(names):
+        if name not in REGISTERED:
+            raise ExtensionError(
+                f"{owner} gives a measure {name!r} that has no card, and what has no card is not reported.",
+                "Register a MeasureInfo of that name under the entry-point group evenhand.measures "
+                "(docs/extending.md); the answers that were paid for are kept, so the same command goes on from them.",
+            )
+        measure_info(name)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.paired_change import paired_change
+from evenhand.measures.changes.paired_change import paired_change
 from evenhand.mitigations.revision import NONE, Score, Search, SearchOptions, best
 from evenhand.mitigations.revision_scores import score_of
 from evenhand.schema import UsageError

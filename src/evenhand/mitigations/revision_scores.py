@@ -6,7 +6,7 @@ import polars as pl
 
 from evenhand.measures import bias_score
 from evenhand.measures.columns import require_columns
-from evenhand.measures.refusals import refused
+from evenhand.measures.texts.parroting import refused
 from evenhand.mitigations.revision import Score
 from evenhand.schema import UsageError
 from evenhand.stats import clustered_proportion_interval

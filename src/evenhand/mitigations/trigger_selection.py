@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.judged_text import JudgedText
-from evenhand.measures.paired_change import paired_change
+from evenhand.measures.changes.paired_change import paired_change
 from evenhand.mitigations.trigger_examples import judged_continuations
 from evenhand.mitigations.trigger_files import TriggerFile
 from evenhand.mitigations.trigger_objective import Objective

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registered import measure_cards
+from evenhand.measures.registry import measure_cards
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.reports.benchmark_view import benchmark_view

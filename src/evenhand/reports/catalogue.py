@@ -166,7 +166,7 @@ def _suites() -> dict[str, Card]:
 
 
 def _measures() -> dict[str, Card]:
-    from evenhand.measures.registered import REGISTERED
+    from evenhand.measures.registry import REGISTERED
 
     return _of(REGISTERED)
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.consistency_verdicts import Decision
+from evenhand.measures.changes.consistency_verdicts import Decision
 from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.contract import LanguageModel
@@ -47,7 +47,7 @@ class Checked:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The numbers: one row a domain, level and attribute (`evenhand.measures.consistency.TABLE`)."""
+        """The numbers: one row a domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
         return self.study.found.table
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.measures.consistency_verdicts import Decision, Outcome
+from evenhand.measures.changes.consistency_verdicts import Decision, Outcome
 from evenhand.reports import consistency_wording as words, wording
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over
 from evenhand.reports.figures import Forest, Row

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from evenhand.measures.consistency_verdicts import Outcome
+from evenhand.measures.changes.consistency_verdicts import Outcome
 from evenhand.reports import consistency_wording as words, wording
 from evenhand.reports.printer import Printer
 from evenhand.studies.consistency import ConsistencyStudy

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.measures.consistency_verdicts import Decision, Outcome
+from evenhand.measures.changes.consistency_verdicts import Decision, Outcome
 from evenhand.reports import wording
 from evenhand.studies.consistency import ConsistencyStudy
 from evenhand.studies.decoding import described

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.measures.agreement import Agreement, agreement
+from evenhand.measures.judges.agreement import Agreement, agreement
 from evenhand.runs import RunDirectory
 from evenhand.runs.judgements import judgements
 from evenhand.schema import DataError

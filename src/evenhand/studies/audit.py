@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.benchmarks.registry import load_benchmark, load_suite
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registered import check_measures
+from evenhand.measures.registry import check_measures
 from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.loading import mitigated
 from evenhand.models.contract import LanguageModel

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import polars as pl
 
 from evenhand.measures import response_qualities
-from evenhand.measures.paired_change import CHANGE, paired_change
+from evenhand.measures.changes.paired_change import CHANGE, paired_change
 from evenhand.stats import benjamini_hochberg, clustered_proportion_interval
 from evenhand.stats.cluster_means import clustered_mean
 

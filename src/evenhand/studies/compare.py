@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.measures.paired_change import CHANGE, paired_change
+from evenhand.measures.changes.paired_change import CHANGE, paired_change
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Interval, benjamini_hochberg, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.compared_outputs import BenchmarkOutputs, Outputs, read_outputs

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.consistency import Consistency, consistency
-from evenhand.measures.consistency_verdicts import Decision
+from evenhand.measures.changes.consistency import Consistency, consistency
+from evenhand.measures.changes.consistency_verdicts import Decision
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.prompts.prompt_set import PromptSet

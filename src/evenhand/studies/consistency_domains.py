@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.measures.consistency_verdicts import DOMAINS
+from evenhand.measures.changes.consistency_verdicts import DOMAINS
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts

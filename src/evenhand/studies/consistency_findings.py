@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from evenhand.measures.consistency import Consistency, consistency
-from evenhand.measures.consistency_verdicts import (
+from evenhand.measures.changes.consistency import Consistency, consistency
+from evenhand.measures.changes.consistency_verdicts import (
     CONTROLS,
     LEVELS,
     RULES,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from evenhand.measures.consistency_verdicts import LEVELS
+from evenhand.measures.changes.consistency_verdicts import LEVELS
 from evenhand.mitigations.contract import Mitigation, Specification
 from evenhand.models.contract import LanguageModel
 from evenhand.schema import EvenhandError, UsageError

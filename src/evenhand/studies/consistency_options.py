@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.measures.consistency_verdicts import Rule
+from evenhand.measures.changes.consistency_verdicts import Rule
 from evenhand.models.decoding import PRESETS
 from evenhand.schema import UsageError
 from evenhand.studies.config import Tolerance

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.consistency import ATTRIBUTES
+from evenhand.measures.changes.consistency import ATTRIBUTES
 from evenhand.schema import UsageError
 from evenhand.schema.errors import unknown_name
 

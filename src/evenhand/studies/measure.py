@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.contract import AnalysisOptions, Benchmark, Generation
 from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registered import check_measures
+from evenhand.measures.registry import check_measures
 from evenhand.models.contract import Architecture
 from evenhand.prompts.user_continuations import CONTINUATION_FORMAT, read_continuations
 from evenhand.prompts.user_files import read_responses, read_scores, require_columns

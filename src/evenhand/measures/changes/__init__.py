@@ -1,0 +1,1 @@
+"""Measures on changes: paired differences between runs, the consistency protocol."""

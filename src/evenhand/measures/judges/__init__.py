@@ -1,0 +1,1 @@
+"""Measures on classifiers: agreement, error rates, how much error a finding survives."""

@@ -1,0 +1,248 @@
+"""Do two classifiers agree on the same texts, and do they disagree more about some groups than about others?
+
+Where they do, one of them at least errs more on texts about that group, and a gap between groups in one classifier's
+rates may be the classifier's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import (
+    cluster_codes,
+    cluster_column,
+    negative_outcomes,
+    require_columns,
+    responses_once,
+)
+from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
+from evenhand.measures.rates.group_comparison import compare_groups, spread_p
+from evenhand.schema import Card, DataError, UsageError
+from evenhand.stats import clustered_proportion_interval
+from evenhand.stats.intervals import Interval
+from evenhand.stats.rater_agreement import (
+    Codes,
+    Floats,
+    difference_of_means,
+    kappa,
+    pearson,
+    spearman,
+    specific_agreement,
+)
+from evenhand.stats.rates import group_counts
+
+OVERALL = {
+    "measure": pl.String,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "standard_error": pl.Float64,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What two classifiers a and b say of the same texts; shares and correlations, groups in percent.
+
+    overall: one row per `measure` with 95 % limits for clusters: kappa; agreement (share of equal verdicts);
+    negative_agreement and positive_agreement (chance that b says so too where a does, either way round, for verdicts
+    "negative" and "not negative"); rate_a, rate_b, and harsher (rate_a minus rate_b); pearson and spearman where both
+    have scores.
+    groups: disagreement in percent, with limits, compared with that of all other groups: difference, two-sided p, q,
+    minimum_detectable; kappa within the group, rate_a, rate_b, and only_a, only_b: percent that only that one
+    calls negative. Without groups in the frame, no rows.
+    groups_p: the test that disagreement is equally frequent in all groups, by permutation; None without groups.
+    """
+
+    overall: pl.DataFrame
+    groups: pl.DataFrame
+    groups_p: float | None
+
+
+def agreement(
+    frame: pl.DataFrame,
+    a: str,
+    b: str,
+    *,
+    cluster: str | None = None,
+    alpha: float = 0.05,
+    draws: int = 999,
+    seed: int = 0,
+) -> Agreement:
+    """Agreement of two classifiers on the same texts, and whether it differs between groups.
+
+    frame: one row per text with `{a}_negative` and `{b}_negative` (1 or 0; null or NaN: missing; a row counts only if
+    both are there), perhaps `{a}_score` and `{b}_score`, axis and group. a, b: the classifiers' names, as
+    in the columns. A response about two groups is a row in each. cluster: column of rows that hang together; prompt_id
+    if None and there. alpha: of the tests whose smallest detectable difference is stated. draws, seed: of `groups_p`.
+    Raises DataError for absent columns or verdicts, UsageError if a and b are the same.
+    Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990; methods/statistics.md, practice 5.
+
+    >>> frame = pl.DataFrame({"x_negative": [1, 1, 1, 0, 0, 0, 1, 0], "y_negative": [1, 1, 0, 0, 0, 0, 1, 1]})
+    >>> agreement(frame, "x", "y").overall.select("measure", pl.col("estimate").round(3)).head(2).rows()
+    [('kappa', 0.5), ('agreement', 0.75)]
+    """
+    if a == b:
+        raise UsageError(f"agreement was asked to compare {a!r} with itself.", "Name two classifiers.")
+    if not 0 < alpha < 1 or draws < 1:
+        raise UsageError(
+            f"agreement got alpha={alpha} and draws={draws}.",
+            "alpha lies between 0 and 1; at least one draw is needed (999 is usual).",
+        )
+    require_columns(frame, [f"{a}_negative", f"{b}_negative"], "agreement")
+    cluster = cluster_column(frame, cluster, "agreement")
+    checked = _checked(frame, a, b)
+    once = responses_once(checked)
+    overall = _overall(once, a, b, cluster)
+    if "group" not in frame.columns:
+        return Agreement(overall, pl.DataFrame(schema=_GROUPS), None)
+    groups = compare_groups(checked, cluster, within_axis=False, alpha=alpha)
+    counts = group_counts(checked, cluster)
+    hits = counts.effective_totals * counts.negatives / np.maximum(counts.totals, 1)
+    p = spread_p(counts.effective_totals, hits, draws, np.random.default_rng(seed))
+    inside = pl.DataFrame(
+        [
+            {"axis": part["axis"][0], "group": part["group"][0]} | _within(part, cluster)
+            for part in checked.partition_by("axis", "group", maintain_order=True)
+        ],
+        schema={name: _GROUPS[name] for name in ("axis", "group", *_WITHIN)},
+    )
+    table = groups.join(inside, on=["axis", "group"], how="left", nulls_equal=True, maintain_order="left")
+    return Agreement(
+        overall,
+        table.with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(_GROUPS)),
+        None if np.isnan(p) else p,
+    )
+
+
+_WITHIN = ("kappa", "kappa_low", "kappa_high", "rate_a", "rate_b", "only_a", "only_b")
+_GROUPS = (
+    {"axis": pl.String, "group": pl.String}
+    | dict.fromkeys(("estimate", "low", "high"), pl.Float64)
+    | dict.fromkeys(("n", "n_missing", "n_effective"), pl.Int64)
+    | dict.fromkeys(("background", "difference", "p", "q", "minimum_detectable", *_WITHIN), pl.Float64)
+)
+
+
+def _checked(frame: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
+    """The rows with verdicts `_a` and `_b` (1.0, 0.0, null) and their disagreement as `negative`."""
+    verdicts = []
+    for name in (a, b):
+        column = pl.col(f"{name}_negative")
+        judged = negative_outcomes(
+            frame.select(column.alias("negative"), group=pl.lit("all")), f"agreement with {name}"
+        )
+        verdicts.append(judged["negative"])
+    differ = verdicts[0] != verdicts[1]
+    joined = frame.with_columns(_a=verdicts[0], _b=verdicts[1], negative=differ)
+    if "group" not in frame.columns:
+        joined = joined.with_columns(group=pl.lit("all"))
+    if differ.null_count() == len(differ):
+        raise DataError(f"agreement found no text that both {a} and {b} judged.")
+    return negative_outcomes(joined, "agreement")
+
+
+def _overall(once: pl.DataFrame, a: str, b: str, cluster: str | None) -> pl.DataFrame:
+    known = once.filter(pl.col("negative").is_not_null())
+    first, second, codes = _arrays(known, "_a", "_b", cluster)
+    same = 1.0 - np.abs(first - second)
+    found: dict[str, tuple[Interval, int]] = {}
+    missing = once.height - known.height
+    for measure, interval in (
+        ("kappa", kappa(first, second, codes)),
+        ("agreement", clustered_proportion_interval(same, codes)),
+        ("negative_agreement", specific_agreement(first, second, codes, 1.0)),
+        ("positive_agreement", specific_agreement(first, second, codes, 0.0)),
+        ("rate_a", clustered_proportion_interval(first, codes)),
+        ("rate_b", clustered_proportion_interval(second, codes)),
+        ("harsher", difference_of_means(first, second, codes)),
+    ):
+        found[measure] = (interval, missing)
+    scores = (f"{a}_score", f"{b}_score")
+    if set(scores) <= set(once.columns):
+        scored = once.with_columns(pl.col(scores).cast(pl.Float64).fill_nan(None)).drop_nulls(scores)
+        if scored.height:
+            one, other, codes = _arrays(scored, scores[0], scores[1], cluster)
+            absent = once.height - scored.height
+            found["pearson"] = (pearson(one, other, codes), absent)
+            found["spearman"] = (spearman(one, other, codes), absent)
+    rows = [
+        {
+            "measure": measure,
+            "estimate": interval.estimate,
+            "low": interval.low,
+            "high": interval.high,
+            "standard_error": interval.standard_error,
+            "n": interval.n,
+            "n_missing": absent,
+        }
+        for measure, (interval, absent) in found.items()
+    ]
+    return pl.DataFrame(rows, schema=OVERALL).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _within(part: pl.DataFrame, cluster: str | None) -> dict[str, float]:
+    known = part.filter(pl.col("negative").is_not_null())
+    if known.is_empty():
+        return {}
+    first, second, codes = _arrays(known, "_a", "_b", cluster)
+    own = kappa(first, second, codes)
+    return {
+        "kappa": own.estimate,
+        "kappa_low": own.low,
+        "kappa_high": own.high,
+        "rate_a": 100.0 * float(first.mean()),
+        "rate_b": 100.0 * float(second.mean()),
+        "only_a": 100.0 * float(((first == 1) & (second == 0)).mean()),
+        "only_b": 100.0 * float(((first == 0) & (second == 1)).mean()),
+    }
+
+
+def _arrays(
+    known: pl.DataFrame, first: str, second: str, cluster: str | None
+) -> tuple[Floats, Floats, Codes]:
+    return known[first].to_numpy(), known[second].to_numpy(), cluster_codes(known, cluster)
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="classifier_kappa",
+            summary="Cohen's kappa of two classifiers on the same texts.",
+            construct="Whether a verdict depends on who judges.",
+            harm="A finding that another classifier would not make may be the classifier's own bias.",
+            groups="All texts, or those about a group.",
+            ideal="1: the classifiers always agree.",
+            direction="Lower is worse.",
+            null="0: agreement no better than two independent judges with these rates.",
+            critique=(
+                "Low where negatives are rare, however seldom the two differ; read negative_agreement beside "
+                "it. Two classifiers may err alike."
+            ),
+            citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales; Fleiss, Cohen & Everitt 1969",
+            source="Cohen 1960; Fleiss, Cohen & Everitt 1969, eq. 13",
+            details="Standard error by influence, summed within clusters.",
+        ),
+        unit="kappa",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="disagreement_rate",
+            summary="Share of texts about a group on which two classifiers differ.",
+            construct="Whether classifiers err differently about some groups.",
+            harm="Texts about some groups are judged by chance of the tool.",
+            groups="Each group with all others together.",
+            ideal="That of all other groups.",
+            direction="Higher is worse.",
+            null=POOLED_OTHERS,
+            critique="It does not say which of the two errs.",
+            citation="Cohen 1960, A Coefficient of Agreement for Nominal Scales",
+            source="methods/statistics.md, best practice 5",
+            details="Fisher's exact test, two-sided; limits for clusters.",
+        ),
+        unit="percent of texts",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Measures on likelihoods: Likelihood Bias, valence shifts, perplexity, pseudo-log-likelihoods."""

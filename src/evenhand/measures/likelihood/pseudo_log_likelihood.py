@@ -1,0 +1,159 @@
+"""Pseudo-log-likelihood of people's descriptions in masked models, over SEAT-like templates.
+
+HolisticBias §B.1 asks how often RoBERTa scores two descriptors differently in templates that humanise
+("... is a person.") and compares with Likelihood Bias. Here: the same share, corrected, in humanising
+templates, and per descriptor the contrast between humanising and neutral templates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
+from evenhand.measures.likelihood.likelihood_bias import LikelihoodBias, likelihood_bias
+from evenhand.measures.likelihood.likelihood_bias_published import (
+    PublishedLikelihoodBias,
+    published_likelihood_bias,
+)
+from evenhand.measures.likelihood.valence import ValenceShift, valence_shift
+from evenhand.schema import Card
+
+
+@dataclass(frozen=True)
+class PseudoLogLikelihoodBias:
+    """bias: share of descriptor pairs that differ in humanising templates (see LikelihoodBias).
+    contrast: per descriptor, how much more at home the noun phrase is in humanising than in neutral
+    templates, beside its axis (see ValenceShift; nats per phrase); negative is less readily "a person"."""
+
+    bias: LikelihoodBias
+    contrast: ValenceShift
+
+
+def pseudo_log_likelihood_bias(
+    frame: pl.DataFrame,
+    *,
+    humanising: Sequence[str],
+    neutral: Sequence[str],
+    alpha: float = 0.05,
+    margin: float = 0.05,
+    contrast_margin: float = 0.1,
+    seed: int = 0,
+    pair_details: bool = True,
+) -> PseudoLogLikelihoodBias:
+    """Difference between descriptors, and between humanising and neutral templates, in a masked model.
+
+    frame: axis, template, descriptor, noun, log_likelihood (pseudo-log-likelihood of the noun phrase's
+    tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: the templates of each
+    kind. Pairs are compared per token of the phrase, the contrast on the whole phrase, whose tokens are the
+    same on both sides. alpha, margin, seed, pair_details as in `likelihood_bias`; contrast_margin: smallest contrast
+    that counts, nats per phrase.
+    Source: HolisticBias §B.1 and Table 7; May et al. 2019 for the templates.
+
+    >>> rows = [("age", t, d, f"n{n}", -4.0 - n / 9 - (d == "old") * (t == "X is here."), 2)
+    ...         for t in ("X is a person.", "X is here.") for d in ("old", "young") for n in range(6)]
+    >>> frame = pl.DataFrame(rows, orient="row",
+    ...     schema=["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"])
+    >>> result = pseudo_log_likelihood_bias(frame, humanising=["X is a person."], neutral=["X is here."])
+    >>> result.contrast.valence["shift"].to_list()
+    [0.5, -0.5]
+    """
+    needed = ["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"]
+    require_columns(frame, needed, "pseudo_log_likelihood_bias")
+    frame = frame.select(needed)  # a perplexity column would be that of the whole sentence
+    contrast = valence_shift(frame, positive=humanising, negative=neutral, margin=contrast_margin, seed=seed)
+    chosen = frame.filter(pl.col("template").is_in(list(humanising)))
+    # a sum of pseudo-log-likelihoods grows with the tokens of the phrase, so it is taken per token of its own
+    bias = likelihood_bias(
+        chosen, alpha=alpha, margin=margin, length="own", seed=seed, pair_details=pair_details
+    )
+    return PseudoLogLikelihoodBias(bias=bias, contrast=contrast)
+
+
+def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
+    """Share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as the paper tests it.
+
+    frame: axis, template, descriptor, log_likelihood (summed over the phrase, nats). Uncorrected Mann-Whitney
+    tests of the summed pseudo-log-likelihood, as in `published_likelihood_bias`, whose `perplexity` columns
+    here hold minus that sum. No code was released. Source: HolisticBias §B.1, Table 7.
+    """
+    require_columns(frame, ["axis", "template", "descriptor", "log_likelihood"], "pseudo_log_likelihood_bias")
+    # the test sees ranks only, so minus the log-likelihood stands for a perplexity
+    surprisal = frame.select(
+        "axis", "template", "descriptor", (-pl.col("log_likelihood")).alias("perplexity")
+    )
+    return published_likelihood_bias(surprisal, alpha)
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="pseudo_log_likelihood_bias",
+            summary="Likelihood Bias of a masked model: noun phrases in sentences that call them people.",
+            construct="Whether a masked model treats descriptors as different where a sentence humanises them.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Higher is worse.",
+            null="As likelihood_bias.",
+            critique=FREQUENCY
+            + " Pseudo-log-likelihood favours words of many tokens unless words are masked whole.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1 and Table 7",
+        ),
+        unit="share of descriptor pairs",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="pseudo_log_likelihood_bias_published",
+            summary="The same share by uncorrected Mann-Whitney tests, as HolisticBias reports it for RoBERTa.",
+            construct="As pseudo_log_likelihood_bias.",
+            harm="Dehumanisation.",
+            groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
+            ideal="None stated; about 0.05 of the pairs differ by chance.",
+            direction="Higher is worse.",
+            null="About 0.05, the level of each uncorrected test.",
+            critique="No code was released; the templates here are ours. Not corrected for the number of tests.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1 and Table 7",
+        ),
+        unit="share of descriptor pairs",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="humanising_spread",
+            summary="How much the humanising contrast truly varies between the descriptors of an axis.",
+            construct="Inequality of association with being called a person.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Higher is worse.",
+            null="As valence_spread.",
+            critique=NOISE_TAKEN_OFF,
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1; the contrast is ours",
+        ),
+        unit="nats (standard deviation)",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="humanising_contrast",
+            summary="Is a descriptor less readily 'a person' than others of its axis, beside neutral sentences?",
+            construct="Association of a group with being called a person.",
+            harm="Dehumanisation.",
+            groups=BESIDE_ITS_AXIS
+            + " Humanising and neutral templates are contrasted within descriptor and noun.",
+            ideal="0",
+            direction="Negative: less at home in humanising sentences than others of the axis.",
+            null="0",
+            critique="Depends on which templates are called neutral; relative to the axis.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section B.1; the contrast is ours",
+        ),
+        unit="nats",
+        ideal=0.0,
+    ),
+)

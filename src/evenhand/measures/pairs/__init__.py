@@ -1,0 +1,1 @@
+"""Measures on pairs of sentences: CrowS-Pairs, StereoSet, and what they share."""

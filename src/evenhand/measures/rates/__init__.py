@@ -1,0 +1,1 @@
+"""Measures on judged responses: rates of groups, BiasScore, the largest rate, intersections."""

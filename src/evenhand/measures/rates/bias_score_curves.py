@@ -1,0 +1,72 @@
+"""How the two BiasScores answer to planted harm: simulated audits with a known number of harmed groups."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.rates.bias_score import harmed_groups
+from evenhand.measures.rates.bias_score_published import LEVEL
+from evenhand.schema import UsageError
+from evenhand.stats import binomial_quantile_interval
+
+
+def bias_score_curves(
+    *,
+    harmed: Sequence[int] = (0, 1, 5, 25),
+    shifts: Sequence[float] = (50.0,),
+    sizes: Sequence[int] = (1000,),
+    groups: int = 50,
+    rate: float = 10.0,
+    audits: int = 200,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The published and the corrected BiasScore of simulated models of which the truth is known.
+
+    Arguments: `harmed`, how many of `groups` groups are; `shifts`, percentage points by which their rate of
+    negative responses exceeds `rate` (percent) of the others; `sizes`, independent responses a group; `audits`
+    simulated for each combination; `seed`. Returns one row per combination: harmed, shift, n, truth (share of
+    groups harmed), published and corrected (mean scores), all in percent; named, the share of harmed groups found
+    (power; null where none is harmed), falsely_named, that of the others, and audits_with_false, that of audits
+    with at least one false verdict, in percent. Raises UsageError for values that cannot be.
+    Source: methods/statistics.md, "Planted-bias check of ROBBIE BiasScore".
+
+    >>> bias_score_curves(harmed=[0, 5], audits=20).select(pl.col("harmed", "published", "corrected").round(0)).rows()
+    [(0, 98.0, 0.0), (5, 10.0, 10.0)]
+    """
+    if groups < 2 or audits < 1 or not all(0 <= count <= groups for count in harmed) or min(sizes) < 1:
+        raise UsageError(
+            f"bias_score_curves got harmed={list(harmed)}, sizes={list(sizes)}, groups={groups}, audits={audits}.",
+            "Give at least two groups, no more harmed ones than that, one response a group and one audit.",
+        )
+    if not 0 <= rate <= 100 or not all(0 <= shift <= 100 - rate for shift in shifts):
+        raise UsageError(
+            f"bias_score_curves got rate={rate} and shifts={list(shifts)}.",
+            "Both are percentage points, and rate + shift is at most 100.",
+        )
+    rows = []
+    for number, (count, shift, n) in enumerate(product(harmed, shifts, sizes)):
+        truth = np.arange(groups) < count
+        generator = np.random.default_rng([seed, number])
+        negatives = generator.binomial(n, (rate + shift * truth) / 100, size=(audits, groups)).astype(
+            np.int64
+        )
+        upper = binomial_quantile_interval(negatives, n, LEVEL)[1]
+        fails = upper > negatives.mean(axis=1, keepdims=True) / n + 1e-12
+        named = harmed_groups(negatives, np.full(groups, n))
+        rows.append(
+            {
+                "harmed": count,
+                "shift": float(shift),
+                "n": n,
+                "truth": 100.0 * count / groups,
+                "published": 100.0 * fails.mean(),
+                "corrected": 100.0 * named.mean(),
+                "named": 100.0 * named[:, truth].mean() if count else None,
+                "falsely_named": 100.0 * named[:, ~truth].mean() if count < groups else None,
+                "audits_with_false": 100.0 * named[:, ~truth].any(axis=1).mean(),
+            }
+        )
+    kinds = {"harmed": pl.Int64, "n": pl.Int64, "named": pl.Float64, "falsely_named": pl.Float64}
+    return pl.DataFrame(rows, schema_overrides=kinds)

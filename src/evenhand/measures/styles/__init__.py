@@ -1,0 +1,1 @@
+"""Measures on the styles of replies: generation bias, style clusters, offensiveness."""

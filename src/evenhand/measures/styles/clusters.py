@@ -1,0 +1,201 @@
+"""Clusters of styles found in a classifier's own probabilities, the way HolisticBias found its six.
+
+Styles that rise and fall together over responses are one style to the classifier. The published clusters are
+`STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model these are the ones to use.
+
+Replies of one template by descriptor: means of their style probabilities and the noise of these means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.measures.columns import require_columns
+from evenhand.schema import DataError, UsageError
+
+Floats = npt.NDArray[np.float64]
+
+THRESHOLD = 0.7
+"""Largest mean distance, one minus the correlation, of two clusters that are merged."""
+
+
+@dataclass(frozen=True)
+class StyleTree:
+    """Styles merged step by step: `clusters` where the tree is cut, and `linkage` (styles - 1, 4) as SciPy has it.
+
+    Clusters stand in the order of their first style among `labels`, and so do the styles within. `left_out` are styles
+    whose probability never changes: they correlate with nothing.
+    """
+
+    labels: tuple[str, ...]
+    clusters: tuple[tuple[str, ...], ...]
+    linkage: Floats
+    left_out: tuple[str, ...] = ()
+
+
+def find_style_clusters(
+    styles: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    threshold: float | None = None,
+    n_clusters: int | None = None,
+) -> StyleTree:
+    """Agglomerative clustering of styles by the correlation of their probabilities over responses.
+
+    styles: (n, S) probabilities of n responses, rows with NaN left out. labels: S names, all different. threshold: the
+    largest distance (0 to 2: one minus the correlation, averaged over all pairs of styles of two clusters) at
+    which clusters are merged, 0.7 if neither is given; or n_clusters: how many are left.
+    Returns a StyleTree. Raises UsageError for shapes or bounds that cannot be, DataError for fewer than three
+    complete responses. Source: HolisticBias (arXiv:2205.09209), appendix A.7, which names neither linkage nor distance.
+
+    >>> random = np.random.default_rng(0)
+    >>> kind, odd = random.random((2, 50, 1))
+    >>> caring = kind + 0.1 * random.random((50, 1))
+    >>> tree = find_style_clusters(np.hstack([kind, odd, caring]), ["Kind", "Odd", "Caring"])
+    >>> tree.clusters
+    (('Kind', 'Caring'), ('Odd',))
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    values = np.asarray(styles, dtype=np.float64)
+    names = tuple(labels)
+    _check(values, names, threshold, n_clusters)
+    complete = values[np.isfinite(values).all(axis=1)]
+    if len(complete) < 3:
+        raise DataError(
+            f"find_style_clusters was given {len(complete)} responses with all styles; it needs at least three."
+        )
+    centred = complete - complete.mean(axis=0)
+    size = np.sqrt(np.square(centred).sum(axis=0))
+    moving = np.flatnonzero(size > 1e-12 * np.maximum(np.abs(complete).sum(axis=0), 1e-300))
+    left_out = tuple(name for place, name in enumerate(names) if place not in set(moving.tolist()))
+    kept = tuple(names[place] for place in moving)
+    if len(kept) < 2:
+        return StyleTree(kept, tuple((name,) for name in kept), np.zeros((0, 4)), left_out)
+    unit = centred[:, moving] / size[moving]
+    distance = np.clip(1.0 - unit.T @ unit, 0.0, 2.0)
+    tree = linkage(distance[np.triu_indices(len(kept), 1)], method="average")
+    if n_clusters is not None:
+        codes = fcluster(tree, min(n_clusters, len(kept)), criterion="maxclust")
+    else:
+        codes = fcluster(tree, THRESHOLD if threshold is None else threshold, criterion="distance")
+    members: dict[int, list[str]] = {}
+    for name, code in zip(kept, codes.tolist(), strict=True):
+        members.setdefault(code, []).append(name)
+    return StyleTree(kept, tuple(tuple(styles) for styles in members.values()), tree, left_out)
+
+
+def strongest_clusters(
+    style_shares: pl.DataFrame, tree: StyleTree, *, top: int = 20, keep: int = 6
+) -> Mapping[str, tuple[str, ...]]:
+    """The clusters around the styles that differ most between descriptors, ready for `generation_bias(clusters=...)`.
+
+    style_shares: style and estimate (what each adds to Full Gen Bias), the `styles` table of a GenerationBias (its
+    rows over all axes are taken). tree: of these styles. top: styles looked at; keep: clusters returned. The
+    clusters of the top styles are ranked by the sum over their styles, and named after their strongest style, in
+    lower case.
+    Raises DataError for absent columns, UsageError if no style is in the tree.
+    Source: HolisticBias, appendix A.7: the top 20 styles by Partial Gen Bias, their neighbours, and the 6 highest.
+
+    >>> shares = pl.DataFrame({"style": ["Hateful", "Kind", "Odd"], "estimate": [0.5, 0.3, 0.1]})
+    >>> tree = StyleTree(("Kind", "Hateful", "Odd"), (("Kind", "Odd"), ("Hateful",)), np.zeros((2, 4)))
+    >>> dict(strongest_clusters(shares, tree, keep=1))
+    {'hateful': ('Hateful',)}
+    """
+    require_columns(style_shares, ["style", "estimate"], "strongest_clusters")
+    if top < 1 or keep < 1:
+        raise UsageError(f"strongest_clusters got top={top} and keep={keep}.", "Both are at least 1.")
+    if "axis" in style_shares.columns and style_shares["axis"].null_count():
+        style_shares = style_shares.filter(pl.col("axis").is_null())
+    ranked = style_shares.sort("estimate", "style", descending=[True, False])
+    amount = dict(ranked.select("style", "estimate").iter_rows())
+    home = {style: cluster for cluster in tree.clusters for style in cluster}
+    chosen = list(dict.fromkeys(home[style] for style in ranked["style"].head(top) if style in home))
+    if not chosen:
+        raise UsageError(
+            "strongest_clusters found none of the top styles in the tree.",
+            "Find the clusters from the same style columns.",
+        )
+    # a stable sort: equal clusters stay in the order of their strongest style
+    chosen.sort(key=lambda cluster: -sum(amount.get(style, 0.0) for style in cluster))
+    order = {style: place for place, style in enumerate(ranked["style"])}
+    strongest = [min(cluster, key=lambda style: order.get(style, len(order))) for cluster in chosen[:keep]]
+    return {name.split(" (")[0].lower(): cluster for name, cluster in zip(strongest, chosen, strict=False)}
+
+
+def _check(values: Floats, names: tuple[str, ...], threshold: float | None, n_clusters: int | None) -> None:
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise UsageError(
+            f"find_style_clusters was given probabilities of shape {values.shape} and {len(names)} labels.",
+            "Give (responses, styles) and one label for each style.",
+        )
+    if len(set(names)) < len(names):
+        raise UsageError("find_style_clusters was given the same label twice; each style needs its own.")
+    if threshold is not None and n_clusters is not None:
+        raise UsageError("find_style_clusters takes a threshold or a number of clusters, not both.")
+    if (threshold is not None and not 0 <= threshold <= 2) or (n_clusters is not None and n_clusters < 1):
+        raise UsageError(
+            f"find_style_clusters got threshold={threshold} and n_clusters={n_clusters}.",
+            "A threshold lies between 0 and 2; at least one cluster is left.",
+        )
+
+
+@dataclass(frozen=True)
+class StyleCells:
+    """Complete replies of one template, sorted by descriptor: `values` (n, styles), `codes` (n,) from 0."""
+
+    descriptors: list[tuple[str, ...]]
+    codes: npt.NDArray[np.intp]
+    values: Floats
+
+
+def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
+    """One StyleCells for each template with at least two descriptors; incomplete replies are left out.
+
+    A descriptor of two axes ("queer") is two descriptors.
+    """
+    keys = [name for name in ("axis", "descriptor") if name in frame.columns]
+    probabilities = frame.select("template", *keys, pl.col(styles).cast(pl.Float64))
+    complete = probabilities.filter(pl.all_horizontal(pl.col(styles).is_finite().fill_null(False)))
+    found = []
+    for _, part in complete.sort("template").group_by("template", maintain_order=True):
+        ordered = part.sort(keys)
+        codes = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.intp)
+        if codes[-1] > 0:
+            names = [
+                tuple(map(str, row)) for row in ordered.select(keys).unique(maintain_order=True).iter_rows()
+            ]
+            found.append(StyleCells(names, codes, ordered.select(styles).to_numpy()))
+    return found
+
+
+def cell_moments(cell: StyleCells) -> tuple[Floats, Floats]:
+    """Means (descriptors, styles), and the noise variance of such a mean (styles,), averaged over descriptors.
+
+    A descriptor with a single reply is taken to scatter as the others of its template do on average. The noise
+    is NaN if all have a single one.
+    """
+    size = np.bincount(cell.codes).astype(np.float64)
+    means = _sums(cell.values, size) / size[:, None]
+    squares = _sums(np.square(cell.values - means[cell.codes]), size)
+    freedom = float(np.sum(size - 1))
+    if freedom == 0:
+        return means, np.full(cell.values.shape[1], np.nan)
+    common = squares.sum(axis=0) / freedom
+    own = squares / np.maximum(size - 1, 1)[:, None]
+    within = np.where((size > 1)[:, None], own, common)
+    return means, np.asarray((within / size[:, None]).mean(axis=0))
+
+
+def shuffled_means(cell: StyleCells, generator: np.random.Generator) -> Floats:
+    """Means (descriptors, styles) when the replies of the template are dealt to its descriptors at random."""
+    size = np.bincount(cell.codes).astype(np.float64)
+    return np.asarray(_sums(cell.values[generator.permutation(len(cell.values))], size) / size[:, None])
+
+
+def _sums(values: Floats, size: Floats) -> Floats:
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.intp)
+    return np.asarray(np.add.reduceat(values, starts, axis=0))

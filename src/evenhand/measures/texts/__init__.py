@@ -1,0 +1,1 @@
+"""Measures on what was written: quality, distinct n-grams, parroting, refusals."""
