@@ -17,9 +17,9 @@ from evenhand.prompts.advpromptset_seeds import seed_terms
 from evenhand.prompts.advpromptset_stages import Stages, content_key
 from evenhand.prompts.advpromptset_strata import draw_evenly
 from evenhand.prompts.advpromptset_vectors import Embedding, StoredVectors
-from evenhand.prompts.content_hash import frame_hash
 from evenhand.schema import DataError, UsageError
 from evenhand.schema.files import sha256_of
+from evenhand.schema.keys import frame_hash
 
 VERSION = 1
 """Of the rules of this file and those below it; another number makes every stage anew."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.content_hash import frame_hash
 from evenhand.prompts.seeded import row_keys
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.schema.errors import unknown_name
+from evenhand.schema.keys import frame_hash
 from evenhand.schema.tables import PROMPT_KEYS
 
 
