@@ -99,8 +99,8 @@ def lm_eval_generate(model, tokenizer, rows):
 
 
 def ours(model, tokenizer, rows):
-    from evenhand.models.causal import CausalModel
     from evenhand.models.decoding import decoding_preset
+    from evenhand.models.huggingface.causal import CausalModel
 
     writer = CausalModel(model, tokenizer, {"name": "perf"})
 

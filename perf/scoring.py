@@ -92,7 +92,7 @@ def lm_eval_loglikelihood(model, tokenizer, texts):
 
 
 def ours(model, tokenizer, texts):
-    from evenhand.models.causal import CausalModel
+    from evenhand.models.huggingface.causal import CausalModel
 
     scorer = CausalModel(model, tokenizer, {"name": "perf"})
     assert str(scorer.path) == "prefix tree", scorer.rejected_paths

@@ -86,8 +86,8 @@ def published(model, tokenizer, prefixes):
 
 def ours(model, tokenizer, prefixes):
     from evenhand.mitigations.self_debiasing import SelfDebiasing
-    from evenhand.models.causal import CausalModel
     from evenhand.models.decoding import Decoding
+    from evenhand.models.huggingface.causal import CausalModel
 
     plain = CausalModel(model, tokenizer, {"name": "perf"})
     writer = SelfDebiasing(prefixes=prefixes)(plain) if prefixes else plain

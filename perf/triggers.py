@@ -99,7 +99,7 @@ def main() -> None:
     from evenhand.mitigations.trigger_evaluation import Evaluator
     from evenhand.mitigations.trigger_objective import Objective
     from evenhand.mitigations.trigger_search import SearchOptions, evaluated_candidates, screen_examples
-    from evenhand.models.causal import CausalModel
+    from evenhand.models.huggingface.causal import CausalModel
 
     text = given.data.read_text(encoding="utf-8")
     model, tokenizer = model_with_tokenizer([text], **SHAPE)

@@ -10,8 +10,8 @@ import typer.main
 
 from evenhand.cli.app import app
 from evenhand.models import load_model
-from evenhand.models.causal import CausalOptions
 from evenhand.models.decoding import Decoding
+from evenhand.models.huggingface.causal import CausalOptions
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import ModelError
 from evenhand.studies.model_options import ModelOptions

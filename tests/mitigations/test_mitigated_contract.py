@@ -11,7 +11,7 @@ from evenhand.mitigations import Mitigated, Prefix, load_mitigation
 from evenhand.models.contract import Generations, LanguageModel, Likelihoods
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
-from evenhand.models.steering import steerable
+from evenhand.models.writing.steering import steerable
 from evenhand.reports.audit import audit
 from evenhand.schema import Card, Unsupported, UsageError
 from evenhand.studies.before_after import study_before_after

@@ -18,9 +18,9 @@ from evenhand.mitigations import (
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.self_debiasing import PREFIXES
 from evenhand.mitigations.steering_rules import SelfDebiasingRule
-from evenhand.models.causal import CausalModel
 from evenhand.models.contract import text_generator
 from evenhand.models.decoding import Decoding
+from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.puppets import load_puppet
 from evenhand.runs.requests import fingerprint_digest
 from evenhand.schema import ResponseError, Unsupported, UsageError
@@ -195,7 +195,7 @@ def test_chains_with_an_instruction_in_both_orders(model: Any) -> None:
 
 
 def test_backends_that_cannot_be_steered_say_what_works_there(model: Any) -> None:
-    from evenhand.models.http import HttpModel
+    from evenhand.models.served.model import HttpModel
 
     served = HttpModel.__new__(HttpModel)  # nothing is asked of it
     served.__dict__.update(architecture="causal")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evenhand.mitigations.steering_rules import ContrastiveRule, SelfDebiasingRule
-from evenhand.models.steering import CombinationRule, Steering
+from evenhand.models.writing.steering import CombinationRule, Steering
 from evenhand.schema import UsageError
 
 

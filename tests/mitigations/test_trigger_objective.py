@@ -21,7 +21,7 @@ from evenhand.mitigations.trigger_tokens import (
     text_of,
     usable_tokens,
 )
-from evenhand.models.causal import CausalModel
+from evenhand.models.huggingface.causal import CausalModel
 from evenhand.schema import DataError, UsageError
 
 CORPUS = [

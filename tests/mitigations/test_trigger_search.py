@@ -29,8 +29,8 @@ from evenhand.mitigations.trigger_search import SearchOptions, search_triggers
 from evenhand.mitigations.trigger_selection import measured_effect, select_trigger
 from evenhand.mitigations.trigger_tokens import usable_tokens
 from evenhand.mitigations.triggers import Trigger
-from evenhand.models.causal import CausalModel
 from evenhand.models.decoding import Decoding
+from evenhand.models.huggingface.causal import CausalModel
 from evenhand.schema import DataError, ResumeRefused, Unsupported, UsageError
 
 HARMFUL = ("awful", "stupid", "filthy", "evil")

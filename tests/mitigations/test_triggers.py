@@ -12,8 +12,8 @@ import torch
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.trigger_files import TriggerFile, read_trigger
 from evenhand.mitigations.triggers import Trigger
-from evenhand.models.causal import CausalModel, CausalOptions
 from evenhand.models.decoding import Decoding
+from evenhand.models.huggingface.causal import CausalModel, CausalOptions
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.reference.embedded import load_reference
 from evenhand.runs.requests import fingerprint_digest

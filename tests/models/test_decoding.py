@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from evenhand.models.continuations import SeenNgrams, row_uniforms
 from evenhand.models.decoding import Decoding, decoding_preset
-from evenhand.models.sampling import draw, filtered, sampled
+from evenhand.models.writing.rows import SeenNgrams, row_uniforms
+from evenhand.models.writing.sampling import draw, filtered, sampled
 from evenhand.schema import UsageError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.models import pretrained
+from evenhand.models.huggingface import pretrained
 from evenhand.models.loading import (
     architecture_of,
     as_language_model,
@@ -392,7 +392,7 @@ def test_registered_models():
 
 
 def test_options_of_another_architecture(tiny_folder):
-    from evenhand.models.causal import CausalOptions
+    from evenhand.models.huggingface.causal import CausalOptions
 
     with pytest.raises(UsageError, match="CausalOptions, and this model takes MaskedOptions"):
         load_model(str(tiny_folder("bert")), device="cpu", options=CausalOptions())

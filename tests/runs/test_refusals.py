@@ -8,8 +8,8 @@ import pytest
 
 from evenhand.classifiers.llm_judge import load
 from evenhand.models.decoding import Decoding
-from evenhand.models.http import HttpModel
-from evenhand.models.http_options import HttpOptions
+from evenhand.models.served.model import HttpModel
+from evenhand.models.served.options import HttpOptions
 from evenhand.runs import GenerateRequest, Labelling, RunDirectory, ScoreRequest, execute, label
 from evenhand.schema import EvenhandError, ModelError
 

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from evenhand.mitigations.loading import load_mitigation
-from evenhand.models.http_options import HttpOptions, split_address
+from evenhand.models.served.options import HttpOptions, split_address
 from evenhand.schema import UsageError
 from evenhand.schema.options import (
     Number,

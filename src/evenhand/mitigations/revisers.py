@@ -144,7 +144,7 @@ def asked_as_chat(model: LanguageModel) -> LanguageModel:
     tokenizer = getattr(model, "tokenizer", None)
     if not getattr(tokenizer, "chat_template", None) or model.architecture != "causal":
         return model
-    from evenhand.models.causal import CausalModel
+    from evenhand.models.huggingface.causal import CausalModel
 
     if not isinstance(model, CausalModel) or model.options.chat is not None:
         return model

@@ -8,7 +8,7 @@ from evenhand.mitigations.contract import Specification
 from evenhand.mitigations.steered_model import Steered
 from evenhand.mitigations.steering_rules import SelfDebiasingRule
 from evenhand.models.contract import LanguageModel
-from evenhand.models.steering import Steering
+from evenhand.models.writing.steering import Steering
 from evenhand.schema import Card
 from evenhand.schema.errors import unknown_name
 

@@ -6,7 +6,7 @@ from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.prompting import Prefixed
 from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
-from evenhand.models.steering import CombinationRule, SteerableModel, Steering, steerable
+from evenhand.models.writing.steering import CombinationRule, SteerableModel, Steering, steerable
 from evenhand.schema import Unsupported
 
 

@@ -156,7 +156,7 @@ class GradientEngine:
         )
 
     def _logits(self, inputs: dict[str, Any], at: "torch.Tensor") -> "torch.Tensor":
-        from evenhand.models.scoring import ScoringPath
+        from evenhand.models.scoring.scorer import ScoringPath
 
         scorer = self.model.scorer
         if scorer.head is None or scorer.path is ScoringPath.FULL_LOGITS:

@@ -26,7 +26,7 @@ from evenhand.mitigations.trigger_tokens import (
     text_of,
     usable_tokens,
 )
-from evenhand.models.causal import CausalModel
+from evenhand.models.huggingface.causal import CausalModel
 from evenhand.schema import DataError, UsageError
 
 LEAST_GAIN = 1e-5

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.mitigations.trigger_examples import Example, examples_digest
 from evenhand.mitigations.trigger_objective import Objective
 from evenhand.mitigations.trigger_tokens import Trigger
-from evenhand.models.causal import CausalModel
+from evenhand.models.huggingface.causal import CausalModel
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.schema.files import write_json
 

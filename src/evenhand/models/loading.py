@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
-from evenhand.models.http_options import is_address
-from evenhand.models.pretrained import (
+from evenhand.models.huggingface.pretrained import (
     load_config,
     load_pretrained,
     weights_fingerprint as weights_fingerprint,
 )
+from evenhand.models.served.options import is_address
 from evenhand.schema import ModelError, UsageError
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.registry import Registry
@@ -54,7 +54,7 @@ def load_model(
     """Load any language model by name.
 
     name: a registered name ("evenhand/reference", "puppet/uniform"), a Hugging Face model folder, a hub
-    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.http),
+    name ("gpt2"), or a served model's address ("http://localhost:8000/v1#name", see evenhand.models.served.model),
     or "vllm:" in front of a folder or hub name.
     device: "auto", "cpu", "cuda", "cuda:1", "mps". dtype: "auto" (float32, except on an
     accelerator for weights stored in 16 bits), "float32", "bfloat16", "float16". revision: branch, tag or
@@ -74,7 +74,7 @@ def load_model(
     given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
     given["batch_tokens"] = batch_tokens
     if is_address(name):
-        from evenhand.models.http import load_http_model
+        from evenhand.models.served.model import load_http_model
 
         if architecture not in (None, "causal"):
             raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
@@ -125,14 +125,14 @@ def as_language_model(
     fingerprint. Raises UsageError if `options` belong to another architecture.
     """
     if architecture == "causal":
-        from evenhand.models.causal import CausalModel, CausalOptions
+        from evenhand.models.huggingface.causal import CausalModel, CausalOptions
 
         return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions, batch_tokens))
     if architecture == "masked":
-        from evenhand.models.masked import MaskedModel, MaskedOptions
+        from evenhand.models.huggingface.masked import MaskedModel, MaskedOptions
 
         return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions, batch_tokens))
-    from evenhand.models.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
+    from evenhand.models.huggingface.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
 
     return EncoderDecoderModel(
         model, tokenizer, identity, _checked(options, EncoderDecoderOptions, batch_tokens)

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.models.causal import start_tokens
-from evenhand.models.chat import chat_prompts, check_chat_template
-from evenhand.models.continuations import Row, collected
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
-from evenhand.models.generation_inputs import encode_prompts
-from evenhand.models.seeds import continuation_key
-from evenhand.models.tokens import encode
+from evenhand.models.huggingface.causal import chat_prompts, check_chat_template, start_tokens
+from evenhand.models.scoring.tokens import encode
+from evenhand.models.writing.inputs import encode_prompts
+from evenhand.models.writing.rows import Row, collected
+from evenhand.models.writing.sampling import continuation_key
 from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
 from evenhand.weights.tokenizer import check_tokenizer, tokenizer_fingerprint
 

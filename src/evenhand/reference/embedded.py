@@ -17,8 +17,8 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
     device, dtype, options: as for any Hugging Face model. Raises DataError if the weights are not
     installed with the package.
     """
+    from evenhand.models.huggingface.pretrained import load_pretrained
     from evenhand.models.loading import as_language_model
-    from evenhand.models.pretrained import load_pretrained
 
     if not (WEIGHTS / "config.json").exists():
         raise DataError(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.continuations import Row, collected, first_stop, row_uniforms
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
-from evenhand.models.generation_inputs import Prompts
+from evenhand.models.writing.inputs import Prompts
+from evenhand.models.writing.rows import Row, collected, first_stop, row_uniforms
 from evenhand.reference.automaton import Automaton, State
 from evenhand.schema import ResponseError, Unsupported
 

@@ -56,7 +56,7 @@ def check_chat(options: ModelOptions) -> None:
                 "A system message was given without --chat.", "Add --chat, or leave out --system."
             )
         return
-    from evenhand.models.http_options import is_address
+    from evenhand.models.served.options import is_address
 
     if is_address(options.model):
         raise UsageError(
@@ -69,7 +69,7 @@ def _chat_options(options: ModelOptions) -> Any:
     check_chat(options)
     if not options.chat:
         return None
-    from evenhand.models.causal import CausalOptions
+    from evenhand.models.huggingface.causal import CausalOptions
     from evenhand.models.vllm import PREFIX, VllmOptions
 
     if options.model.startswith(PREFIX):

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from evenhand.classifiers.registry import SCORES
-from evenhand.models.http_options import KEY, OPENAI_KEY, api_key, is_address, split_address
+from evenhand.models.served.options import KEY, OPENAI_KEY, api_key, is_address, split_address
 from evenhand.schema import ResumeRefused
 from evenhand.schema.options import split_options
 from evenhand.studies.judges import MODEL_ROLE

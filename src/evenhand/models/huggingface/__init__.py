@@ -1,0 +1,1 @@
+"""Models from Hugging Face: causal, masked, encoder-decoder."""

@@ -1,0 +1,295 @@
+"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...).
+
+Prompts as chat models expect them: a user's message, and the place where the assistant's answer begins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.models.scoring.tokens import TokenSequences, encode
+from evenhand.models.writing.steering import Steering
+from evenhand.schema import ResponseError, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from evenhand.models.writing.inputs import Prompts
+    from evenhand.models.writing.writer import Writer
+
+
+def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = None) -> list[str]:
+    """Each message put through the tokenizer's chat template, up to where the assistant's turn begins.
+
+    messages: what the user says. system: a message in front of it. Returns texts that hold their special
+    tokens, so none may be added when they are encoded. Raises Unsupported if the tokenizer has no template,
+    or one that takes no system message.
+    """
+    from jinja2 import TemplateError
+
+    check_chat_template(tokenizer)
+    before = [] if system is None else [{"role": "system", "content": system}]
+    try:
+        return [
+            tokenizer.apply_chat_template(
+                [*before, {"role": "user", "content": message}], tokenize=False, add_generation_prompt=True
+            )
+            for message in messages
+        ]
+    except TemplateError as error:
+        told = str(error) or type(error).__name__
+        raise Unsupported(
+            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {told}",
+            "Leave out the system message." if before else "Load the model without chat=True.",
+        ) from error
+
+
+def check_chat_template(tokenizer: Any) -> None:
+    """Raise Unsupported if the tokenizer does not say how its model is talked to."""
+    if not getattr(tokenizer, "chat_template", None):
+        raise Unsupported(
+            "chat=True was asked for, and this tokenizer has no chat template: the model was not made to be "
+            "talked to, or its template was left out.",
+            "Load it without chat=True so that it continues the prompts, or put its chat_template.jinja into "
+            "the model's folder.",
+        )
+
+
+@dataclass(frozen=True)
+class CausalOptions:
+    """Conventions and limits; start, end and the two of chat change the answers and enter the fingerprint."""
+
+    start: str = "auto"
+    """What the first token is predicted from: "auto" is the tokenizer's beginning-of-sequence token, or
+    its end-of-sequence token where it has no other (GPT-2), or nothing; "none"; or a token's text.
+    With nothing in front, a text's first token is not scored."""
+    end: bool = False
+    """Score the end-of-sequence token behind the text as well."""
+    batch_tokens: int | None = None
+    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+    segment: int = 256
+    """Nodes of the prefix tree that are run side by side."""
+    chat: bool | None = None
+    """Write answers, not continuations: a prompt becomes a user's message in the tokenizer's chat template,
+    and the assistant's turn is what is written. None or False: off. Likelihoods are of plain texts either way."""
+    system: str | None = None
+    """With chat: the system message in front of the user's."""
+
+
+class CausalModel:
+    """A causal language model with its tokenizer, scored over the prefix tree of the texts.
+
+    model: a Hugging Face causal language model. tokenizer: a fast tokenizer. identity: what makes its
+    numbers reusable (name, weights, tokenizer, dtype); see `evenhand.models.load_model`, which makes it.
+    """
+
+    architecture: Architecture = "causal"
+
+    def __init__(
+        self, model: Any, tokenizer: Any, identity: dict[str, Any], options: CausalOptions | None = None
+    ):
+        from evenhand.models.scoring.scorer import Scorer
+        from evenhand.models.scoring.self_check import choose_path
+
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.identity = identity
+        self.options = options or CausalOptions()
+        if self.options.chat:
+            check_chat_template(tokenizer)
+        elif self.options.system is not None:
+            raise UsageError(
+                "A system message was given without chat=True, and would not be said.", "Give both."
+            )
+        self.start = start_tokens(tokenizer, self.options.start)
+        self.end = [tokenizer.eos_token_id] if self.options.end else []
+        device = model.get_input_embeddings().weight.device
+        budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
+        config = model.config.get_text_config()
+        self.longest: int | None = getattr(config, "max_position_embeddings", None)
+        self.scorer = Scorer(model, budget, self.options.segment)
+        self.path, self.rejected_paths = choose_path(self.scorer)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching."""
+        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        # without chat nothing is added, so that answers given before there was chat keep their keys
+        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        return {
+            **self.identity,
+            "architecture": "causal",
+            "family": str(self.model.config.model_type),
+            **({"chat": True, "system": self.options.system} if self.options.chat else {}),
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "device": str(self.scorer.device),
+            "scoring": str(self.path),
+            "scoring_rejected": self.rejected_paths,
+            "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
+            "end_token_scored": bool(self.end),
+            "tokens_given": self.scorer.tokens_given,
+            "batches": asdict(self.scorer.budget),
+            **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+
+        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        """
+        if masking is not None:
+            raise Unsupported(
+                f"{self.identity.get('name', 'This model')} reads from left to right and has no mask token.",
+                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
+            )
+        sequences = self._encoded(texts, contexts, spans, want_starts)
+        return self._likelihoods(sequences, *self.scorer.score(sequences))
+
+    def steered_log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        steering: Steering,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token under combined distributions (see SteerableModel).
+
+        The steering's contexts stand in front of each text and its own context, behind the start token. Raises
+        Unsupported for models that keep no keys and values.
+        """
+        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores
+
+        own = [steering.front + (context or "") for context in contexts or [None] * len(texts)]
+        cut = len(steering.front)
+        behind = [
+            self._encoded(texts, [steering.front + extra + text[cut:] for text in own], spans, False)
+            for extra in steering.contexts
+        ]
+        alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
+        regular = self._encoded(texts, own, spans, want_starts)
+        groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
+        return self._likelihoods(
+            sequences,
+            *filled_in(sequences, rows, *scores(self.model, self.writer, self.scorer, groups, steering)),
+        )
+
+    def _encoded(self, texts: Any, contexts: Any, spans: Any, want_starts: bool) -> TokenSequences:
+        return encode(
+            self.tokenizer,
+            texts,
+            contexts,
+            spans,
+            before=self.start,
+            after=self.end,
+            longest=self.longest,
+            want_starts=want_starts,
+        )
+
+    @cached_property
+    def writer(self) -> "Writer":
+        """The generation engine, made at first use: its self-check costs a few forward passes.
+
+        Raises Unsupported for models that keep no keys and values (state space models).
+        """
+        from evenhand.models.writing.inputs import cache_bytes, end_tokens
+        from evenhand.models.writing.state import CausalState
+        from evenhand.models.writing.writer import Writer
+
+        return Writer(
+            CausalState(self.model),
+            self.tokenizer,
+            ends=end_tokens(self.model, self.tokenizer),
+            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            device=self.scorer.device,
+            cache_bytes=cache_bytes(self.model),
+            batch_tokens=self.options.batch_tokens,
+        )
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+
+        In front of a prompt stands what the tokenizer puts there, as in the published evaluations, which need
+        not be what texts are scored behind (`CausalOptions.start`). A prompt that leaves no room for
+        `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
+        assistant's turn is written. Raises Unsupported for models that keep no keys and values.
+        """
+        from evenhand.models.writing.continuing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
+
+    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+        """Continue each prompt by combined distributions (see SteerableModel.generate_steered).
+
+        Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
+        behind the longest context is a TOO_LONG row.
+        """
+        from evenhand.models.writing.continuing import continue_prompts
+        from evenhand.models.writing.inputs import encode_steered
+
+        encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
+        return continue_prompts(self.writer, encoded, decoding, steering)
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
+        from evenhand.models.writing.inputs import encode_prompts
+
+        chat = bool(self.options.chat)
+        return encode_prompts(
+            self.tokenizer,
+            texts,
+            longest=self.longest,
+            behind=decoding.max_new_tokens,
+            put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
+        )
+
+    def _likelihoods(self, sequences: TokenSequences, scores: Any, unfit: Any) -> Likelihoods:
+        errors, details = list(sequences.errors), list(sequences.details)
+        row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
+        for i in np.unique(row_of[unfit]):
+            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+        for i in np.unique(row_of[sequences.scored & ~unfit & ~np.isfinite(scores)]):
+            if errors[i] is None:
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        bad = np.array([e is not None for e in errors], dtype=bool)
+        keep = sequences.scored & ~bad[row_of]
+        counts = np.bincount(row_of[keep], minlength=len(errors))
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            log_probs=scores[keep],
+            token_ids=sequences.ids[keep],
+            starts=sequences.starts[keep] if len(sequences.starts) else sequences.starts,
+            errors=errors,
+            details=details,
+        )
+
+
+def start_tokens(tokenizer: Any, start: str) -> list[int]:
+    """Token ids that texts are scored behind; see `CausalOptions.start`.
+
+    Raises Unsupported if the tokenizer has no such token.
+    """
+    if start == "none":
+        return []
+    if start == "auto":
+        token = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        return [] if token is None else [int(token)]
+    token = tokenizer.convert_tokens_to_ids(start)
+    if token is None or token == tokenizer.unk_token_id:
+        raise Unsupported(
+            f"The tokenizer has no token {start!r} to start texts with.", 'Use start="auto" or start="none".'
+        )
+    return [int(token)]

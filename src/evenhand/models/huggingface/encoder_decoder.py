@@ -1,0 +1,339 @@
+"""Hugging Face models that read one text and write another (BlenderBot, BART, T5, ...).
+
+The context stands in the encoder, the text is the decoder's target, as in the dialogue experiments of
+HolisticBias (methods/holisticbias_robbie.md, section 2.1).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.models.huggingface.masked import concatenate, position_limit
+from evenhand.models.scoring.pairs import TextPairs, text_pairs
+from evenhand.models.writing.steering import Steering
+from evenhand.schema import ModelError, ResponseError, Unsupported
+from evenhand.weights.batching import Budget, run_batches
+
+if TYPE_CHECKING:
+    from evenhand.models.writing.inputs import Prompts
+    from evenhand.models.writing.writer import Writer
+
+CHUNK = 16384  # texts encoded at once
+
+
+@dataclass(frozen=True)
+class EncoderDecoderOptions:
+    """Conventions and limits of scoring; the first two change the numbers and enter the fingerprint."""
+
+    silence: str | None = None
+    """What the encoder reads where a text has no context. None: nothing but the special tokens that the
+    tokenizer puts around any text (for BlenderBot and T5 one end token). The published Likelihood Bias
+    numbers were made with "__SILENCE__"."""
+    end: bool = True
+    """Score the end token behind the text as well, as published. Never scored where a span is given."""
+    batch_tokens: int | None = None
+    """Tokens a batch, encoder and decoder together; None chooses by device. Halved when memory runs out."""
+
+
+class EncoderDecoderModel:
+    """An encoder-decoder language model with its tokenizer.
+
+    model: a Hugging Face sequence-to-sequence language model. tokenizer: a fast tokenizer. identity: what
+    makes its numbers reusable; `load_model` makes it. Raises ModelError if the configuration does not say
+    what decoding starts from.
+    """
+
+    architecture: Architecture = "encoder-decoder"
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        identity: dict[str, Any],
+        options: EncoderDecoderOptions | None = None,
+    ):
+        from evenhand.models.scoring.head import can_choose, most_targets, survives_padding
+
+        self.model, self.tokenizer, self.identity = model.eval(), tokenizer, identity
+        self.options = options or EncoderDecoderOptions()
+        self.start = _decoder_start(model, identity)
+        weight = model.get_input_embeddings().weight
+        self.device = weight.device
+        self.longest = position_limit(model)
+        tokens = self.options.batch_tokens or (65536 if self.device.type == "cuda" else 2048)
+        limit = most_targets(int(model.config.get_text_config().vocab_size), self.device)
+        trial = self._pairs(["She is.", "They said that he was."], ["Who?", "Who is it that you met?"], None)
+        short, both = self._inputs(trial, np.array([0])), self._inputs(trial, np.array([0, 1]))
+        width = short["decoder_input_ids"].shape[1]
+        self.reason_for_all_positions = can_choose(model, short, self._long(range(width)))
+        if self.reason_for_all_positions is not None:
+            tokens = min(tokens, limit)
+        padding_works = survives_padding(model, short, both, width)
+        self.budget = Budget(tokens, limit, equal_lengths=not padding_works)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching."""
+        return {
+            **self.identity,
+            "architecture": "encoder-decoder",
+            "silence": self.options.silence,
+            "end": self.options.end,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        reason = self.reason_for_all_positions
+        return {
+            **self.fingerprint,
+            "family": str(self.model.config.model_type),
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "device": str(self.device),
+            "longest_text": self.longest,
+            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
+            + (" batches" if reason is None else " batches, all logits"),
+            "scoring_rejected": ([] if reason is None else [f"target positions only: {reason}"])
+            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            "first_token_predicted_from": self.tokenizer.decode([self.start]),
+            "end_token_scored": self.options.end,
+            "work": asdict(self.budget),
+            **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each target token given context and text so far (see LanguageModel).
+
+        Raises Unsupported if `masking` is asked for: the decoder reads from left to right.
+        """
+        if masking is not None:
+            raise Unsupported(
+                f"{self.identity.get('name', 'This model')} writes from left to right and fills no masks.",
+                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for encoder-decoder models.",
+            )
+        parts = []
+        for first in range(0, len(texts), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            own_contexts = None if contexts is None else contexts[chunk]
+            own_spans = None if spans is None else spans[chunk]
+            parts.append(self._scored(self._pairs(texts[chunk], own_contexts, own_spans)))
+        return concatenate(parts, want_starts)
+
+    def steered_log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        steering: Steering,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each target token under combined distributions (see SteerableModel).
+
+        The steering's contexts stand in the encoder, in front of each text's own context.
+        """
+        from evenhand.models.huggingface.steered_scoring import steered_pairs
+
+        self.writer.check_steerable()
+        parts = []
+        for first in range(0, len(texts), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            own_contexts = None if contexts is None else contexts[chunk]
+            own_spans = None if spans is None else spans[chunk]
+            parts.append(
+                self._rows(
+                    *steered_pairs(
+                        self._pairs,
+                        self._logits,
+                        self.budget,
+                        self.options.silence,
+                        texts[chunk],
+                        own_contexts,
+                        own_spans,
+                        steering,
+                    )
+                )
+            )
+        return concatenate(parts, want_starts)
+
+    @cached_property
+    def writer(self) -> "Writer":
+        """The generation engine, made at first use: its self-check costs a few forward passes."""
+        from evenhand.models.writing.inputs import cache_bytes, end_tokens
+        from evenhand.models.writing.state import EncoderDecoderState
+        from evenhand.models.writing.writer import Writer
+
+        return Writer(
+            EncoderDecoderState(self.model, self.start),
+            self.tokenizer,
+            ends=end_tokens(self.model, self.tokenizer),
+            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            device=self.device,
+            # every decoder layer keeps the encoder's tokens as well
+            cache_bytes=2 * cache_bytes(self.model),
+            batch_tokens=self.options.batch_tokens,
+            in_prompt=False,
+        )
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Answer each prompt, read by the encoder, `decoding.samples` times (see TextGenerator.generate).
+
+        Begins with `decoder_start_token_id`; first and last tokens that the model's own generation settings
+        force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
+        TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
+        """
+        from evenhand.models.writing.continuing import continue_prompts
+
+        return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
+
+    def generate_steered(self, prompts: Sequence[str], decoding: Decoding, steering: Steering) -> Generations:
+        """Answer each prompt by combined distributions (see SteerableModel.generate_steered).
+
+        Contexts stand in front of the prompt in the encoder, which is where this model reads.
+        """
+        from evenhand.models.writing.continuing import continue_prompts
+        from evenhand.models.writing.inputs import encode_steered
+
+        encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
+        return continue_prompts(self.writer, encoded, decoding, steering)
+
+    def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
+        from evenhand.models.writing.inputs import encode_prompts
+
+        room = self.longest is None or decoding.max_new_tokens <= self.longest
+        return encode_prompts(
+            self.tokenizer,
+            texts,
+            longest=self.longest,
+            behind=0 if room else decoding.max_new_tokens,
+            keep_end=True,
+        )
+
+    def _pairs(self, texts: Any, contexts: Any, spans: Any) -> TextPairs:
+        return text_pairs(
+            self.tokenizer,
+            texts,
+            contexts,
+            spans,
+            silence=self.options.silence,
+            end=self.options.end,
+            longest=self.longest,
+        )
+
+    def _scored(self, pairs: TextPairs) -> Likelihoods:
+        import torch
+
+        scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
+
+        def run(rows: NDArray[np.int64]) -> None:
+            from evenhand.models.scoring.head import log_probs_of
+
+            width = max(len(pairs.targets[r]) for r in rows)
+            places = np.concatenate([b * width + pairs.scored[r] for b, r in enumerate(rows)])
+            tokens = np.concatenate([pairs.targets[r][pairs.scored[r]] for r in rows])
+            with torch.inference_mode():
+                logits = self._logits(pairs, rows, places)
+                values = log_probs_of(logits, self._long(range(len(tokens))), self._long(tokens))
+            cuts = np.cumsum([len(pairs.scored[r]) for r in rows])[:-1]
+            for r, part in zip(rows, np.split(values.cpu().numpy(), cuts), strict=True):
+                scores[r] = part
+
+        lengths = np.array(
+            [(len(pairs.contexts[c]), len(t)) for c, t in zip(pairs.context_of, pairs.targets, strict=True)],
+            dtype=np.int64,
+        )
+        targets = np.array([len(scored) for scored in pairs.scored], dtype=np.int64)
+        failed = set(run_batches(lengths, targets, self.budget, run)) if len(lengths) else set()
+        return self._rows(pairs, scores, failed)
+
+    def _rows(self, pairs: TextPairs, scores: list[NDArray[np.float32]], failed: set[int]) -> Likelihoods:
+        errors, details = list(pairs.errors), list(pairs.details)
+        good: list[int] = []
+        for i, pair in enumerate(pairs.pair_of):
+            if pair is None:
+                continue
+            if pair in failed:
+                errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+            elif not np.isfinite(scores[pair]).all():
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+            else:
+                good.append(pair)
+        counts = np.zeros(len(errors), dtype=np.int64)
+        counts[[i for i, error in enumerate(errors) if error is None]] = [len(scores[p]) for p in good]
+        none = np.zeros(0)
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            log_probs=np.concatenate([none, *(scores[p] for p in good)]).astype(np.float32),
+            token_ids=np.concatenate([none, *(pairs.targets[p][pairs.scored[p]] for p in good)]).astype(
+                np.int32
+            ),
+            starts=np.concatenate([none, *(pairs.starts[p] for p in good)]).astype(np.uint32),
+            errors=errors,
+            details=details,
+        )
+
+    def _logits(self, pairs: TextPairs, rows: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
+        from evenhand.models.scoring.head import logits_at
+
+        choose = self.reason_for_all_positions is None
+        return logits_at(self.model, self._inputs(pairs, rows), self._long(places), choose=choose)
+
+    def _inputs(self, pairs: TextPairs, rows: NDArray[np.int64]) -> dict[str, Any]:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        distinct, own = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
+        read, seen = self._padded([pairs.contexts[c] for c in distinct])
+        with torch.inference_mode():
+            hidden = self.model.get_encoder()(input_ids=read, attention_mask=seen).last_hidden_state
+        shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
+        written, written_seen = self._padded(shifted)
+        chosen = self._long(own)
+        return {
+            "encoder_outputs": BaseModelOutput(last_hidden_state=hidden[chosen]),
+            "attention_mask": seen[chosen],
+            "decoder_input_ids": written,
+            "decoder_attention_mask": written_seen,
+            "use_cache": False,
+        }
+
+    def _padded(self, rows: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id
+        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
+        seen = np.zeros((len(rows), width), dtype=np.int64)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+            seen[i, : len(row)] = 1
+        return self._long(ids), self._long(seen)
+
+    def _long(self, values: Any) -> Any:
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.long, device=self.device)
+
+
+def _decoder_start(model: Any, identity: dict[str, Any]) -> int:
+    for config in (getattr(model, "generation_config", None), model.config):
+        start = getattr(config, "decoder_start_token_id", None)
+        if isinstance(start, list):
+            start = start[0]
+        if start is not None:
+            return int(start)
+    raise ModelError(
+        f"The configuration of {identity.get('name', 'this model')} does not say what decoding starts from.",
+        "Set decoder_start_token_id in its config.json, as it was in training.",
+    )

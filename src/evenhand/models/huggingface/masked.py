@@ -1,0 +1,342 @@
+"""Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
+
+A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
+hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). Three ways of hiding
+are known, see `masked_inputs`.
+
+Texts to masked inputs: which tokens are hidden, which are asked for, and nothing asked twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.schema import ModelError, ResponseError
+from evenhand.schema.errors import unknown_name
+from evenhand.weights.batching import Budget, run_batches
+
+Ids = NDArray[np.int32]
+
+
+@dataclass
+class MaskedInputs:
+    """Distinct masked token sequences and the tokens asked of them.
+
+    Sentences made from one template differ in few places, so that many of their masked inputs are the same:
+    each is listed once in `inputs`. The four target lists run in parallel, in the order of the texts.
+    """
+
+    inputs: list[Ids] = field(default_factory=list)
+    target_inputs: list[int] = field(default_factory=list)
+    target_positions: list[int] = field(default_factory=list)
+    target_tokens: list[int] = field(default_factory=list)
+    target_starts: list[int] = field(default_factory=list)  # first character in the text
+    counts: list[int] = field(default_factory=list)  # targets of each text
+    errors: list[ResponseError | None] = field(default_factory=list)
+    details: list[str | None] = field(default_factory=list)
+
+
+def masked_inputs(
+    tokenizer: Any,
+    texts: Sequence[str],
+    contexts: Sequence[str | None] | None = None,
+    spans: Sequence[tuple[int, int] | None] | None = None,
+    *,
+    masking: Masking = "token",
+    longest: int | None = None,
+) -> MaskedInputs:
+    """Mask every token that is to be scored.
+
+    tokenizer: a fast tokenizer with a mask token. texts, contexts, spans: see LanguageModel.log_likelihoods;
+    a context is put before its text as plain text, with one space between unless either side has white
+    space there, and is visible but never masked. masking: "token" hides one token at a time (Salazar et
+    al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not give its
+    first one away (Kauf and Ivanova 2023), "blank" puts one mask in place of the span after those of its
+    tokens already read (StereoSet); a row without span is then one span. longest: most tokens of an input,
+    special ones included. Special tokens are never scored.
+    """
+    result = MaskedInputs()
+    known: dict[bytes, int] = {}
+    strings, boundaries = _joined(texts, contexts)
+    encodings = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
+    all_spans = spans if spans is not None else [None] * len(texts)
+    for text, encoding, boundary, span in zip(texts, encodings, boundaries, all_spans, strict=True):
+        ids = np.array(encoding.ids, dtype=np.int32)
+        own = _own_positions(encoding, boundary, span)
+        error, detail = _problem(text, len(ids), own, longest)
+        result.errors.append(error)
+        result.details.append(detail)
+        result.counts.append(0 if error else len(own))
+        if error:
+            continue
+        words = encoding.word_ids
+        for k, position in enumerate(own):
+            behind = own[-1] if masking == "blank" else position
+            masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
+            stop = _end_of_word(words, position) if masking == "word" else position + 1
+            masked[position:stop] = tokenizer.mask_token_id
+            index = known.setdefault(masked.tobytes(), len(result.inputs))
+            if index == len(result.inputs):
+                result.inputs.append(masked)
+            result.target_inputs.append(index)
+            result.target_positions.append(position)
+            result.target_tokens.append(int(ids[own[k]]))
+            result.target_starts.append(max(0, encoding.offsets[position][0] - boundary))
+    return result
+
+
+def _joined(texts: Sequence[str], contexts: Sequence[str | None] | None) -> tuple[list[str], list[int]]:
+    if contexts is None:
+        return list(texts), [0] * len(texts)
+    strings, boundaries = [], []
+    for text, context in zip(texts, contexts, strict=True):
+        gap = " " if context and not context[-1].isspace() and not text[:1].isspace() else ""
+        strings.append(f"{context or ''}{gap}{text}")
+        boundaries.append(len(strings[-1]) - len(text))
+    return strings, boundaries
+
+
+def _own_positions(encoding: Any, boundary: int, span: tuple[int, int] | None) -> list[int]:
+    low, high = (boundary, None) if span is None else (boundary + span[0], boundary + span[1])
+    return [
+        position
+        for position, ((start, end), special) in enumerate(
+            zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+        )
+        if not special and (end > low or (span is None and start >= low)) and (high is None or start < high)
+    ]
+
+
+def _end_of_word(words: list[int | None], position: int) -> int:
+    stop = position + 1
+    while stop < len(words) and words[stop] is not None and words[stop] == words[position]:
+        stop += 1
+    return stop
+
+
+def _problem(
+    text: str, length: int, own: list[int], longest: int | None
+) -> tuple[ResponseError | None, str | None]:
+    if not text.strip():
+        return ResponseError.EMPTY_TEXT, "the text is empty or white space"
+    if longest is not None and length > longest:
+        return ResponseError.TOO_LONG, f"{length} tokens; the model takes at most {longest}"
+    if not own:
+        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
+    return None, None
+
+
+CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
+
+
+@dataclass(frozen=True)
+class MaskedOptions:
+    """Limits of scoring; none changes a number."""
+
+    batch_tokens: int | None = None
+    """Tokens a batch; None chooses by device. Halved when memory runs out."""
+
+
+class MaskedModel:
+    """A masked language model with its tokenizer.
+
+    model: a Hugging Face masked language model. tokenizer: a fast tokenizer with a mask token. identity:
+    what makes its numbers reusable; `load_model` makes it. Raises ModelError without a mask token.
+    """
+
+    architecture: Architecture = "masked"
+
+    def __init__(
+        self, model: Any, tokenizer: Any, identity: dict[str, Any], options: MaskedOptions | None = None
+    ):
+        from evenhand.models.scoring.head import can_choose, most_targets, survives_padding
+
+        if tokenizer.mask_token_id is None:
+            raise ModelError(
+                f"The tokenizer of {identity.get('name', 'this model')} names no mask token.",
+                "Set mask_token in its tokenizer_config.json, or load the model with another architecture.",
+            )
+        self.model, self.tokenizer, self.identity = model.eval(), tokenizer, identity
+        weight = model.get_input_embeddings().weight
+        self.device = weight.device
+        tokens = (options or MaskedOptions()).batch_tokens or (65536 if self.device.type == "cuda" else 2048)
+        self.longest = position_limit(model)
+        self.with_attention_mask = takes_attention_mask(model)
+        short, long = self._trial_inputs()
+        self.reason_for_all_positions = can_choose(
+            model, self._tensors([short]), self._long([2, len(short) - 1])
+        )
+        vocabulary = int(model.config.vocab_size)
+        limit = most_targets(vocabulary, self.device)
+        if self.reason_for_all_positions is not None:
+            tokens = min(tokens, limit)
+        padding_works = survives_padding(
+            model, self._tensors([short]), self._tensors([short, long]), len(short)
+        )
+        self.budget = Budget(tokens, limit, equal_lengths=not padding_works)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Everything the numbers depend on, except batching."""
+        return {**self.identity, "architecture": "masked"}
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        reason = self.reason_for_all_positions
+        return {
+            **self.identity,
+            "architecture": "masked",
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "device": str(self.device),
+            "longest_text": self.longest,
+            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
+            + (" batches" if reason is None else " batches, all logits"),
+            "scoring_rejected": ([] if reason is None else [f"masked positions only: {reason}"])
+            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            "work": asdict(self.budget),
+        }
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
+
+        masking: "token" (the default), "word" or "blank". Raises UsageError for any other.
+        """
+        masking = masking or "token"
+        if masking not in get_args(Masking):
+            raise unknown_name("masking", masking, get_args(Masking))
+        parts = []
+        for first in range(0, len(texts), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            plan = masked_inputs(
+                self.tokenizer,
+                texts[chunk],
+                None if contexts is None else contexts[chunk],
+                None if spans is None else spans[chunk],
+                masking=masking,
+                longest=self.longest,
+            )
+            parts.append(self._scored(plan))
+        return concatenate(parts, want_starts)
+
+    def _scored(self, plan: MaskedInputs) -> Likelihoods:
+        import torch
+
+        of_input = np.array(plan.target_inputs, dtype=np.int64)
+        positions = np.array(plan.target_positions, dtype=np.int64)
+        tokens = np.array(plan.target_tokens, dtype=np.int64)
+        scores = np.full(len(tokens), np.nan, dtype=np.float32)
+        by_input = np.argsort(of_input, kind="stable")
+        edges = np.searchsorted(of_input[by_input], np.arange(len(plan.inputs) + 1))
+
+        def run(rows: NDArray[np.int64]) -> None:
+            from evenhand.models.scoring.head import log_probs_of, logits_at
+
+            inputs = self._tensors([plan.inputs[r] for r in rows])
+            width = inputs["input_ids"].shape[1]
+            own = [by_input[edges[r] : edges[r + 1]] for r in rows]
+            asked = np.concatenate(own)
+            places = np.repeat(np.arange(len(rows)), [len(o) for o in own]) * width + positions[asked]
+            distinct, row_of = np.unique(places, return_inverse=True)
+            choose = self.reason_for_all_positions is None
+            with torch.inference_mode():
+                logits = logits_at(self.model, inputs, self._long(distinct), choose=choose)
+                values = log_probs_of(logits, self._long(row_of), self._long(tokens[asked]))
+            scores[asked] = values.cpu().numpy()
+
+        lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
+        # Tokens asked of one input in one place share a row of logits, so inputs count once.
+        failed = run_batches(lengths, np.ones_like(lengths), self.budget, run) if len(lengths) else []
+        return self._rows(plan, scores, np.isin(of_input, failed))
+
+    def _rows(self, plan: MaskedInputs, scores: NDArray[np.float32], unrun: NDArray[np.bool_]) -> Likelihoods:
+        row_of = np.repeat(np.arange(len(plan.errors)), plan.counts)
+        errors, details = list(plan.errors), list(plan.details)
+        for i in np.unique(row_of[~np.isfinite(scores)]):
+            errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        for i in np.unique(row_of[unrun]):
+            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+        good = np.array([error is None for error in errors], dtype=bool)
+        keep = good[row_of]
+        counts = np.where(good, plan.counts, 0)
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            log_probs=scores[keep],
+            token_ids=np.array(plan.target_tokens, dtype=np.int32)[keep],
+            starts=np.array(plan.target_starts, dtype=np.uint32)[keep],
+            errors=errors,
+            details=details,
+        )
+
+    def _tensors(self, rows: Sequence[NDArray[np.int32]]) -> dict[str, Any]:
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id
+        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
+        seen = np.zeros((len(rows), width), dtype=np.int64)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+            seen[i, : len(row)] = 1
+        inputs = {"input_ids": self._long(ids)}
+        if self.with_attention_mask:
+            inputs["attention_mask"] = self._long(seen)
+        return inputs
+
+    def _long(self, values: Any) -> Any:
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.long, device=self.device)
+
+    def _trial_inputs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        plan = masked_inputs(self.tokenizer, ["She is.", "They said that he was a good neighbour to them."])
+        return plan.inputs[0], plan.inputs[-1]
+
+
+def position_limit(model: Any) -> int | None:
+    """The most tokens an encoder takes, special ones included; None if it has no limit of its own.
+
+    RoBERTa and its kin start counting positions behind the padding index, which costs them two places.
+    """
+    import torch
+
+    limit = getattr(model.config, "max_position_embeddings", None)
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            reserved = 0 if module.padding_idx is None else module.padding_idx + 1
+            return int(module.num_embeddings) - reserved
+    return None if limit is None or limit <= 0 else int(limit)
+
+
+def takes_attention_mask(model: Any) -> bool:
+    """Whether a model's forward pass accepts an attention mask (FNet's does not)."""
+    import inspect
+
+    return "attention_mask" in inspect.signature(model.forward).parameters
+
+
+def concatenate(parts: Sequence[Likelihoods], want_starts: bool = False) -> Likelihoods:
+    """One answer from the answers to consecutive slices of the texts.
+
+    >>> len(concatenate([]))
+    0
+    """
+    empty = np.zeros(0)
+    counts = np.concatenate([empty.astype(np.int64), *(part.counts for part in parts)])
+    return Likelihoods(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        log_probs=np.concatenate([empty.astype(np.float32), *(part.log_probs for part in parts)]),
+        token_ids=np.concatenate([empty.astype(np.int32), *(part.token_ids for part in parts)]),
+        starts=np.concatenate([empty.astype(np.uint32), *(part.starts for part in parts if want_starts)]),
+        errors=[error for part in parts for error in part.errors],
+        details=[detail for part in parts for detail in part.details],
+    )

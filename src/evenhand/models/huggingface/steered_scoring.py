@@ -1,0 +1,291 @@
+"""Log probabilities of given tokens under combined distributions: all contexts and many texts in one pass.
+
+Log probabilities of targets under combined distributions, for encoder-decoder models: contexts in the encoder.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evenhand.models.scoring.head import MOST_LOGITS
+from evenhand.models.scoring.pairs import TextPairs
+from evenhand.models.scoring.scorer import Scorer, ScoringPath
+from evenhand.models.scoring.tokens import TokenSequences
+from evenhand.models.writing.state import CausalState, padded
+from evenhand.models.writing.steered_state import common_beginnings
+from evenhand.models.writing.steering import Steering
+from evenhand.models.writing.writer import Writer
+from evenhand.schema import ResponseError
+from evenhand.weights.batching import Budget, run_batches
+
+Floats = NDArray[np.float32]
+
+
+@dataclass
+class Groups:
+    """Texts, each as several token sequences that end alike: by itself, and behind each context.
+
+    sequences[i][k]: token ids of text i. places[i][k]: (n,) which of them are scored, the same tokens for all k.
+    """
+
+    sequences: list[list[list[int]]] = field(default_factory=list)
+    places: list[list[NDArray[np.int64]]] = field(default_factory=list)
+
+    def add(self, sequences: list[list[int]], places: list[NDArray[np.int64]]) -> None:
+        """Take in one text."""
+        self.sequences.append(sequences)
+        self.places.append(places)
+
+    def targets(self, i: int) -> list[int]:
+        """The tokens of text i that are scored."""
+        return [self.sequences[i][0][place] for place in self.places[i][0]]
+
+
+def grouped(
+    regular: TokenSequences,
+    behind: Sequence[TokenSequences],
+    contexts: Sequence[Sequence[int]],
+    lead: int,
+    longest: int | None = None,
+) -> tuple[Groups, list[int], TokenSequences]:
+    """Texts and the same texts behind each context, as far as none of them has an error.
+
+    contexts: tokens of each context alone. lead: tokens in front of everything. longest: tokens that the model takes.
+    Where a tokenizer joins context and
+    text so that other tokens would be scored, the context's own tokens stand in front of the text's, as published
+    (Schick et al. 2021; methods/redditbias_selfdebias_consistency.md, section 4.4). Returns the groups, the row each
+    is of, and `regular` with the errors of all.
+    """
+    groups, rows = Groups(), []
+    errors, details = list(regular.errors), list(regular.details)
+    for i in range(len(errors)):
+        faulty = next((other for other in behind if other.errors[i] is not None), None)
+        if errors[i] is None and faulty is not None:
+            errors[i], details[i] = faulty.errors[i], f"behind a context: {faulty.details[i]}"
+        if errors[i] is not None:
+            continue
+        ids, places = _row(regular, i)
+        sequences, all_places = [ids], [places]
+        for other, context in zip(behind, contexts, strict=True):
+            joined, joined_places = _row(other, i)
+            if [joined[place] for place in joined_places] != [ids[place] for place in places]:
+                joined, joined_places = [*ids[:lead], *context, *ids[lead:]], places + len(context)
+            sequences.append(joined)
+            all_places.append(joined_places)
+        most = max(map(len, sequences))
+        if longest is not None and most > longest:
+            errors[i] = ResponseError.TOO_LONG
+            details[i] = f"{most} tokens behind a context; the model takes at most {longest}"
+            continue
+        groups.add(sequences, all_places)
+        rows.append(i)
+    return groups, rows, TokenSequences(**{**vars(regular), "errors": errors, "details": details})
+
+
+def scores(
+    network: torch.nn.Module, writer: Writer, scorer: Scorer, groups: Groups, steering: Steering
+) -> tuple[list[Floats], set[int]]:
+    """Log probability of every scored token under the combined distributions, nats, and the texts without room.
+
+    network: the whole causal model; writer: its generation engine, whose state reads contexts once; scorer: its scoring
+    engine, whose head is evaluated at scored tokens only, a bounded number at a time.
+    Raises Unsupported for models that cannot be steered.
+    """
+    writer.check_steerable()
+    state = writer.state
+    assert isinstance(state, CausalState), "a causal model writes with a causal state"
+    common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
+    for k, beginning in enumerate(common):
+        # the token that the first scored one is predicted from must be read with the text
+        reach = min(int(places[k][0]) for places in groups.places) - 1
+        common[k] = beginning[:reach] if writer.reason_for_whole_readings is None else []
+    found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
+    lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
+    targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
+    with torch.inference_mode(), writer.layers.in_use():
+        beginnings = state.beginnings(common) if common else None
+
+        def run(chosen: NDArray[np.int64]) -> None:
+            assert beginnings is not None, "nothing is run where there is no text"
+            sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
+            own = torch.arange(len(sequences), device=state.device) % steering.rows
+            tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
+            ids, seen = padded(tails, state.device, left=False)
+            seen = torch.cat([beginnings.seen[own], seen], dim=1)
+            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(own)))
+            width = ids.shape[1]
+            before = np.array([len(beginning) for beginning in common])
+            first_rows = np.arange(len(chosen)) * steering.rows
+            positions = np.concatenate(  # (tokens, rows a group), each one place in front of the token
+                [
+                    (np.stack(groups.places[i], axis=1) - 1 - before)
+                    + width * (first + np.arange(steering.rows))
+                    for first, i in zip(first_rows, chosen, strict=True)
+                ]
+            )
+            tokens = [token for i in chosen for token in groups.targets(int(i))]
+            values = _combined(outputs, positions, tokens, steering)
+            parts = np.split(values, np.cumsum(targets[chosen])[:-1])
+            for i, part in zip(chosen, parts, strict=True):
+                found[i] = part
+
+        budget = scorer.budget
+        budget.most_targets = max(
+            1, int(targets.sum())
+        )  # the head takes a few rows at a time whatever the batch
+        unfit = (
+            run_batches(lengths[:, None].repeat(steering.rows, 1), targets, budget, run)
+            if len(lengths)
+            else []
+        )
+    return found, set(unfit)
+
+
+class _Outputs:
+    """Logits of one batch at chosen positions, evaluated when they are asked for."""
+
+    def __init__(self, network: torch.nn.Module, scorer: Scorer, inputs: dict[str, Any]):
+        self.head = None if scorer.path is ScoringPath.FULL_LOGITS else scorer.head
+        if self.head is None:
+            values = network(**inputs, use_cache=True).logits
+        else:
+            values = scorer.decoder(**inputs, use_cache=True).last_hidden_state
+        self.values = values.flatten(0, 1)
+        self.vocabulary = self.values.shape[-1] if self.head is None else self.head.vocabulary
+
+    def logits(self, positions: Tensor) -> Tensor:
+        """Float32, (..., vocabulary)."""
+        chosen = self.values[positions]
+        return chosen.float() if self.head is None else self.head.logits(chosen)
+
+
+def _combined(
+    outputs: _Outputs, positions: NDArray[np.int64], tokens: Sequence[int], steering: Steering
+) -> Floats:
+    device = outputs.values.device
+    places, wanted = torch.from_numpy(positions).to(device), torch.tensor(tokens, device=device)
+    step = max(1, MOST_LOGITS // (outputs.vocabulary * steering.rows))
+    parts = []
+    for first in range(0, len(tokens), step):
+        log_probs = steering.combined(outputs.logits(places[first : first + step]))
+        parts.append(log_probs.gather(1, wanted[first : first + step, None])[:, 0])
+    return torch.cat(parts).cpu().numpy()
+
+
+def _row(sequences: TokenSequences, i: int) -> tuple[list[int], NDArray[np.int64]]:
+    part = slice(sequences.offsets[i], sequences.offsets[i + 1])
+    return sequences.ids[part].tolist(), np.flatnonzero(sequences.scored[part])
+
+
+def filled_in(
+    sequences: TokenSequences, rows: Sequence[int], found: Sequence[Floats], unfit: set[int]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scores of groups in the place of their tokens, (total,), and which tokens could not be scored."""
+    values = np.zeros(len(sequences.ids), dtype=np.float32)
+    lacking = np.zeros(len(values), dtype=bool)
+    for k, i in enumerate(rows):
+        part = slice(sequences.offsets[i], sequences.offsets[i + 1])
+        if k in unfit:
+            lacking[part] = True
+        else:
+            values[part][sequences.scored[part]] = found[k]
+    return values, lacking
+
+
+Pairing = Callable[[Sequence[str], Sequence[str], Sequence[tuple[int, int] | None] | None], TextPairs]
+"""Encodes texts, what the encoder reads for each, and spans (see `dialogue_pairs.text_pairs`)."""
+Logits = Callable[[TextPairs, NDArray[np.int64], NDArray[np.int64]], Tensor]
+"""Pairs, rows of them, and places in the flattened batch of their targets -> (places, vocabulary)."""
+
+
+def steered_pairs(
+    pairing: Pairing,
+    logits: Logits,
+    budget: Budget,
+    silence: str | None,
+    texts: Sequence[str],
+    contexts: Sequence[str | None] | None,
+    spans: Sequence[tuple[int, int] | None] | None,
+    steering: Steering,
+) -> tuple[TextPairs, list[NDArray[np.float32]], set[int]]:
+    """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room.
+
+    pairing, logits: how the model encodes pairs and runs them. budget: its batches. silence: what it reads where a text
+    has no context.
+    """
+    count, own = len(texts), contexts or [None] * len(texts)
+    read = [steering.front + (context or "") for context in own]
+    for extra in steering.contexts:
+        read += [steering.front + extra + (context or silence or "") for context in own]
+    all_spans = None if spans is None else [*spans] * steering.rows
+    pairs = pairing([*texts] * steering.rows, read, all_spans)
+    rows = range(count)
+    groups: dict[int, list[int]] = {}  # by the pair of a text with its own context
+    errors, details = list(pairs.errors[:count]), list(pairs.details[:count])
+    pair_of: list[int | None] = list(pairs.pair_of[:count])
+    for i in rows:
+        group = [pairs.pair_of[k * count + i] for k in range(steering.rows)]
+        known = [pair for pair in group if pair is not None]
+        if len(known) == len(group):
+            groups[known[0]] = known
+            continue
+        faulty = next(k for k, pair in enumerate(group) if pair is None)
+        if faulty:
+            errors[i], details[i] = (
+                pairs.errors[faulty * count + i],
+                f"behind a context: {pairs.details[faulty * count + i]}",
+            )
+        pair_of[i] = None
+    scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
+    unfit = _score(logits, budget, pairs, list(groups.values()), steering, scores)
+    return replace(pairs, pair_of=pair_of, errors=errors, details=details), scores, unfit
+
+
+def _score(
+    logits: Logits,
+    own: Budget,
+    pairs: TextPairs,
+    groups: list[list[int]],
+    steering: Steering,
+    scores: list[NDArray[np.float32]],
+) -> set[int]:
+    def run(chosen: NDArray[np.int64]) -> None:
+        rows = np.array([pair for i in chosen for pair in groups[i]])
+        width = max(len(pairs.targets[row]) for row in rows)
+        places = np.concatenate(  # (tokens, rows a group)
+            [
+                pairs.scored[groups[i][0]][:, None] + width * (b * steering.rows + np.arange(steering.rows))
+                for b, i in enumerate(chosen)
+            ]
+        )
+        firsts = [groups[i][0] for i in chosen]
+        tokens = np.concatenate([pairs.targets[pair][pairs.scored[pair]] for pair in firsts])
+        with torch.inference_mode():
+            evaluated = logits(pairs, rows, places.ravel()).float()
+            log_probs = steering.combined(evaluated.view(-1, steering.rows, evaluated.shape[-1]))
+            wanted = torch.as_tensor(tokens, dtype=torch.long, device=log_probs.device)
+            values = log_probs.gather(1, wanted[:, None])[:, 0].cpu().numpy()
+        cuts = np.cumsum([len(pairs.scored[pair]) for pair in firsts])[:-1]
+        for pair, part in zip(firsts, np.split(values, cuts), strict=True):
+            scores[pair] = part
+
+    if not groups:
+        return set()
+    read = np.array([[len(pairs.contexts[pairs.context_of[pair]]) for pair in group] for group in groups])
+    written = np.array([len(pairs.targets[group[0]]) for group in groups])
+    lengths = np.stack([read.max(axis=1), written], axis=1).repeat(steering.rows, axis=1)
+    targets = np.array([len(pairs.scored[group[0]]) * steering.rows for group in groups], dtype=np.int64)
+    budget = Budget(own.tokens, own.most_targets)
+    failed = run_batches(lengths.astype(np.int64), targets, budget, run)
+    own.tokens, own.batches, own.tokens_run = (
+        budget.tokens,
+        own.batches + budget.batches,
+        own.tokens_run + budget.tokens_run,
+    )
+    own.halvings += budget.halvings
+    return {groups[i][0] for i in failed}

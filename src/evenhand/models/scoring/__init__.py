@@ -1,0 +1,1 @@
+"""The scoring engine: token sequences, the prefix tree, the output head, the check of fast paths against plain ones."""

@@ -1,0 +1,143 @@
+"""The output head on chosen positions only: vocabulary-sized rows exist for a few positions at a time.
+
+Log probabilities at chosen positions, without vocabulary-sized rows for all the others.
+
+The last projection of a Hugging Face language model is found through `get_output_embeddings`; a hook gives
+it only the chosen positions. Whatever the model does before (BERT's transform, T5's scaling) and after
+(BART's bias, Gemma's cap) is thereby done as the model does it. Where a model does not follow that pattern,
+`can_choose` says so and all positions are projected instead.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MOST_LOGITS = 1 << 24  # elements alive at once: 64 MiB in fp32
+
+
+class Head:
+    """Next-token log probabilities from hidden states, with fp32 normalisation.
+
+    Knows the three ways in which decoders reshape logits after the projection: a factor (Cohere), a
+    divisor (Granite) and a soft cap (Gemma). Anything else is caught by the self-check at load.
+    """
+
+    def __init__(self, model: Any):
+        projection = model.get_output_embeddings()
+        if projection is None:
+            raise AttributeError("the model names no output embeddings")
+        config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+        self.projection = projection
+        self.factor = float(getattr(config, "logit_scale", None) or 1.0)
+        self.divisor = float(getattr(config, "logits_scaling", None) or 1.0)
+        self.cap = getattr(config, "final_logit_softcapping", None)
+        self.vocabulary = int(projection.weight.shape[0])
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """(rows, hidden size) to (rows, vocabulary) in fp32."""
+        logits: torch.Tensor = self.projection(hidden).float()
+        if self.factor != 1.0 or self.divisor != 1.0:
+            logits = logits * (self.factor / self.divisor)
+        if self.cap:
+            logits = torch.tanh(logits / self.cap) * self.cap
+        return logits
+
+    def log_probs(
+        self, hidden: torch.Tensor, rows: torch.Tensor, edge_rows: torch.Tensor, edge_tokens: torch.Tensor
+    ) -> torch.Tensor:
+        """Log probability of each edge.
+
+        hidden: (positions, size). rows: (r,) positions with a next-token distribution. edge_rows: (e,)
+        ascending indices into `rows`; edge_tokens: (e,) the tokens scored there. Returns (e,) fp32, nats.
+        """
+        step = max(1, MOST_LOGITS // self.vocabulary)
+        cuts = torch.searchsorted(edge_rows, torch.arange(0, len(rows) + step, step, device=edge_rows.device))
+        pieces = []
+        for chunk in range((len(rows) + step - 1) // step):
+            first = chunk * step
+            logits = self.logits(hidden[rows[first : first + step]])
+            edges = slice(int(cuts[chunk]), int(cuts[chunk + 1]))
+            own = edge_rows[edges] - first
+            pieces.append(logits[own, edge_tokens[edges]] - torch.logsumexp(logits, dim=-1)[own])
+        return torch.cat(pieces) if pieces else hidden.new_zeros(0, dtype=torch.float32)
+
+
+SLICE = 1 << 24  # elements normalised at once: 64 MiB in fp32
+TOLERANCE = 2e-4
+TOLERANCE_16_BIT = 0.1
+
+
+def most_targets(vocabulary: int, device: torch.device) -> int:
+    """Positions whose logits may exist at once: 256 MiB of fp32 on a processor, 2 GiB on an accelerator."""
+    return max(1, (1 << (26 if device.type == "cpu" else 29)) // vocabulary)
+
+
+def logits_at(model: Any, inputs: Mapping[str, Any], positions: Tensor, *, choose: bool) -> Tensor:
+    """Logits, (r, vocabulary), at flat positions (row * width + column) of the last hidden states.
+
+    choose: project only these positions (see `can_choose`); otherwise project all and select.
+    """
+    if not choose:
+        logits: Tensor = model(**inputs).logits
+        return logits.flatten(0, 1)[positions]
+
+    def only_chosen(_: Any, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (given[0].flatten(0, -2)[positions], *given[1:])
+
+    hook = model.get_output_embeddings().register_forward_pre_hook(only_chosen)
+    try:
+        chosen: Tensor = model(**inputs).logits
+    finally:
+        hook.remove()
+    if chosen.shape[0] != len(positions) or chosen.dim() != 2:
+        raise ValueError(f"logits of shape {tuple(chosen.shape)} for {len(positions)} positions")
+    return chosen
+
+
+def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
+    """Natural-log probability of each token, (e,) fp32, normalised in fp32 whatever the model computes in.
+
+    logits: (r, vocabulary). rows: (e,) the row of logits each token belongs to. tokens: (e,) token ids.
+    """
+    step = max(1, SLICE // logits.shape[-1])
+    norms = torch.cat(
+        [torch.logsumexp(logits[i : i + step].float(), -1) for i in range(0, len(logits), step)]
+    )
+    return logits[rows, tokens].float() - norms[rows]
+
+
+@torch.inference_mode()
+def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str | None:
+    """None if projecting chosen positions gives what the whole model gives; else the reason why not."""
+    if model.get_output_embeddings() is None:
+        return "the model names no output embeddings"
+    truth = logits_at(model, inputs, positions, choose=False).float()
+    try:
+        chosen = logits_at(model, inputs, positions, choose=True).float()
+    except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+    off = _difference(truth, chosen)
+    return None if off <= tolerance(truth, model.dtype) else f"logits differ by {off:.2g}"
+
+
+@torch.inference_mode()
+def survives_padding(model: Any, alone: Mapping[str, Any], padded: Mapping[str, Any], width: int) -> bool:
+    """Whether the first `width` positions of the first row come out the same alone and in a padded batch."""
+    truth = model(**alone).logits[0, :width].float().log_softmax(-1)
+    among = model(**padded).logits[0, :width].float().log_softmax(-1)
+    return _difference(truth, among) <= tolerance(truth, model.dtype)
+
+
+def tolerance(values: Tensor, dtype: torch.dtype) -> float:
+    """What rounding alone may change, relative to the largest of some finite logits or log probabilities."""
+    scale = max(1.0, float(values[values.isfinite()].abs().max()) / 10) if values.isfinite().any() else 1.0
+    return scale * (TOLERANCE if dtype.itemsize >= 4 else TOLERANCE_16_BIT)
+
+
+def _difference(truth: Tensor, other: Tensor) -> float:
+    # A broken model gives NaN both ways; that is for its rows to report, not a reason to run it differently.
+    same = (truth == other) | (truth.isnan() & other.isnan())
+    difference = torch.where(same, 0.0, (truth - other).abs())
+    return float(difference.nan_to_num(nan=float("inf")).max())

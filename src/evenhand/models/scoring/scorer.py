@@ -1,0 +1,182 @@
+"""The scoring engine: log probabilities of many token sequences under one decoder.
+
+Three paths give the same numbers. `PREFIX_TREE` packs the tree of distinct prefixes into segments, with an
+attention mask that lets each node see its ancestors and a position equal to its depth. `PADDED` runs
+length-sorted batches of distinct sequences and is for decoders that cannot take such a mask (ALiBi, state
+space, local attention by index). `FULL_LOGITS` asks the whole model, for output heads we do not know.
+Which one a model gets is decided by `choose_path` (models/scoring/self_check.py), which tries them in this order.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evenhand.models.scoring.head import MOST_LOGITS, Head
+from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
+from evenhand.models.scoring.tokens import TokenSequences
+from evenhand.weights.batching import Budget, Ints, run_batches
+
+SEGMENT = 256
+Floats = NDArray[np.float32]
+
+
+class ScoringPath(StrEnum):
+    PREFIX_TREE = "prefix tree"
+    PADDED = "padded batches"
+    FULL_LOGITS = "padded batches, all logits"
+
+
+class Scorer:
+    """Scores token sequences with a Hugging Face decoder.
+
+    model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
+    out, and the run goes on (weights/batching.py). path: None until `choose_path` has been called.
+    """
+
+    def __init__(self, model: Any, budget: int, segment: int = SEGMENT):
+        self.model, self.segment = model, segment
+        self.decoder = model.base_model
+        self.head = Head(model) if model.get_output_embeddings() is not None else None
+        self.device = model.get_input_embeddings().weight.device
+        self.dtype = model.get_input_embeddings().weight.dtype
+        self.budget = Budget(tokens=budget, most_targets=budget)
+        self.tokens_given = 0
+        self.path = ScoringPath.PREFIX_TREE
+        config = model.config.get_text_config()
+        self.window: int | None = getattr(config, "sliding_window", None)
+
+    def score(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
+        """Log probability of every scored token, (total,) fp32 nats; 0 where a token is not scored.
+
+        Beside it, (total,): tokens that could not be scored because memory ran out even for one batch of one.
+        """
+        total = len(sequences.ids)
+        if total == 0:
+            return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
+        self.tokens_given += total
+        longest = int(np.diff(sequences.offsets).max())
+        with torch.inference_mode():
+            if self.path is ScoringPath.PREFIX_TREE and (self.window is None or longest <= self.window):
+                return self._score_tree(sequences)
+            return self._score_padded(sequences)
+
+    def _score_tree(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
+        tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
+        # one place more than edges: tokens that are not scored have edge -1
+        scores = np.zeros(len(tree.edge_tokens) + 1, dtype=np.float32)
+        unfit = np.zeros(len(scores), dtype=bool)
+        segments = list(cut_segments(tree, self.segment))
+
+        def run(chosen: Ints) -> None:
+            edges, values = self._run_segments(tree, [segments[i] for i in chosen])
+            scores[edges] = values
+
+        lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
+        self.budget.most_targets = len(scores)  # the head takes a few rows at a time whatever the batch
+        for i in run_batches(lengths, np.ones_like(lengths), self.budget, run):
+            unfit[slice(*self._edges_of(tree, segments[i]))] = True
+        return scores[tree.score_of], unfit[tree.score_of]
+
+    def _edges_of(self, tree: PrefixTree, segment: Segment) -> tuple[int, int]:
+        first = int(segment.nodes[len(segment) - segment.owned])
+        low, high = np.searchsorted(tree.edge_parents, [first, first + segment.owned])
+        return int(low), int(high)
+
+    def _run_segments(self, tree: PrefixTree, segments: list[Segment]) -> tuple[NDArray[np.int64], Floats]:
+        size = max(map(len, segments))
+        nodes = np.full((len(segments), size), -1, dtype=np.int64)
+        rows, edges, edge_rows, seen = [], [], [], 0
+        for b, segment in enumerate(segments):
+            nodes[b, : len(segment)] = segment.nodes
+            first = int(segment.nodes[len(segment) - segment.owned])
+            lo, hi = self._edges_of(tree, segment)
+            parents, own = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
+            rows.append(b * size + (len(segment) - segment.owned) + parents - first)
+            edges.append(np.arange(lo, hi))
+            edge_rows.append(own + seen)
+            seen += len(parents)
+        real = nodes >= 0
+        tokens = np.where(real, tree.tokens[nodes], 0)
+        depths = np.where(real, tree.depths[nodes], 0)
+        key = self._tensor(nodes)
+        end = self._tensor(np.where(real, tree.ends[nodes], -1))
+        sees = (key[:, None, :] <= key[:, :, None]) & (key[:, :, None] < end[:, None, :])
+        sees |= (key < 0)[:, :, None]  # padding may look anywhere; nobody looks at it
+        # A float mask: boolean ones are silently wrong under eager attention (methods/engine.md).
+        mask = torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
+        mask.masked_fill_(~sees, torch.finfo(self.dtype).min)
+        hidden = self.decoder(
+            input_ids=self._tensor(tokens),
+            attention_mask=mask[:, None],
+            position_ids=self._tensor(depths),
+            use_cache=False,
+        ).last_hidden_state
+        edge = np.concatenate(edges)
+        assert self.head is not None, "the prefix tree is only chosen with a known head"
+        values = self.head.log_probs(
+            hidden.flatten(0, 1),
+            self._tensor(np.concatenate(rows)),
+            self._tensor(np.concatenate(edge_rows)),
+            self._tensor(tree.edge_tokens[edge].astype(np.int64)),
+        )
+        return edge, values.cpu().numpy()
+
+    def _score_padded(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
+        bounds = sequences.offsets
+        distinct: dict[bytes, list[int]] = {}
+        for i in np.flatnonzero(np.diff(bounds)):
+            part = slice(bounds[i], bounds[i + 1])
+            name = sequences.ids[part].tobytes() + sequences.scored[part].tobytes()
+            distinct.setdefault(name, []).append(int(i))
+        twins = list(distinct.values())
+        lengths = np.array([bounds[t[0] + 1] - bounds[t[0]] for t in twins], dtype=np.int64)
+        targets = np.array([sequences.scored[bounds[t[0]] : bounds[t[0] + 1]].sum() for t in twins])
+        scores = np.zeros(len(sequences.ids), dtype=np.float32)
+        unfit = np.zeros(len(scores), dtype=bool)
+
+        def run(chosen: Ints) -> None:
+            values = self._run_padded(sequences, [twins[c][0] for c in chosen.tolist()])
+            pieces = np.split(values, np.cumsum(targets[chosen])[:-1])
+            for c, piece in zip(chosen.tolist(), pieces, strict=True):
+                for i in twins[c]:
+                    scores[bounds[i] + np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]])] = piece
+
+        most = len(scores)
+        if self.path is ScoringPath.FULL_LOGITS:
+            most = MOST_LOGITS // self.model.config.get_text_config().vocab_size
+        self.budget.most_targets = max(1, most)
+        for twin in run_batches(lengths, targets, self.budget, run):
+            for row in twins[twin]:
+                unfit[bounds[row] : bounds[row + 1]] = True
+        return scores, unfit & sequences.scored
+
+    def _run_padded(self, sequences: TokenSequences, chosen: list[int]) -> Floats:
+        bounds = sequences.offsets
+        size = int(max(bounds[i + 1] - bounds[i] for i in chosen))
+        tokens = np.zeros((len(chosen), size), dtype=np.int64)
+        real = np.zeros((len(chosen), size), dtype=np.int64)
+        rows, targets = [], []
+        for b, i in enumerate(chosen):
+            ids = sequences.ids[bounds[i] : bounds[i + 1]]
+            tokens[b, : len(ids)] = ids
+            real[b, : len(ids)] = 1
+            places = np.flatnonzero(sequences.scored[bounds[i] : bounds[i + 1]])
+            rows.append(b * size + places - 1)
+            targets.append(ids[places].astype(np.int64))
+        flat = self._tensor(np.concatenate(rows))
+        wanted = self._tensor(np.concatenate(targets))
+        inputs = {"input_ids": self._tensor(tokens), "attention_mask": self._tensor(real), "use_cache": False}
+        if self.path is ScoringPath.FULL_LOGITS or self.head is None:
+            logits = self.model(**inputs).logits.flatten(0, 1)[flat].float()
+            values = logits.gather(1, wanted[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
+        else:
+            hidden = self.decoder(**inputs).last_hidden_state.flatten(0, 1)
+            values = self.head.log_probs(hidden, flat, torch.arange(len(flat), device=self.device), wanted)
+        result: Floats = values.cpu().numpy()
+        return result
+
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

@@ -1,0 +1,287 @@
+"""Models behind an OpenAI-compatible server: vLLM, llama.cpp, SGLang, Ollama, hosted services.
+
+The name says everything: `http://localhost:8000/v1#model` or, with options behind a question mark (the fields of
+`HttpOptions`), `https://api.example.com/v1#model?chat=1&concurrency=64&per_minute=500`:
+
+    evenhand audit 'http://localhost:8000/v1#meta-llama/Llama-3.2-1B?extended=1' --benchmark regard
+
+The key comes from EVENHAND_API_KEY (for api.openai.com also OPENAI_API_KEY; `key=NAME` names another variable).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.models.served.options import HttpOptions, api_key, split_address
+from evenhand.models.served.requests import ServedModel
+from evenhand.models.served.scoring import Scored, check_echo, echo_body, is_echo, read_scored
+from evenhand.models.served.writing import (
+    Written,
+    decoding_body,
+    is_written,
+    read_written,
+    sample_body,
+    token_number,
+)
+from evenhand.schema import EvenhandError, ModelError, ResponseError, Unsupported, UsageError
+from evenhand.schema.errors import AnsweredBefore
+from evenhand.services.client import Answer, ServiceClient
+from evenhand.services.store import AnswerStore, answer_key, answer_store_path
+
+UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
+GREETING_TOKENS = 16  # thinking models refuse to answer in fewer
+
+
+class HttpModel:
+    """A model that a server answers for. It is asked for continuations, one request a sample, and for
+    likelihoods where its echoed log probabilities prove right (`check_echo`).
+
+    base_url: without /completions. model: its name there; "" where the server has only one. options: how it is
+    asked. Good answers are stored (`HttpOptions.store`), so that nothing is paid for twice.
+    Raises UsageError for an address or options that cannot be.
+    """
+
+    architecture: Architecture = "causal"
+
+    def __init__(self, base_url: str, model: str = "", options: HttpOptions | None = None):
+        self.options = options = options or HttpOptions()
+        key, variable = api_key(base_url, options)
+        self.client = ServiceClient(
+            base_url,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            concurrency=options.concurrency,
+            attempts=options.attempts,
+            pause=options.pause,
+            longest_pause=options.longest_pause,
+            timeout=options.timeout,
+            per_minute=options.per_minute,
+            key_variable=variable,
+        )
+        store = None if options.store is None else AnswerStore(options.store or answer_store_path("models"))
+        self.served = ServedModel(self.client, model, store)
+        self.path = "/chat/completions" if options.chat else "/completions"
+
+    @property
+    def served_model(self) -> str:
+        """The name under which the server answers, which may say more than the one it is asked by.
+
+        Raises ModelError, with the names the server has, if it does not answer a greeting.
+        """
+        told = self._greeting.get("model")
+        return told if isinstance(told, str) and told else self.served.model
+
+    @cached_property
+    def _greeting(self) -> dict[str, Any]:
+        """What the server answers to a greeting, asked once a process and never taken from the store."""
+        if not self.served.model:
+            self.served.model = self._only_name()
+        greeting = Decoding(max_new_tokens=GREETING_TOKENS)
+        fields = {self.options.limit: GREETING_TOKENS}
+        try:
+            answer = self.served.ask(self.path, sample_body("Hello", 0, greeting, fields, self.options))
+        except ModelError as error:
+            names = self.served.names()
+            known = f" Models there: {', '.join(names[:20])}." if names else ""
+            raise ModelError(error.message + known, error.hint) from error
+        if not is_written(answer):
+            raise ModelError(
+                f"{self.client.base_url} does not answer a greeting: {answer.detail or 'no choice in its answer'}.",
+                "The name of a served model is http://host:port/v1#model; see `evenhand.models.served.model`.",
+            )
+        return answer.body or {}
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Address, model as asked for and as the server calls it, and the conventions of asking.
+
+        The server's `system_fingerprint` may change between two requests and is therefore in `describe`.
+        """
+        served = self.served_model
+        return {
+            "name": self.served.model,
+            "server": self.client.base_url.split("://", 1)[1],
+            "served_model": served,
+            "architecture": "causal",
+            **self.options.conventions(),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report: calls, retries, tokens, latency, what is stored where."""
+        checked = "echo_written" in self.__dict__
+        return {
+            **self.fingerprint,
+            "device": "server",
+            "scoring": "echoed log probabilities, checked" if checked else "not asked for",
+            "service": self.served.describe(),
+        }
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continue each prompt `decoding.samples` times (see TextGenerator.generate).
+
+        Each sample is a request with a seed of its own; how far the server honours it is the server's affair.
+        Without the option `logprobs` the log likelihoods are NaN and token ids `UNKNOWN_TOKEN`, as many as the
+        server counts (none where it does not). Raises Unsupported for a decoding that the server would not
+        follow, ModelError if it takes no such request.
+        """
+        fields = decoding_body(decoding, self.options)
+        rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
+        asked = [(i, sample) for i, sample in rows if prompts[i].strip()]
+        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in asked]
+        keys = [
+            self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
+            for body, (_, sample) in zip(bodies, asked, strict=True)
+        ]
+        nothing = Written(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
+        settled: dict[str, Answer] = {}
+        try:
+            answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
+        except EvenhandError as error:
+            known = {row: settled[key] for row, key in zip(asked, keys, strict=True) if key in settled}
+            places = sorted({i for i, _ in known} - {i for i, _ in set(asked) - known.keys()})
+            said = {row: read_written(answer, decoding) for row, answer in known.items()}
+            whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
+            written = [said[i, sample] for _, i, sample in whole]
+            found = _generations([(new, sample) for new, _, sample in whole], written)
+            error.before = AnsweredBefore(self, places, found)
+            raise
+        said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
+        return _generations(rows, [said.get(row, nothing) for row in rows])
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
+
+        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
+        the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
+        """
+        if masking is not None:
+            raise Unsupported(
+                f"{self.served.model} is asked from left to right and has no mask token.",
+                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
+            )
+        placed = [
+            _placed(self.options.start, None if contexts is None else contexts[i], text)
+            for i, text in enumerate(texts)
+        ]
+        asked = [i for i, text in enumerate(texts) if text.strip()]
+        bodies = [echo_body(placed[i][0], self.echo_written) for i in asked]
+        keys = [self._key(body) for body in bodies]
+
+        def read(i: int, answer: Answer) -> Scored:
+            return read_scored(answer, *placed[i], None if spans is None else spans[i])
+
+        settled: dict[str, Answer] = {}
+        try:
+            answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
+        except EvenhandError as error:
+            known = {i: settled[key] for i, key in zip(asked, keys, strict=True) if key in settled}
+            found = _likelihoods([read(i, answer) for i, answer in known.items()], want_starts)
+            error.before = AnsweredBefore(self, list(known), found)
+            raise
+        nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
+        scored = [nothing] * len(texts)
+        for i, answer in zip(asked, answers, strict=True):
+            scored[i] = read(i, answer)
+        return _likelihoods(scored, want_starts)
+
+    @cached_property
+    def echo_written(self) -> int:
+        """Tokens that must be written behind an echoed text; the server is checked when this is first read."""
+        if self.options.chat:
+            raise Unsupported(
+                f"{self.served.model} is asked as a chat, which gives no likelihoods of texts.",
+                "Leave chat=1 out if the server offers completions, or choose a benchmark of generations.",
+            )
+        name = self.fingerprint["name"]
+        return check_echo(lambda body: self.served.ask(self.path, body), name)
+
+    def _key(self, body: dict[str, Any], *drawn: int) -> str:
+        # Another model may come to stand behind the same name: then the greeting is answered otherwise, and what was
+        # kept of the old one is not taken for an answer of the new.
+        choice = (self._greeting.get("choices") or [{}])[0]
+        greeted = choice.get("text") or (choice.get("message") or {}).get("content")
+        return answer_key(
+            self.client.base_url, self.path, self.served_model, self.served.model, greeted, body, drawn
+        )
+
+    def _only_name(self) -> str:
+        names = self.served.names()
+        if len(names) != 1:
+            known = ", ".join(names[:20]) if names else "it does not say which it has"
+            raise UsageError(
+                f"Which model of {self.client.base_url}? Known: {known}.",
+                f"Write its name behind a #: {self.client.base_url}#NAME",
+            )
+        return names[0]
+
+
+def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
+    """A served model by its address (see the first lines of this module).
+
+    options: in place of those in the name. Raises UsageError for options that cannot be, or given twice.
+
+    >>> load_http_model("http://localhost:8000/v1#gpt2?chat=1").options.chat
+    True
+    """
+    base_url, model, named = split_address(name)
+    if options is not None:
+        if named != HttpOptions():
+            raise UsageError(
+                f"{name!r} holds options, and others were given beside it.", "Give them in one place."
+            )
+        if not isinstance(options, HttpOptions):
+            raise UsageError(
+                f"These options are {type(options).__name__}, and a served model takes HttpOptions.",
+                "Make them with evenhand.models.served.model.HttpOptions(...), or leave them out.",
+            )
+    return HttpModel(base_url, model, options or named)
+
+
+def _placed(start: str, context: str | None, text: str) -> tuple[str, int]:
+    """A text behind its context, and where it begins; joined as for models that are loaded here."""
+    if not context:
+        return start + text, len(start)
+    gap = "" if context[-1].isspace() or text[:1].isspace() else " "
+    before = start + context + gap
+    return before + text, len(before)
+
+
+def _likelihoods(scored: Sequence[Scored], want_starts: bool) -> Likelihoods:
+    starts = [start for row in scored for start in row.starts] if want_starts else []
+    return Likelihoods(
+        offsets=np.cumsum([0, *(len(row.log_probs) for row in scored)], dtype=np.int64),
+        log_probs=np.array([value for row in scored for value in row.log_probs], dtype=np.float32),
+        token_ids=np.array([number for row in scored for number in row.numbers], dtype=np.int32),
+        starts=np.array(starts, dtype=np.uint32),
+        errors=[row.error for row in scored],
+        details=[row.detail for row in scored],
+    )
+
+
+def _generations(rows: Sequence[tuple[int, int]], written: Sequence[Written]) -> Generations:
+    ids = [[token_number(token) for token, _ in row.tokens] or [UNKNOWN_TOKEN] * row.count for row in written]
+    return Generations(
+        prompt=np.array([i for i, _ in rows], dtype=np.int64),
+        sample=np.array([sample for _, sample in rows], dtype=np.uint16),
+        texts=[row.text for row in written],
+        offsets=np.cumsum([0, *map(len, ids)], dtype=np.int64),
+        token_ids=np.array([number for row in ids for number in row], dtype=np.int32),
+        finish=[row.finish for row in written],
+        log_likelihood=np.array(
+            [sum(value for _, value in row.tokens) if row.tokens else np.nan for row in written],
+            dtype=np.float64,
+        ),
+        errors=[row.error for row in written],
+        details=[row.detail for row in written],
+    )

@@ -1,0 +1,247 @@
+"""Likelihoods from a server that echoes a prompt with its tokens' log probabilities, and the check of that.
+
+Where the tokens that a server lists stand in the text they came from.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from evenhand.models.served.requests import MALFORMED, row_error
+from evenhand.models.served.writing import first_choice, listed_tokens, token_number
+from evenhand.schema import ModelError, ResponseError, Unsupported
+from evenhand.services.client import Answer
+
+PART = "\ufffd"  # how servers show what is no whole character; old ones write bytes:\xe2
+PIECES = re.compile(f"{PART}+|[^{PART}]+")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of an echoed text: characters `start` up to `end`, of which a neighbour may hold the rest of one."""
+
+    text: str
+    start: int
+    end: int
+    log_prob: float  # NaN where the server gives none
+
+
+def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str:
+    """Where each token stands in the prompt; tokens behind it are dropped, as is one in front that is not of it.
+
+    Servers give offsets, but count hidden tokens and parts of characters in different ways. So the tokens are
+    read along the text; parts of characters reach to where the next whole one is found.
+    Returns the reason in words if the tokens do not spell the prompt.
+
+    >>> [(t.start, t.end) for t in align([("<s>", float("nan")), ("He", -1.0), ("y", -2.0), ("!", -3.0)], "Hey")]
+    [(0, 2), (2, 3)]
+    """
+    listed = _from_the_first(listed, prompt)
+    places: list[list[int]] = []
+    open_ends: list[list[int]] = []  # tokens that end in part of a character
+    at = parts = 0
+    for token, _ in listed:
+        if at == len(prompt) and not parts:
+            break
+        place, parts_before = [-1, -1], parts
+        for piece in PIECES.findall(PART if token.startswith("bytes:") else token):
+            if piece[0] == PART:
+                place[0] = at if place[0] < 0 else place[0]
+                parts += len(piece)
+                continue
+            # Parts in front of it make up at least one character, and no more than there are parts.
+            found = prompt.find(piece, at + (parts > 0), at + parts + len(piece))
+            if found < 0:
+                break
+            for earlier in open_ends:
+                earlier[1] = found
+            place[0] = found if place[0] < 0 else place[0]
+            at, parts, open_ends = found + len(piece), 0, []
+        else:
+            place = [at if edge < 0 else edge for edge in place]
+            place[1] = at
+            places.append(place)
+            if parts:
+                open_ends.append(place)
+            continue
+        parts = parts_before
+        break
+    if 0 < len(prompt) - at <= parts:
+        for earlier in open_ends:
+            earlier[1] = len(prompt)
+        at = len(prompt)
+    if at < len(prompt):
+        return f"its tokens do not spell the text beyond {prompt[max(0, at - 20) : at]!r}"
+    return [
+        Token(token, start, end, value) for (token, value), (start, end) in zip(listed, places, strict=False)
+    ]
+
+
+def _from_the_first(listed: Sequence[tuple[str, float]], prompt: str) -> Sequence[tuple[str, float]]:
+    """The tokens without one of the server's own in front, and without the space some put before every text."""
+    if not listed or listed[0][0].startswith((PART, "bytes:")):
+        return listed
+    first, value = listed[0]
+    if first and prompt.startswith(first.rstrip(PART)):
+        return listed
+    bare = first.lstrip(" ")
+    if bare and bare != first and prompt.startswith(bare.rstrip(PART)):
+        return [(bare, value), *listed[1:]]
+    return listed[1:]
+
+
+Ask = Callable[[dict[str, Any]], Answer]
+PROBES = (
+    "The capital of France is",
+    "She opened the door and",
+    "One, two, three,",
+    "My favourite colour is",
+    "When it rains, most people",
+)
+PROBE_TOKENS = 4
+FEWEST = 4
+"""Tokens that must have been compared for a server to be believed."""
+TOLERANCE = 0.1
+"""Nats between a token's log probability when written and when echoed: 16-bit servers differ that much."""
+
+
+def echo_body(prompt: str, written: int) -> dict[str, Any]:
+    """The request that scores a text. written: tokens written behind it, which some servers want to be 1."""
+    return {"prompt": prompt, "max_tokens": written, "temperature": 0, "echo": True, "logprobs": 1}
+
+
+def is_echo(answer: Answer) -> bool:
+    """Whether an answer holds log probabilities of tokens, so that it is worth storing."""
+    choice = first_choice(answer.body) if answer.error is None else None
+    return choice is not None and listed_tokens(choice) is not None
+
+
+def read_echo(answer: Answer, prompt: str) -> list[Token] | str:
+    """The tokens of the prompt in an answer, or what is wrong with it, in words."""
+    choice = first_choice(answer.body)
+    listed = None if choice is None else listed_tokens(choice)
+    if listed is None:
+        return "the answer lists no tokens with log probabilities"
+    return align(listed, prompt)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scored tokens of one text, or why there are none."""
+
+    log_probs: tuple[float, ...] = ()
+    numbers: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
+    error: ResponseError | None = None
+    detail: str | None = None
+
+
+def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> Scored:
+    """The scored tokens of the text that begins at `boundary` of a prompt.
+
+    A token that reaches over the boundary counts as the text's. span: characters of the text; only tokens that
+    overlap are scored.
+    """
+    if answer.error is not None:
+        code, detail = row_error(answer)
+        return Scored(error=code, detail=detail)
+    tokens = read_echo(answer, prompt)
+    if isinstance(tokens, str):
+        return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
+    low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])
+    own = [token for token in tokens if token.end > low and token.start < high]
+    # Nothing in front of it predicts the very first token, so servers give it no value.
+    own = [token for token in own if not (token is tokens[0] and np.isnan(token.log_prob))]
+    if not own:
+        why = "no token has anything before it to be predicted from"
+        return Scored(error=ResponseError.NO_SCORED_TOKEN, detail=f"{why} (see the option `start`)")
+    values = tuple(token.log_prob for token in own)
+    if not np.isfinite(values).all():
+        return Scored(error=ResponseError.NOT_FINITE, detail="the server gave no finite log probability")
+    starts = tuple(max(0, token.start - boundary) for token in own)
+    return Scored(values, tuple(token_number(token.text) for token in own), starts)
+
+
+def check_echo(ask: Ask, name: str) -> int:
+    """Find out whether a server's echoed log probabilities can be believed.
+
+    What it writes after a prompt comes with log probabilities; put behind that prompt and echoed, the same tokens
+    must get the same ones. ask: one request to /completions. name: of the model, for messages.
+    Returns how many tokens must be written behind an echo (0 or 1). Raises Unsupported with the reason if the
+    server cannot score or scores something else, such as each token with the value of its neighbour.
+    Source: methods/engine.md, "Servers".
+    """
+    written = _least_written(ask, name)
+    compared: list[tuple[str, float, float]] = []
+    for prompt in PROBES:
+        body = {"prompt": prompt, "max_tokens": PROBE_TOKENS, "temperature": 0, "logprobs": 1}
+        choice = _answered(ask(body), name)
+        listed = listed_tokens(choice)
+        if listed is None:
+            raise _unsupported(name, "does not give log probabilities of the tokens it writes")
+        own = list(takewhile(_is_whole, listed))
+        said = "".join(token for token, _ in own)
+        if not said or not str(choice.get("text")).startswith(said):
+            continue  # the end came at once, or tokens are not shown as they stand in the text
+        again = _echoed(ask(echo_body(prompt + said, written)), prompt + said, name)
+        behind = [token for token in again if token.start >= len(prompt)]
+        # As long as the text is cut into the tokens that were written, each follows what it followed then.
+        for (token, value), echoed in zip(own, behind, strict=False):
+            if token != echoed.text:
+                break
+            compared.append((token, value, echoed.log_prob))
+    if len(compared) < FEWEST:
+        raise _unsupported(name, "cuts a text into other tokens than it writes, so it could not be checked")
+    for token, once, later in compared:
+        if not abs(once - later) <= TOLERANCE:
+            raise _unsupported(
+                name,
+                f"gave the token {token!r} {once:.3f} nats when it wrote it and {later:.3f} when it echoed it "
+                "(some servers are off by one token)",
+            )
+    return written
+
+
+def _least_written(ask: Ask, name: str) -> int:
+    answer, written = ask(echo_body(PROBES[0], 0)), 0
+    if answer.status in MALFORMED:
+        answer, written = ask(echo_body(PROBES[0], 1)), 1
+    _echoed(answer, PROBES[0], name)
+    return written
+
+
+def _echoed(answer: Answer, text: str, name: str) -> list[Token]:
+    listed = listed_tokens(_answered(answer, name))
+    if listed is None:
+        raise _unsupported(name, "does not give log probabilities")
+    tokens = align(listed, text)
+    if isinstance(tokens, str):
+        raise _unsupported(name, f"does not echo the prompt's tokens: {tokens}")
+    return tokens
+
+
+def _is_whole(listed: tuple[str, float]) -> bool:
+    return bool(listed[0]) and PART not in listed[0] and not listed[0].startswith("bytes:")
+
+
+def _answered(answer: Answer, name: str) -> Mapping[str, Any]:
+    if answer.error is not None:
+        if answer.status in MALFORMED:
+            raise _unsupported(name, f"refuses to score: {answer.detail}")
+        raise ModelError(f"The server of {name!r} could not be tried: {answer.detail}.", "Run again later.")
+    choice = first_choice(answer.body)
+    if choice is None:
+        raise _unsupported(name, "answers without a choice")
+    return choice
+
+
+def _unsupported(name: str, reason: str) -> Unsupported:
+    return Unsupported(
+        f"The likelihoods that the server of {name!r} gives cannot be used: it {reason}.",
+        "vLLM's /v1/completions can score; so can the model's weights loaded here. Benchmarks of generations need "
+        "no likelihoods.",
+    )

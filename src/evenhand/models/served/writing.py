@@ -1,0 +1,213 @@
+"""Continuations from a server: what is asked for a sample, and how what comes back is read."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from evenhand.models.contract import Finish
+from evenhand.models.decoding import Decoding
+from evenhand.models.served.options import HttpOptions
+from evenhand.models.served.requests import row_error
+from evenhand.models.writing.sampling import continuation_key
+from evenhand.schema import ResponseError, Unsupported
+from evenhand.services.client import Answer
+
+SENT = frozenset(
+    {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}
+)
+UNSET = Decoding(max_new_tokens=1)
+SEEDS = 2**31  # what every server takes
+ENDS = frozenset({"stop", "eos", "eos_token", "end_turn"})
+FINISHES = ENDS | {"length", "max_tokens", "stop_sequence", None}
+
+
+@dataclass(frozen=True)
+class Written:
+    """One continuation, or why there is none."""
+
+    text: str | None = None
+    finish: Finish | None = None
+    count: int = 0  # tokens; 0 where the server does not say
+    tokens: tuple[tuple[str, float], ...] = ()  # with their log probabilities, where they were asked for
+    error: ResponseError | None = None
+    detail: str | None = None
+
+
+def decoding_body(decoding: Decoding, options: HttpOptions) -> dict[str, Any]:
+    """The decoding as fields of a request. Nothing is left to the server that can be said.
+
+    Raises Unsupported for what the server would not do: it may ignore fields it does not know.
+
+    >>> decoding_body(Decoding(max_new_tokens=5, temperature=0.7), HttpOptions())
+    {'max_tokens': 5, 'temperature': 0.7, 'top_p': 1.0}
+    """
+    takes = "temperature, top_p, stop, max_new_tokens, samples and seed"
+    # Asked of the class itself, so that a setting added there is never dropped here.
+    beyond = [part.name for part in fields(Decoding) if part.name not in SENT]
+    beyond = [name for name in beyond if getattr(decoding, name) != getattr(UNSET, name)]
+    if not decoding.searches and "num_beams" in beyond:
+        beyond.remove("num_beams")  # a single beam is none
+    if beyond:
+        raise Unsupported(
+            f"A server does not do {' and '.join(beyond)}.",
+            f"Leave it out, or load the model from its weights. A server takes {takes}.",
+        )
+    wanted = {"top_k": decoding.top_k is not None, "min_new_tokens": decoding.min_new_tokens > 0}
+    lacking = [name for name, is_wanted in wanted.items() if is_wanted]
+    if lacking and not options.extended:
+        raise Unsupported(
+            f"{' and '.join(lacking)}: not part of OpenAI's interface, which takes {takes}.",
+            "If the server is vLLM, llama.cpp or SGLang, write extended=1 behind the model's name; it takes "
+            "top_k and, but for llama.cpp, min_new_tokens. Else choose another decoding.",
+        )
+    body: dict[str, Any] = {options.limit: decoding.max_new_tokens, "temperature": decoding.temperature or 0}
+    if not decoding.is_greedy:
+        body["top_p"] = 1.0 if decoding.top_p is None else decoding.top_p
+    if decoding.stop:
+        body["stop"] = list(decoding.stop)
+    if options.extended:
+        body |= {
+            "top_k": decoding.top_k or -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "repeat_penalty": 1.0,
+        }
+        if decoding.min_new_tokens:
+            body["min_tokens"] = decoding.min_new_tokens
+    return body
+
+
+def sample_body(
+    prompt: str, sample: int, decoding: Decoding, decided: Mapping[str, Any], options: HttpOptions
+) -> dict[str, Any]:
+    """The request for one sample of one prompt. decided: what `decoding_body` gives."""
+    body = dict(decided)
+    if options.chat:
+        system = [] if options.system is None else [{"role": "system", "content": options.system}]
+        body["messages"] = [*system, {"role": "user", "content": prompt}]
+        if options.logprobs:
+            body["logprobs"] = True
+    else:
+        body["prompt"] = prompt
+        if options.logprobs:
+            body["logprobs"] = 1
+    if options.seeded and not decoding.is_greedy:
+        body["seed"] = continuation_key(decoding.seed, prompt, sample) % SEEDS
+    return body
+
+
+def is_written(answer: Answer) -> bool:
+    """Whether an answer holds a choice, so that it is worth storing."""
+    return answer.error is None and first_choice(answer.body) is not None
+
+
+def read_written(answer: Answer, decoding: Decoding) -> Written:
+    """The continuation in an answer.
+
+    A filter's stop and a chat's refusal are REFUSED rows; a chat message of null is a continuation of nothing
+    (a model that spent its tokens on thoughts the server does not show), unless it calls a tool. Where the
+    server does not say which of end token and stop string came, stop strings in the decoding decide.
+    """
+    if answer.error is not None:
+        code, detail = row_error(answer)
+        return Written(error=code, detail=detail)
+    choice = first_choice(answer.body)
+    if choice is None:
+        said = (answer.body or {}).get("error")
+        if said:  # some routers put a failure into an answer of status 200
+            return Written(
+                error=ResponseError.MODEL_ERROR, detail=f"the server answered the error {said}"[:500]
+            )
+        return _unparsable("the answer holds no choice")
+    message = choice.get("message")
+    text = choice.get("text") if message is None else _content(message)
+    why = choice.get("finish_reason") or None
+    if why == "content_filter":
+        return Written(error=ResponseError.REFUSED, detail="stopped by the server's content filter")
+    if isinstance(message, dict) and message.get("refusal"):
+        return Written(error=ResponseError.REFUSED, detail=str(message["refusal"])[:500])
+    if not isinstance(text, str):
+        return _unparsable("the answer holds no text")
+    if why not in FINISHES:
+        return _unparsable(f"the server stopped for a reason that is not known: {why}")
+    tokens = tuple(listed_tokens(choice) or ())
+    usage = (answer.body or {}).get("usage")
+    told = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    count = len(tokens) or (told if isinstance(told, int) and told > 0 else 0)
+    if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
+        said = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
+        return Written(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {said}")
+    finish = _finish(choice, why, count, decoding)
+    places = [place for place in map(text.find, decoding.stop) if place >= 0]
+    if places:
+        text, finish = text[: min(places)], "stop"
+    return Written(text, finish, count, tokens)
+
+
+def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | None:
+    """Tokens of a choice with their log probabilities, in either of the two forms; None where they are not there.
+
+    A token without a value (the first of an echoed text) has NaN.
+    """
+    listed = choice.get("logprobs")
+    if not isinstance(listed, dict):
+        return None
+    if isinstance(listed.get("content"), list):
+        pairs = [(entry.get("token"), entry.get("logprob")) for entry in listed["content"]]
+    elif isinstance(listed.get("tokens"), list) and isinstance(listed.get("token_logprobs"), list):
+        if len(listed["tokens"]) != len(listed["token_logprobs"]):
+            return None
+        pairs = list(zip(listed["tokens"], listed["token_logprobs"], strict=True))
+    else:
+        return None
+    if not all(isinstance(token, str) and isinstance(value, int | float | None) for token, value in pairs):
+        return None
+    return [(token, float("nan") if value is None else float(value)) for token, value in pairs]
+
+
+def token_number(token: str) -> int:
+    """A number that stands for a token of a server, which tells no ids: equal for equal tokens.
+
+    >>> token_number(" she") == token_number(" she") != token_number(" he")
+    True
+    """
+    return zlib.crc32(token.encode(errors="surrogatepass")) & 0x7FFFFFFF
+
+
+def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The only choice of an answer; None where there is none."""
+    choices = (body or {}).get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    return None
+
+
+def _content(message: Any) -> str | None:
+    if not isinstance(message, dict) or message.get("tool_calls") or message.get("function_call"):
+        return None
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [
+            part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
+        ]
+        return "".join(part for part in parts if isinstance(part, str))
+    return "" if content is None else content if isinstance(content, str) else None
+
+
+def _finish(choice: Mapping[str, Any], why: str | None, count: int, decoding: Decoding) -> Finish:
+    if why in ("length", "max_tokens") or (why is None and count >= decoding.max_new_tokens):
+        return "length"
+    if why == "stop_sequence":
+        return "stop"
+    if why == "stop" and decoding.stop:
+        # vLLM and SGLang say which; null or the end token's number then mean the end.
+        for name in ("stop_reason", "matched_stop"):
+            if name in choice:
+                return "stop" if choice[name] in decoding.stop else "end"
+        return "stop"
+    return "end"
+
+
+def _unparsable(detail: str) -> Written:
+    return Written(error=ResponseError.UNPARSABLE, detail=detail)

@@ -1,0 +1,218 @@
+"""Beam search: several continuations of a prompt are followed, the likeliest for its length is kept.
+
+The rules are those of Hugging Face's `generate(num_beams=...)`, so that published decodings can be repeated;
+what each prompt gets does not depend on its batch.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evenhand.models.contract import Finish, Generations
+from evenhand.models.decoding import Decoding
+from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
+from evenhand.models.writing.steering import Steering
+from evenhand.models.writing.writer import Task, Writer
+from evenhand.weights.batching import run_batches
+
+DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
+
+
+@dataclass(frozen=True)
+class Beam:
+    """One continuation that is followed: its tokens and their log-likelihood in nats."""
+
+    tokens: tuple[int, ...] = ()
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A continuation that has ended: `rank` is its log-likelihood over its penalised length."""
+
+    beam: Beam
+    rank: float
+    finish: Finish
+    text: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a search goes by."""
+
+    decoding: Decoding
+    ends: frozenset[int]
+    reader: Reader
+
+    @property
+    def width(self) -> int:
+        """Beams followed at once."""
+        return self.decoding.num_beams or 1
+
+    @property
+    def candidates(self) -> int:
+        """How many of the likeliest next steps are looked at: enough to go on if every beam ends in every way."""
+        return max(2, 1 + len(self.ends)) * self.width
+
+    def rank(self, score: float, length: int) -> float:
+        """A score made comparable between lengths."""
+        return score / float(length**self.decoding.length_penalty)
+
+
+@dataclass
+class Search:
+    """The beams of one prompt."""
+
+    prompt: int
+    ids: list[int]
+    rules: Rules
+    beams: list[Beam] = field(default_factory=lambda: [Beam()])
+    ended: list[Ended] = field(default_factory=list)
+    over: bool = False
+    broken: bool = False
+
+    def step(self, candidates: list[tuple[float, int, int]]) -> list[int]:
+        """Go on with the best of some (score, beam, token), best first; returns the beam each comes from."""
+        if math.isnan(candidates[0][0]):
+            self.over = self.broken = True
+            return []
+        going: list[tuple[int, Beam]] = []
+        stuck: list[tuple[int, Beam]] = []
+        for place, (score, parent, token) in enumerate(candidates):
+            beam = Beam((*self.beams[parent].tokens, token), score)
+            finish, text = self._finish(beam)
+            if finish is None:
+                going.append((parent, beam))
+                continue
+            stuck.append((parent, Beam(beam.tokens, score + DEAD)))
+            # the rest are only a reserve to go on with
+            if place < self.rules.width and score > DEAD:
+                self.ended.append(Ended(beam, self.rules.rank(score, len(beam.tokens)), finish, text))
+        self.ended = sorted(self.ended, key=lambda ended: -ended.rank)[: self.rules.width]
+        following = (going + stuck)[: self.rules.width]
+        self.beams = [beam for _, beam in following]
+        self.over = self._is_over()
+        return [parent for parent, _ in following]
+
+    def row(self) -> Row:
+        """The best continuation."""
+        row = Row(self.prompt, 0, broken=self.broken)
+        if not self.broken:
+            best = self.ended[0]
+            row.tokens, row.log_likelihood = list(best.beam.tokens), best.beam.score
+            row.finish, row.text = best.finish, best.text
+        return row
+
+    def banned(self, beam: Beam) -> list[int]:
+        """Tokens that may not come next."""
+        decoding, rules = self.rules.decoding, self.rules
+        banned = list(rules.ends) if len(beam.tokens) < decoding.min_new_tokens else []
+        if decoding.no_repeat_ngram_size is not None:
+            before = rules.reader.before(self.ids) if decoding.no_repeat_ngram_in == "text" else []
+            banned += SeenNgrams([*before, *beam.tokens], decoding.no_repeat_ngram_size).blocked()
+        return banned
+
+    def _finish(self, beam: Beam) -> tuple[Finish | None, str]:
+        decoding, rules = self.rules.decoding, self.rules
+        ended = beam.tokens[-1] in rules.ends
+        full = len(beam.tokens) == decoding.max_new_tokens
+        if not (ended or full or decoding.stop):
+            return None, ""
+        text = rules.reader.text(self.ids, beam.tokens)
+        if not ended and (place := first_stop(text, decoding.stop)) is not None:
+            return "stop", text[:place]
+        return ("end" if ended else "length" if full else None), text
+
+    def _is_over(self) -> bool:
+        rules, length = self.rules, len(self.beams[0].tokens)
+        if length == rules.decoding.max_new_tokens:
+            return True
+        if len(self.ended) < rules.width:
+            return False
+        if rules.decoding.early_stopping is True:
+            return True
+        # Scores only fall, but with a penalty a longer text may still rank higher.
+        if rules.decoding.early_stopping == "never" and rules.decoding.length_penalty > 0:
+            length = rules.decoding.max_new_tokens
+        return rules.rank(self.beams[0].score, length) <= self.ended[-1].rank
+
+
+def write_with_beams(writer: Writer, task: Task) -> Generations:
+    """Continue every prompt that has no error with the best continuation that beam search finds.
+
+    Prompts are searched side by side in batches; a prompt whose search is over leaves. The likelihood of a
+    row is that of its tokens under the model, where steered under the combined distributions.
+    Source: HolisticBias dialogues were written with 3 or 10 beams (methods/holisticbias_robbie.md).
+    """
+    prompts, decoding = task.prompts, task.decoding
+    rules = Rules(decoding, writer.end_ids, writer.reader)
+    usable = [i for i, error in enumerate(prompts.errors) if error is None]
+    done: dict[tuple[int, int], Row] = {}
+
+    def run(chosen: NDArray[np.int64]) -> None:
+        for search in _searched(
+            writer, task, [Search(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]
+        ):
+            done[int(search.prompt), 0] = search.row()
+
+    unfit: list[int] = []
+    with writer.at_work():
+        if usable:
+            lengths = np.array([prompts.length(i) + decoding.max_new_tokens for i in usable])
+            rows = rules.width * task.rows
+            counts = np.full(len(usable), rows)
+            unfit = run_batches(lengths[:, None].repeat(rows, 1), counts, writer.budget, run)
+    writer.work.rows += len(done)
+    writer.work.tokens_written += sum(len(row.tokens) for row in done.values())
+    return collected(prompts, decoding, done, {usable[k] for k in unfit})
+
+
+def _searched(writer: Writer, task: Task, searches: list[Search]) -> list[Search]:
+    places, state = writer.long(range(len(searches))), task.state
+    state.clear()
+    logits = state.join([task.prompts.read(search.prompt) for search in searches], places, places)
+    writer.work.tokens_read += state.tokens_read
+    going, rules = searches, searches[0].rules
+    while True:
+        parents: list[int] = []
+        first = 0
+        for search, candidates in zip(going, _candidates(going, logits, task.steering), strict=True):
+            beams = len(search.beams)
+            chosen = search.step(candidates)
+            parents += [] if search.over else [first + beam for beam in chosen]
+            first += beams
+        before, going = going, [search for search in going if not search.over]
+        if not going:
+            return searches
+        all_stay = len(going) == len(before) and first == rules.width * len(before)
+        if not all_stay:
+            state.select(writer.long(parents))
+        elif parents != list(range(first)):
+            # beams of one prompt differ in what was written alone
+            state.exchange(writer.long(parents), len(going[0].beams[0].tokens) - 1)
+        logits = state.advance(writer.long([beam.tokens[-1] for search in going for beam in search.beams]))
+        writer.work.steps += 1
+
+
+def _candidates(
+    searches: list[Search], logits: Tensor, steering: Steering | None
+) -> list[list[tuple[float, int, int]]]:
+    """The likeliest next steps of each search as (score, beam, token), best first."""
+    scores = logits.log_softmax(-1) if steering is None else logits.clone()
+    rows = [(search, beam) for search in searches for beam in search.beams]
+    for k, (search, beam) in enumerate(rows):
+        scores[k, ..., search.banned(beam)] = -torch.inf
+    if steering is not None:
+        scores = steering.combined(scores)
+    scores += torch.tensor([beam.score for _, beam in rows], device=scores.device)[:, None]
+    vocabulary = scores.shape[-1]
+    scores = scores.view(len(searches), -1)
+    values, places = scores.topk(min(searches[0].rules.candidates, scores.shape[-1]))
+    return [
+        [(value, place // vocabulary, place % vocabulary) for value, place in zip(*row, strict=True)]
+        for row in zip(values.tolist(), places.tolist(), strict=True)
+    ]

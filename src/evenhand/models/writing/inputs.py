@@ -1,0 +1,122 @@
+"""What generation starts from: encoded prompts, the tokens that end a text, what a token costs in memory."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.models.writing.steering import Steering
+from evenhand.schema import ModelError, ResponseError
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Encoded prompts; those with an error hold no tokens."""
+
+    texts: Sequence[str]
+    ids: list[list[int]]
+    errors: list[ResponseError | None]
+    details: list[str | None]
+    behind: list[list[list[int]]] = field(default_factory=list)
+    """Where steered: of each prompt, the tokens of it behind each context, context and all."""
+
+    def read(self, i: int) -> Any:
+        """What a decoder state reads of prompt i: its tokens, or where steered a group of token sequences."""
+        return [self.ids[i], *self.behind[i]] if self.behind else self.ids[i]
+
+    def length(self, i: int) -> int:
+        """Tokens of the longest row that prompt i is read in."""
+        return max(map(len, [self.ids[i], *self.behind[i]])) if self.behind else len(self.ids[i])
+
+
+def encode_prompts(
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    longest: int | None,
+    behind: int,
+    keep_end: bool = False,
+    put_as: Sequence[str] | None = None,
+) -> Prompts:
+    """Prompts as the model's own tokenizer would give them to it.
+
+    What the tokenizer puts in front of a text stays; what it puts behind is left out, since the text goes on
+    (keep_end: an encoder's text does not). longest: positions the model has. behind: positions the
+    continuation takes of these. put_as: what is encoded in place of each text, special tokens and all (a chat
+    model's prompt). Empty prompts and prompts that leave no room become errors. Raises ModelError if the
+    tokenizer's special tokens change how a text is cut.
+    """
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    front, end = ([], []) if put_as is not None else _around(backend)
+    inner = backend.encode_batch_fast(list(texts if put_as is None else put_as), add_special_tokens=False)
+    ids = [[*front, *encoding.ids, *(end if keep_end else [])] for encoding in inner]
+    errors: list[ResponseError | None] = [None] * len(ids)
+    details: list[str | None] = [None] * len(ids)
+    for i, text in enumerate(texts):
+        if not text.strip():
+            errors[i], details[i] = ResponseError.EMPTY_TEXT, "the prompt is empty or white space"
+        elif longest is not None and len(ids[i]) + behind > longest:
+            errors[i] = ResponseError.TOO_LONG
+            room = f" and up to {behind} new ones" if behind else ""
+            details[i] = f"{len(ids[i])} tokens{room}; the model takes at most {longest}"
+        if errors[i] is not None:
+            ids[i] = []
+    return Prompts(texts, ids, errors, details)
+
+
+def encode_steered(
+    encode: Callable[[Sequence[str]], Prompts], prompts: Sequence[str], steering: Steering
+) -> Prompts:
+    """Prompts by themselves and behind each context, each as one text, so that all tokens are those the model knows.
+
+    encode: how the model encodes prompts. A prompt that has an error by itself or behind any context has that error.
+    """
+    texts = [steering.front + prompt for prompt in prompts]
+    alone = encode(texts)
+    behind = [
+        encode([steering.front + context + prompt for prompt in prompts]) for context in steering.contexts
+    ]
+    errors, details = list(alone.errors), list(alone.details)
+    for k, (context, encoded) in enumerate(zip(steering.contexts, behind, strict=True), start=1):
+        for i, error in enumerate(encoded.errors):
+            if errors[i] is None and error is not None:
+                errors[i] = error
+                details[i] = f"behind context {k} ({context.strip()[:40]!r}): {encoded.details[i]}"
+    groups = [
+        [[] if error is not None else encoded.ids[i] for encoded in (alone, *behind)]
+        for i, error in enumerate(errors)
+    ]
+    return Prompts(texts, [group[0] for group in groups], errors, details, [group[1:] for group in groups])
+
+
+def _around(backend: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that stand in front of any text and behind it."""
+    around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
+    first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
+    if first is None:
+        raise ModelError(
+            "The tokenizer cuts a text differently when it adds its special tokens, so what belongs in front "
+            "of a prompt cannot be told.",
+            "Save the tokenizer with a template post-processor (`$A` between its special tokens).",
+        )
+    return around[:first], around[first + len(inner) :]
+
+
+def end_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """Token ids that end a text, as the model's generation settings say, or else its tokenizer."""
+    for config in (getattr(model, "generation_config", None), model.config, tokenizer):
+        ends = getattr(config, "eos_token_id", None)
+        if ends is not None:
+            return [int(end) for end in (ends if isinstance(ends, list) else [ends])]
+    return []
+
+
+def cache_bytes(model: Any) -> int:
+    """Bytes that keys and values of one token take in all layers, with one key per attention head at most."""
+    config = model.config.get_text_config(decoder=True)
+    width = int(getattr(config, "hidden_size", 0))
+    heads = int(getattr(config, "num_attention_heads", 1))
+    kept = int(getattr(config, "num_key_value_heads", None) or heads)
+    layers = int(getattr(config, "num_hidden_layers", 1))
+    return 2 * layers * width * kept // heads * int(next(model.parameters()).dtype.itemsize)

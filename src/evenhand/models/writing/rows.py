@@ -1,0 +1,147 @@
+"""Continuations in the making, what they read as, and the table that all of them become."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Finish, Generations
+from evenhand.models.decoding import Decoding
+from evenhand.models.writing.inputs import Prompts
+from evenhand.models.writing.sampling import continuation_key
+from evenhand.schema import ResponseError
+
+SHOWN_BEFORE = 8  # tokens of the prompt that are decoded along
+
+
+def row_uniforms(seed: int, prompt: str, sample: int, count: int) -> NDArray[np.float64]:
+    """The uniform numbers of one continuation, (count,): nothing but seed, prompt and sample decide them.
+
+    >>> bool((row_uniforms(0, "Hi", 1, 3) == row_uniforms(0, "Hi", 1, 5)[:3]).all())
+    True
+    """
+    return np.random.default_rng(continuation_key(seed, prompt, sample)).random(count)
+
+
+class SeenNgrams:
+    """Which token would complete an n-gram that a row already holds.
+
+    tokens: the row so far. size: n.
+
+    >>> SeenNgrams([1, 2, 3, 1, 2], 3).blocked()
+    [3]
+    """
+
+    def __init__(self, tokens: Sequence[int], size: int):
+        self.size = size
+        self.tokens: list[int] = []
+        self.following: dict[tuple[int, ...], list[int]] = {}
+        for token in tokens:
+            self.append(token)
+
+    def append(self, token: int) -> None:
+        """Take in the next token of the row."""
+        if len(self.tokens) >= self.size - 1:
+            self.following.setdefault(self._last(), []).append(token)
+        self.tokens.append(token)
+
+    def blocked(self) -> list[int]:
+        """Tokens that may not come next."""
+        return self.following.get(self._last(), []) if len(self.tokens) >= self.size - 1 else []
+
+    def _last(self) -> tuple[int, ...]:
+        return tuple(self.tokens[len(self.tokens) - self.size + 1 :])
+
+
+@dataclass
+class Row:
+    """One continuation in the making."""
+
+    prompt: int
+    sample: int
+    uniforms: NDArray[np.float64] | None = None  # one number a token, where tokens are drawn
+    ngrams: SeenNgrams | None = None
+    tokens: list[int] = field(default_factory=list)
+    log_likelihood: float = 0.0
+    finish: Finish | None = None
+    text: str = ""
+    broken: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more is to be written."""
+        return self.finish is not None or self.broken
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Turns tokens into the text that they add to their prompt.
+
+    in_prompt: whether prompt and continuation are one sequence (a causal model) or two.
+    """
+
+    tokenizer: Any
+    in_prompt: bool
+
+    def before(self, prompt: Sequence[int]) -> Sequence[int]:
+        """Tokens of the prompt that stand in the same sequence as its continuation."""
+        return prompt if self.in_prompt else []
+
+    def text(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
+        """The continuation: some tokenizers drop a space in front of whatever is decoded."""
+        before = self.before(prompt)[-SHOWN_BEFORE:]
+        shown = self._decode(before)
+        whole = self._decode([*before, *tokens])
+        return whole[len(shown) :] if whole.startswith(shown) else self._decode(tokens)
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        text: str = self.tokenizer.decode(
+            list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return text
+
+
+def first_stop(text: str, stops: Sequence[str]) -> int | None:
+    """Where the first of some strings begins in a text, or None.
+
+    >>> first_stop("Yes. No.", ("No", "."))
+    3
+    """
+    return min((place for place in map(text.find, stops) if place >= 0), default=None)
+
+
+def collected(
+    prompts: Prompts, decoding: Decoding, done: Mapping[tuple[int, int], Row], unfit: set[int]
+) -> Generations:
+    """All rows in the order of the prompts; those that are missing say why.
+
+    done: rows by (prompt, sample). unfit: prompts that did not fit in memory even alone.
+    """
+    rows: list[Row | None] = []
+    errors: list[ResponseError | None] = []
+    details: list[str | None] = []
+    for i in range(len(prompts.texts)):
+        for sample in range(decoding.samples):
+            row = done.get((i, sample))
+            error, detail = prompts.errors[i], prompts.details[i]
+            if row is not None and row.broken:
+                error, detail = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+            elif row is None and i in unfit:
+                error, detail = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+            rows.append(row if error is None else None)
+            errors.append(error)
+            details.append(detail)
+    counts = np.array([0 if row is None else len(row.tokens) for row in rows], dtype=np.int64)
+    return Generations(
+        prompt=np.repeat(np.arange(len(prompts.texts)), decoding.samples),
+        sample=np.tile(np.arange(decoding.samples, dtype=np.uint16), len(prompts.texts)),
+        texts=[None if row is None else row.text for row in rows],
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        token_ids=np.array([t for row in rows if row is not None for t in row.tokens], dtype=np.int32),
+        finish=[None if row is None else row.finish for row in rows],
+        log_likelihood=np.array([np.nan if row is None else row.log_likelihood for row in rows]),
+        errors=errors,
+        details=details,
+    )

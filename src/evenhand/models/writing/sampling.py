@@ -1,0 +1,109 @@
+"""The next token of many continuations at once: temperature, top-k, top-p, and a draw for every row.
+
+The number from which everything random in one continuation is drawn.
+"""
+
+import hashlib
+
+import torch
+
+from evenhand.models.decoding import Decoding
+
+NUCLEUS = 1024  # likeliest tokens that top-p looks at before it sorts the whole vocabulary
+BELOW_ONE = 1 - 2.0**-40  # so that rounding never lifts a draw to the whole of the mass
+
+
+def filtered(logits: torch.Tensor, decoding: Decoding) -> torch.Tensor:
+    """Logits after temperature, top-k and top-p, in this order; minus infinity for what is filtered out.
+
+    logits: (rows, vocabulary) float32. Tokens exactly as likely as the k-th are kept; at least one token
+    always is. Source: Holtzman et al. 2020 for top-p; both equal Hugging Face's warpers.
+
+    >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
+    >>> filtered(torch.tensor([[0.0, 2.0]]), rule).tolist()
+    [[-inf, 2.0]]
+    """
+    assert decoding.temperature is not None, "greedy decoding filters nothing"
+    scores = logits / decoding.temperature
+    if decoding.top_k is not None:
+        least = scores.topk(min(decoding.top_k, scores.shape[-1])).values[:, -1:]
+        scores = scores.masked_fill(scores < least, -torch.inf)
+    if decoding.top_p is not None and decoding.top_p < 1:
+        ascending, order = scores.sort()
+        tail = ascending.softmax(-1).cumsum(-1) <= 1 - decoding.top_p
+        tail[:, -1] = False
+        scores = scores.masked_fill(torch.zeros_like(tail).scatter(1, order, tail), -torch.inf)
+    return scores
+
+
+def sampled(logits: torch.Tensor, decoding: Decoding, uniforms: torch.Tensor) -> torch.Tensor:
+    """One token a row from the filtered distribution: `draw(filtered(logits, decoding), uniforms)`, faster.
+
+    Only the likeliest tokens are looked at where they settle the matter: the k likeliest, or those that hold
+    the share p. Rows where they do not (ties at the k-th, nuclei of more than 1,024 tokens) are filtered in
+    full. uniforms: (rows,) float64. Returns (rows,) token ids.
+
+    >>> rule = Decoding(max_new_tokens=1, temperature=1.0, top_k=1)
+    >>> sampled(torch.tensor([[0.0, 2.0, 1.0]]), rule, torch.tensor([0.5]).double()).tolist()
+    [1]
+    """
+    assert decoding.temperature is not None, "greedy decoding draws nothing"
+    vocabulary = logits.shape[-1]
+    nucleus = decoding.top_p if decoding.top_p is not None and decoding.top_p < 1 else None
+    count = NUCLEUS if decoding.top_k is None else decoding.top_k + 1
+    if (decoding.top_k is None and nucleus is None) or count >= vocabulary // 2:
+        return draw(filtered(logits, decoding), uniforms)
+    scores, ids = logits.topk(count)
+    scores = scores / decoding.temperature
+    if decoding.top_k is not None:
+        settled = scores[:, -1] < scores[:, -2]
+        scores, ids = scores[:, :-1], ids[:, :-1]
+        norm = scores.logsumexp(-1, keepdim=True)
+    else:
+        norm = (logits / decoding.temperature).logsumexp(-1, keepdim=True)
+    if nucleus is not None:
+        mass = (scores - norm).exp().cumsum(-1)
+        if decoding.top_k is None:
+            settled = mass[:, -1] > nucleus
+        beyond = mass >= nucleus
+        # a token stays if those likelier than it hold less than p
+        scores = scores.masked_fill(beyond.roll(1, -1).index_fill_(1, ids.new_zeros(1), False), -torch.inf)
+    ids, order = ids.sort()
+    places = draw(scores.gather(1, order), uniforms)
+    tokens = ids.gather(1, places[:, None])[:, 0]
+    if not settled.all():
+        rest = (~settled).nonzero()[:, 0]
+        tokens[rest] = draw(filtered(logits[rest], decoding), uniforms[rest.to(uniforms.device)])
+    return tokens
+
+
+def draw(scores: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """One token a row by inverting the distribution function at that row's uniform number.
+
+    scores: (rows, vocabulary) logits. uniforms: (rows,) float64 in [0, 1). Returns (rows,) token ids. Tokens
+    are summed in the order of their ids, not of their probabilities, so that rounding in another batch can
+    change the token only where the number falls on the edge between two.
+
+    >>> draw(torch.tensor([[0.0, 0.0], [0.0, 0.0]]), torch.tensor([0.2, 0.7]).double()).tolist()
+    [0, 1]
+    """
+    probabilities = scores.softmax(-1)
+    if probabilities.device.type == "mps":  # knows no float64
+        probabilities = probabilities.cpu()
+    mass = probabilities.double().cumsum(-1)
+    points = uniforms.to(mass.device).clamp(max=BELOW_ONE)[:, None] * mass[:, -1:]
+    tokens = torch.searchsorted(mass, points, right=True)[:, 0]
+    return tokens.clamp(max=scores.shape[-1] - 1).to(scores.device)
+
+
+def continuation_key(seed: int, prompt: str, sample: int) -> int:
+    """A whole number below 2**128 that seed, prompt and sample decide, and nothing else does.
+
+    The key behind `continuations.row_uniforms`, for generators that draw elsewhere: a server takes part of it as
+    its seed.
+
+    >>> continuation_key(0, "Hi", 1) == continuation_key(0, "Hi", 1) != continuation_key(0, "Hi", 2)
+    True
+    """
+    text = f"{seed} {sample} {prompt}".encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")

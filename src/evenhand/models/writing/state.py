@@ -1,0 +1,309 @@
+"""Rows being written side by side: prompts are read once and branched, rows advance together, leave and join.
+
+What many prompts begin with, read once: its keys and values, from which any number of rows go on.
+"""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
+
+from evenhand.models.writing.key_values import buffered_cache, cache_of_rows
+from evenhand.schema import Unsupported
+
+
+@dataclass(frozen=True)
+class Beginnings:
+    """Token sequences that have been read, ending at the same column.
+
+    layers: keys and values, (beginnings, heads, columns, width); None where a layer shares those of another. seen:
+    (beginnings, columns), 1 where there is a token.
+    """
+
+    layers: list[tuple[Tensor, Tensor] | None]
+    seen: Tensor
+
+    @classmethod
+    def of(cls, cache: Any, seen: Tensor) -> "Beginnings":
+        """What a cache holds after they were read."""
+        empty = (seen == 0)[:, None, :, None]
+        # What stands for no token is masked, but a masked NaN would still spread.
+        return cls(
+            [
+                (layer.keys.masked_fill(empty, 0), layer.values.masked_fill(empty, 0))
+                if layer.is_initialized
+                else None
+                for layer in cache.layers
+            ],
+            seen,
+        )
+
+    def caches(self, rows: Tensor) -> DynamicCache:
+        """A cache in which row i goes on from beginning rows[i]."""
+        cache = DynamicCache()
+        for number, layer in enumerate(self.layers):
+            if layer is not None:
+                cache.update(layer[0][rows], layer[1][rows], number)
+        return cache
+
+
+def moved_right(cache: Any, seen: Tensor, shift: Tensor) -> Tensor:
+    """Move the columns of each row to the right by so many, dropping the last; returns where there are tokens now."""
+    if not shift.any():
+        return seen
+    rows = torch.arange(len(seen), device=seen.device)[:, None]
+    columns = torch.arange(seen.shape[1], device=seen.device) - shift[:, None]
+    outside, columns = columns < 0, columns.clamp(min=0)
+    for layer in cache.layers:
+        if layer.is_initialized:
+            layer.keys = layer.keys[rows, :, columns].transpose(1, 2)
+            layer.values = layer.values[rows, :, columns].transpose(1, 2)
+    return seen[rows, columns].masked_fill(outside, 0)
+
+
+class DecoderState(Protocol):
+    """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
+
+    `staggers`: whether rows may join while others are under way. `tokens_read`: by the last `join`, in all rows.
+    """
+
+    model: Any
+    device: torch.device
+    staggers: bool
+    tokens_read: int
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        ...
+
+    def join(self, prompts: Sequence[Any], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts (token ids) once each; a row that continues prompt branch[i] takes places[i].
+
+        Places are those of rows that have finished, or follow on the last row. Without `staggers` there must
+        be no rows, and the places are 0, 1, 2, ... Returns the logits of the rows that joined, in their order.
+        """
+        ...
+
+    def finish(self, places: Tensor) -> None:
+        """These rows are done; until they leave or others take their places they only fill them."""
+        ...
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows, in this order; a row may be taken several times."""
+        ...
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Row i goes on from rows[i], which differs from it in so many of the newest tokens at most."""
+        ...
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Append one token to every row."""
+        ...
+
+
+class CausalState:
+    """Rows of a decoder-only model.
+
+    All rows end at the same, newest column of keys and values, whatever their age; in front of a row's first
+    token its columns are masked. So distances between tokens are those between columns, as sliding windows
+    and linear biases need it, and a row can join at any time.
+    """
+
+    def __init__(self, model: Any):
+        self.model = model
+        self.device = model.get_input_embeddings().weight.device
+        takes = inspect.signature(model.forward).parameters
+        if "past_key_values" not in takes:
+            raise Unsupported(
+                f"{type(model).__name__} keeps no keys and values to go on from, so it cannot write here.",
+                "Use a transformer, or write its texts elsewhere and bring them as a file.",
+            )
+        self.with_positions = "position_ids" in takes
+        self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
+        self.staggers, self.tokens_read = True, 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.cache: Any = None
+        self.seen = torch.zeros(0, 0, dtype=torch.long, device=self.device)  # (rows, columns)
+
+    def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts; the head is evaluated at their last tokens only."""
+        ids, seen = padded(prompts, self.device, left=True)
+        read: Any = DynamicCache()
+        logits = self._forward(ids, seen, read)
+        self._take_in(read, seen, branch, places)
+        self.tokens_read = sum(map(len, prompts))
+        return logits[branch]
+
+    def beginnings(self, sequences: Sequence[Sequence[int]]) -> Beginnings:
+        """Read what many prompts begin with, each once, side by side; some may be empty."""
+        ids, seen = padded(sequences, self.device, left=True)
+        read: Any = DynamicCache()
+        if ids.shape[1]:
+            self._forward(ids, seen, read)
+        return Beginnings.of(read, seen)
+
+    def join_behind(
+        self, beginnings: Beginnings, tails: Sequence[Sequence[int]], branch: Tensor, places: Tensor
+    ) -> Tensor:
+        """`join` with prompts of which the beginnings have been read already.
+
+        Tail i, which holds at least one token, stands behind beginning i modulo their number.
+        """
+        own = torch.arange(len(tails), device=self.device) % len(beginnings.seen)
+        read, seen = beginnings.caches(own), beginnings.seen[own]
+        inner, inner_seen = padded([tail[:-1] for tail in tails], self.device, left=False)
+        if inner.shape[1]:
+            # Padding stands behind, so that no gap opens between a beginning and its tail: windows and
+            # linear biases count columns. Then all rows are moved to end at the same column.
+            seen = torch.cat([seen, inner_seen], dim=1)
+            self._forward(inner, seen, read)
+            seen = moved_right(read, seen, inner.shape[1] - inner_seen.sum(1))
+        last = torch.tensor([tail[-1] for tail in tails], device=self.device)
+        seen = torch.cat([seen, seen.new_ones(len(seen), 1)], dim=1)
+        logits = self._forward(last[:, None], seen, read)
+        self._take_in(read, seen, branch, places)
+        self.tokens_read = sum(map(len, tails))
+        return logits[branch]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows."""
+        self.cache.batch_select_indices(rows)
+        self.seen = self.seen[rows]
+        self._drop_columns_nobody_needs()
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Copy the newest columns alone."""
+        _exchange(self.cache, rows, newest)
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Append one token to every row."""
+        self._drop_columns_nobody_needs()
+        self.seen = torch.cat([self.seen, self.seen.new_ones(len(self.seen), 1)], dim=1)
+        return self._forward(tokens[:, None], self.seen, self.cache)
+
+    def finish(self, places: Tensor) -> None:
+        """These rows are done: what only they needed can be dropped."""
+        self.seen[places, :-1] = 0
+
+    def _take_in(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
+        """Put rows that have been read, each ending at the last column, in their places."""
+        self._make_room(read, seen.shape[1], int(places.max()) + 1)
+        for layer, source in zip(self.cache.layers, read.layers, strict=True):
+            if source.is_initialized:  # some layers share the keys and values of another
+                layer.put(places, source.keys[branch], source.values[branch])
+        self.seen[places] = 0
+        self.seen[places, self.seen.shape[1] - seen.shape[1] :] = seen[branch]
+
+    def _make_room(self, read: Any, columns: int, rows: int) -> None:
+        held, width = self.seen.shape
+        if self.cache is None:
+            self.cache = cache_of_rows(read, rows, columns)
+        elif rows > held or columns > width:
+            for layer in self.cache.layers:
+                layer.lay_out(more=max(0, rows - held), lead=max(0, columns - width))
+        grown = self.seen.new_zeros(max(rows, held), max(columns, width))
+        grown[:held, grown.shape[1] - width :] = self.seen
+        self.seen = grown
+
+    def _drop_columns_nobody_needs(self) -> None:
+        idle = int(self.seen.any(0).int().argmax())
+        if idle:
+            self.seen = self.seen[:, idle:]
+            for layer in self.cache.layers:
+                layer.drop_columns(idle)
+
+    def inputs(self, ids: Tensor, seen: Tensor, cache: Any) -> dict[str, Any]:
+        """What the model takes to read tokens, (rows, new), behind what a cache holds.
+
+        seen: (rows, columns held and new), 1 where there is a token.
+        """
+        inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": seen, "past_key_values": cache}
+        if self.with_positions:
+            # Padding counts for nothing, so the first real token stands at place 0 in every row.
+            inputs["position_ids"] = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        return inputs
+
+    def _forward(self, ids: Tensor, seen: Tensor, cache: Any) -> Tensor:
+        output = self.model(**self.inputs(ids, seen, cache), use_cache=True, **self.last_only)
+        logits: Tensor = output.logits[:, -1].float()
+        return logits
+
+
+class EncoderDecoderState:
+    """Rows of an encoder-decoder model: prompts stand in the encoder, read once each.
+
+    Its decoders count places from the first column (BART, T5), so all rows begin together.
+    """
+
+    staggers = False
+
+    def __init__(self, model: Any, start: int):
+        self.model, self.first_token, self.tokens_read = model, start, 0
+        self.device = model.get_input_embeddings().weight.device
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.cache = EncoderDecoderCache(buffered_cache(), DynamicCache())
+
+    def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts and write the token that decoding starts from."""
+        assert places.tolist() == list(range(len(branch))), "rows of an encoder-decoder model begin together"
+        self.clear()
+        ids, self.seen = padded(prompts, self.device, left=False)
+        self.tokens_read = sum(map(len, prompts))
+        encoder = self.model.get_encoder()
+        self.hidden = encoder(input_ids=ids, attention_mask=self.seen).last_hidden_state
+        logits = self.advance(torch.full((len(prompts),), self.first_token, device=self.device))
+        if branch.tolist() != list(range(len(prompts))):
+            self.select(branch)
+        return logits[branch]
+
+    def finish(self, places: Tensor) -> None:
+        """These rows are done; nothing needs to be forgotten before they leave."""
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows."""
+        self.cache.batch_select_indices(rows)
+        self.seen, self.hidden = self.seen[rows], self.hidden[rows]
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Copy the newest columns that the decoder wrote; the encoder read the same for both rows."""
+        _exchange(self.cache.self_attention_cache, rows, newest)
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Append one token to every row."""
+        output = self.model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=self.hidden),
+            attention_mask=self.seen,
+            decoder_input_ids=tokens[:, None],
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        logits: Tensor = output.logits[:, -1].float()
+        return logits
+
+
+def _exchange(cache: Any, rows: Tensor, newest: int) -> None:
+    places = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
+    for layer in cache.layers:
+        layer.take_over(places, rows[places], newest)
+
+
+def padded(prompts: Sequence[Sequence[int]], device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
+    """Token ids, (rows, longest), padded in front (left) or behind, and where they are tokens."""
+    width = max(map(len, prompts))
+    ids = torch.zeros(len(prompts), width, dtype=torch.long)
+    seen = torch.zeros(len(prompts), width, dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        place = slice(width - len(prompt), width) if left else slice(len(prompt))
+        ids[row, place] = torch.tensor(prompt)
+        seen[row, place] = 1
+    return ids.to(device), seen.to(device)

@@ -1,0 +1,383 @@
+"""The generation engine: prompts read once and branched into samples, places of finished rows filled again."""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evenhand.models.contract import Generations
+from evenhand.models.decoding import Decoding
+from evenhand.models.scoring.head import most_targets
+from evenhand.models.writing.fast_layers import FastLayers
+from evenhand.models.writing.inputs import Prompts
+from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
+from evenhand.models.writing.sampling import sampled
+from evenhand.models.writing.self_check import (
+    why_not_behind_beginnings,
+    why_not_in_batches,
+    why_not_staggered,
+)
+from evenhand.models.writing.state import DecoderState
+from evenhand.models.writing.steered_state import SteeredState
+from evenhand.models.writing.steering import Steering
+from evenhand.schema import Unsupported
+from evenhand.weights.batching import Budget, is_out_of_memory
+from evenhand.weights.devices import available_memory
+
+SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
+MOST_TOKENS = {"cuda": 1 << 18}
+MOST_TOKENS_ELSEWHERE = 1 << 14
+IDLE_SHARE = 8  # places of finished rows are filled or given up once they are one in so many
+Unit = tuple[int, list[int]]  # a prompt and the samples of it that begin together
+
+
+@dataclass
+class Work:
+    """What has been written so far, for the manifest."""
+
+    rows: int = 0
+    tokens_written: int = 0
+    tokens_read: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    seconds_to_first_token: float = 0.0  # summed over batches of prompts
+    peak_memory_bytes: int | None = None  # of the device, or of this process
+
+
+class Writer:
+    """Writes continuations with one model.
+
+    state: rows of the model (models/writing/state.py). tokenizer: turns tokens into text. ends: token ids
+    that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
+    free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
+    prompt and continuation are one sequence (a causal model) or two.
+    """
+
+    def __init__(
+        self,
+        state: DecoderState,
+        tokenizer: Any,
+        *,
+        ends: Sequence[int],
+        vocabulary: int,
+        device: torch.device,
+        cache_bytes: int,
+        batch_tokens: int | None = None,
+        in_prompt: bool = True,
+    ):
+        self.state, self.device, self.vocabulary = state, device, vocabulary
+        self.reader = Reader(tokenizer, in_prompt)
+        self.end_ids = frozenset(ends)
+        self.ends = self.long(sorted(self.end_ids))
+        self.layers = FastLayers(state.model, available_memory(device))
+        with self.layers.in_use():
+            self.reason_for_equal_lengths = why_not_in_batches(state, vocabulary)
+            self.reason_for_batches = why_not_staggered(state, vocabulary)
+        state.clear()
+        if batch_tokens is None:
+            free = available_memory(device)
+            batch_tokens = MOST_TOKENS.get(device.type, MOST_TOKENS_ELSEWHERE)
+            if free is not None:
+                batch_tokens = max(64, min(batch_tokens, int(free * SHARE_OF_MEMORY) // max(1, cache_bytes)))
+        # Drawing holds several vocabulary-sized rows of each continuation at once.
+        rows = max(1, most_targets(vocabulary, device) // 4)
+        self.budget = Budget(batch_tokens, rows, equal_lengths=self.reason_for_equal_lengths is not None)
+        self.work = Work()
+
+    @property
+    def staggers(self) -> bool:
+        """Whether prompts may begin while others are under way."""
+        return self.reason_for_batches is None and self.reason_for_equal_lengths is None
+
+    @cached_property
+    def reason_for_whole_readings(self) -> str | None:
+        """Why contexts are not read once for all prompts, or None; tried when a model is first steered."""
+        with self.layers.in_use():
+            return why_not_behind_beginnings(self.state, self.vocabulary)
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest: throughput, latency, memory, batches."""
+        work, told = self.work, asdict(self.work)
+        if work.seconds:
+            told["tokens_per_second"] = work.tokens_written / work.seconds
+        if work.steps:
+            told["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
+        if self.reason_for_equal_lengths is not None:
+            told["batches_of_equal_lengths"] = self.reason_for_equal_lengths
+        if self.reason_for_batches is not None:
+            told["places_not_filled_again"] = self.reason_for_batches
+        if self.__dict__.get("reason_for_whole_readings") is not None:
+            told["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
+        return {**told, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
+
+    def draw(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
+        """Continue every prompt that has no error, token by token (greedily, or drawn).
+
+        steering: combine distributions; the prompts then hold their tokens behind each context too. Raises
+        Unsupported for steering a model whose rows must all be equally long.
+        """
+        task = self.task(prompts, decoding, steering)
+        done: dict[tuple[int, int], Row] = {}
+        unfit: set[int] = set()
+        with self.at_work():
+            while waiting := self._waiting(task, done, unfit):
+                session = _Session(self, task, waiting, done)
+                try:
+                    session.run()
+                except (RuntimeError, MemoryError) as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    rows = [row for row in session.seats if row is not None]
+                    unfit |= self._halve(rows, task.rows * session.width([row.prompt for row in rows]), task)
+        return collected(prompts, decoding, done, unfit)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count time and memory while rows are written."""
+        began = time.perf_counter()
+        with torch.inference_mode(), self.layers.in_use():
+            yield
+        self.state.clear()
+        self.work.seconds += time.perf_counter() - began
+        self.work.peak_memory_bytes = peak_memory(self.device)
+
+    def check_steerable(self) -> None:
+        """Raise Unsupported for a model whose rows must all be equally long."""
+        if self.reason_for_equal_lengths is not None:
+            raise Unsupported(
+                "This model cannot be steered: its rows must be equally long, and contexts are not "
+                f"({self.reason_for_equal_lengths}).",
+                "Use an instruction in front of the prompts (--mitigate prefix=...), or another model.",
+            )
+
+    def places(self, width: int, rows: int = 1) -> int:
+        """How many continuations are held at once, each of so many rows of so many tokens."""
+        return max(1, min(self.budget.tokens // width, self.budget.most_targets) // rows)
+
+    def long(self, values: Sequence[int]) -> Tensor:
+        """Whole numbers on the model's device."""
+        return torch.tensor(values, dtype=torch.long, device=self.device)
+
+    def task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
+        """What is to be written, with the state it is written in."""
+        if steering is None:
+            return Task(prompts, decoding, self.state)
+        self.check_steerable()
+        groups = [prompts.read(i) for i, error in enumerate(prompts.errors) if error is None]
+        shares = self.reason_for_whole_readings is None
+        return Task(prompts, decoding, SteeredState(self.state, groups, steering.rows, shares), steering)
+
+    def _waiting(self, task: "Task", done: Mapping[tuple[int, int], Row], unfit: set[int]) -> deque[Unit]:
+        prompts, decoding = task.prompts, task.decoding
+        usable = [i for i, error in enumerate(prompts.errors) if error is None and i not in unfit]
+        usable.sort(key=lambda i: -prompts.length(i))
+        units: deque[Unit] = deque()
+        if usable:
+            most = self.places(prompts.length(usable[0]) + decoding.max_new_tokens, task.rows)
+            for i in usable:
+                left = [sample for sample in range(decoding.samples) if (i, sample) not in done]
+                units += [(i, left[first : first + most]) for first in range(0, len(left), most)]
+        return units
+
+    def _halve(self, rows: list[Row], width: int, task: "Task") -> set[int]:
+        """Make room after memory ran out; returns the prompt that did not fit even alone.
+
+        width: tokens of one continuation in all its rows.
+        """
+        self.state.clear()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        if len(rows) == 1:
+            return {rows[0].prompt}
+        self.budget.tokens = max(1, len(rows) * width // 2)
+        self.budget.most_targets = max(1, min(self.budget.most_targets, len(rows) * task.rows // 2))
+        self.budget.halvings.append(self.budget.tokens)
+        return set()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be written, and the state of the model that it is written in."""
+
+    prompts: Prompts
+    decoding: Decoding
+    state: DecoderState
+    steering: Steering | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows of the model that one continuation takes."""
+        return 1 if self.steering is None else self.steering.rows
+
+
+class _Session:
+    """Rows under way: each has a seat, which is its row (where steered, its group of rows) of the model's state."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        task: Task,
+        waiting: deque[Unit],
+        done: dict[tuple[int, int], Row],
+    ):
+        self.writer, self.task, self.state = writer, task, task.state
+        self.prompts, self.decoding = task.prompts, task.decoding
+        self.waiting, self.done = waiting, done
+        self.seats: list[Row | None] = []
+
+    def run(self) -> None:
+        while True:
+            if joining := self._who_joins():
+                self._join(joining)
+            elif any(self.seats):
+                self._advance()
+            else:
+                return
+
+    def width(self, prompts: Iterable[int]) -> int:
+        """Tokens that the longest of some rows takes in the end."""
+        return max(self.prompts.length(i) for i in prompts) + self.decoding.max_new_tokens
+
+    def _who_joins(self) -> list[Unit]:
+        live = [row.prompt for row in self.seats if row is not None]
+        if not self.waiting or (live and not self.writer.staggers):
+            return []
+        first_prompt, first_samples = self.waiting[0]
+        places = self.writer.places(self.width([*live, first_prompt]), self.task.rows)
+        free = places - len(live)
+        if live and free < max(len(first_samples), places // IDLE_SHARE):
+            return []
+        joining: list[Unit] = []
+        while self.waiting and len(self.waiting[0][1]) <= free:
+            length = len(self.prompts.ids[self.waiting[0][0]])
+            if self.writer.budget.equal_lengths and length != len(self.prompts.ids[first_prompt]):
+                break
+            joining.append(self.waiting.popleft())
+            free -= len(joining[-1][1])
+        return joining
+
+    def _join(self, joining: list[Unit]) -> None:
+        began = time.perf_counter()
+        rows = [self._row(i, sample) for i, samples in joining for sample in samples]
+        branch = [k for k, (_, samples) in enumerate(joining) for _ in samples]
+        if not any(self.seats):
+            self.seats = []
+            self.state.clear()
+        empty = [place for place, row in enumerate(self.seats) if row is None]
+        places = [*empty, *range(len(self.seats), len(self.seats) + len(rows))][: len(rows)]
+        self.seats += [None] * (max(places) + 1 - len(self.seats))
+        for place, row in zip(places, rows, strict=True):
+            self.seats[place] = row
+        long = self.writer.long
+        logits = self.state.join([self.prompts.read(i) for i, _ in joining], long(branch), long(places))
+        self._write(places, rows, logits)
+        work, budget = self.writer.work, self.writer.budget
+        budget.batches += 1
+        budget.tokens_run += self.state.tokens_read
+        work.tokens_read += self.state.tokens_read
+        work.seconds_to_first_token += time.perf_counter() - began
+
+    def _advance(self) -> None:
+        live = [place for place, row in enumerate(self.seats) if row is not None]
+        idle = len(self.seats) - len(live)
+        if idle and not self.waiting_for_seats and idle >= len(self.seats) // IDLE_SHARE:
+            self.state.select(self.writer.long(live))
+            self.seats = [self.seats[place] for place in live]
+            live = list(range(len(live)))
+        last = self.writer.long([0 if row is None else row.tokens[-1] for row in self.seats])
+        logits = self.state.advance(last)
+        if len(live) < len(self.seats):
+            logits = logits[self.writer.long(live)]
+        self._write(live, [row for row in self.seats if row is not None], logits)
+        self.writer.work.steps += 1
+        self.writer.budget.tokens_run += len(self.seats) * self.task.rows
+
+    @property
+    def waiting_for_seats(self) -> bool:
+        return bool(self.waiting) and self.writer.staggers
+
+    def _row(self, prompt: int, sample: int) -> Row:
+        rule, row = self.decoding, Row(prompt, sample)
+        if not rule.is_greedy:
+            row.uniforms = row_uniforms(rule.seed, self.prompts.texts[prompt], sample, rule.max_new_tokens)
+        if rule.no_repeat_ngram_size is not None:
+            before = self.writer.reader.before(self.prompts.ids[prompt])
+            row.ngrams = SeenNgrams(
+                before if rule.no_repeat_ngram_in == "text" else [], rule.no_repeat_ngram_size
+            )
+        return row
+
+    def _write(self, places: list[int], rows: list[Row], logits: Tensor) -> None:
+        """Append to each row its next token; rows that are done leave their seats."""
+        scores = self._allowed(rows, logits)
+        if self.task.steering is not None:
+            scores = logits = self.task.steering.combined(scores)
+        tokens = self._chosen(rows, scores)
+        values = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, dim=-1)
+        finished = []
+        for place, row, token, value in zip(places, rows, tokens.tolist(), values.tolist(), strict=True):
+            self._append(row, token, value)
+            if row.is_done:
+                self.done[row.prompt, row.sample] = row
+                self.seats[place] = None
+                finished.append(place)
+                self.writer.work.rows += 1
+                self.writer.work.tokens_written += len(row.tokens)
+        if finished:
+            self.state.finish(self.writer.long(finished))
+
+    def _allowed(self, rows: list[Row], logits: Tensor) -> Tensor:
+        """Logits with minus infinity for what may not come next; those given are left as they are."""
+        scores = logits
+        early = [k for k, row in enumerate(rows) if len(row.tokens) < self.decoding.min_new_tokens]
+        if early or self.decoding.no_repeat_ngram_size is not None:
+            scores = logits.clone()
+            for k, row in enumerate(rows):
+                if row.ngrams is not None:
+                    scores[k, ..., row.ngrams.blocked()] = -torch.inf
+            if early:
+                scores[self.writer.long(early)[:, None], ..., self.writer.ends] = -torch.inf
+        return scores
+
+    def _chosen(self, rows: list[Row], scores: Tensor) -> Tensor:
+        drawn = [row.uniforms[len(row.tokens)] for row in rows if row.uniforms is not None]
+        if not drawn:
+            return scores.argmax(-1)
+        return sampled(scores, self.decoding, torch.tensor(drawn, dtype=torch.float64))
+
+    def _append(self, row: Row, token: int, value: float) -> None:
+        row.tokens.append(token)
+        row.log_likelihood += value
+        row.broken = not np.isfinite(row.log_likelihood)
+        if row.ngrams is not None:
+            row.ngrams.append(token)
+        ended = token in self.writer.end_ids
+        full = len(row.tokens) == self.decoding.max_new_tokens
+        if not (ended or full or self.decoding.stop):
+            return
+        text = self.writer.reader.text(self.prompts.ids[row.prompt], row.tokens)
+        place = None if ended else first_stop(text, self.decoding.stop)
+        if place is not None:
+            row.finish, row.text = "stop", text[:place]
+        elif ended or full:
+            row.finish, row.text = ("end" if ended else "length"), text
+
+
+def peak_memory(device: torch.device) -> int | None:
+    """Most bytes held at once: of the accelerator, else of this process; None where the system does not say."""
+    if device.type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
