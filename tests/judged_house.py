@@ -181,7 +181,7 @@ def register(patch: Any) -> None:
     """Make all of this known by name. patch: a MonkeyPatch."""
     from evenhand.benchmarks import registry as benchmarks
     from evenhand.benchmarks.contract import Suite
-    from evenhand.classifiers import registry as classifiers
+    from evenhand.classifiers import loading as classifiers
     from evenhand.measures import registry as measures
     from evenhand.models import loading
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.classifiers.llm_judge import load
+from evenhand.classifiers.services.llm_judge import load
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.model import HttpModel
 from evenhand.models.served.options import HttpOptions

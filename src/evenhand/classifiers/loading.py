@@ -1,5 +1,9 @@
-"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
+"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name.
 
+Which classifiers there are, by name, and what each states about itself.
+"""
+
+from collections import ChainMap
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -7,12 +11,57 @@ from types import ModuleType
 from typing import Any, cast
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.presets import Preset
-from evenhand.classifiers.registry import CLASSIFIERS, SCORES, classifier_names
-from evenhand.schema import UsageError
+from evenhand.classifiers.presets import PRESETS, Preset
+from evenhand.schema import Card, UsageError
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.options import options_of, split_options, typed_options
-from evenhand.schema.registry import ExtensionError
+from evenhand.schema.registry import ExtensionError, Registry
+
+SCORES = "scores:"
+"""What stands in front of a file of existing scores."""
+BACKENDS = {
+    "vader": "evenhand.classifiers.vader",
+    "evenhand/lexicon-toxicity": "evenhand.classifiers.lexicon",
+    "perspective": "evenhand.classifiers.services.perspective",
+    "moderation": "evenhand.classifiers.services.moderation",
+    "llm-judge": "evenhand.classifiers.services.llm_judge",
+}
+"""Modules with a CARD and a function `load(options: dict[str, Any]) -> Classifier`, imported when asked for."""
+EXISTING = "evenhand.classifiers.existing_scores"
+"""The module with the CARD of existing scores, which have no name of their own."""
+
+
+CLASSIFIERS: Registry[Any] = Registry(
+    "classifier",
+    "evenhand.classifiers",
+    ChainMap(BACKENDS, PRESETS),  # presets come first
+    "a function that returns a Classifier",
+    lambda found: callable(found) or isinstance(found, Preset | ModuleType),
+)
+"""A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
+
+
+def classifier_names() -> list[str]:
+    """Names that `load_classifier` knows without a folder or a hub; "scores:FILE" stands for any file.
+
+    >>> classifier_names()[:3]
+    ['toxigen', 'regard', 'detoxify']
+    """
+    names = CLASSIFIERS.names()
+    ours = len(CLASSIFIERS.built_in)
+    return [*names[:ours], f"{SCORES}FILE", *names[ours:]]
+
+
+def classifier_cards() -> dict[str, Card]:
+    """A card for each preset and backend of this package, by name: what it was trained on, what it calls harmful,
+    its known group bias, licence and citation.
+
+    >>> classifier_cards()["regard"].licence
+    'CC BY 4.0'
+    """
+    cards = [preset.card for preset in PRESETS.values()]
+    cards += [import_module(module).CARD for module in (*BACKENDS.values(), EXISTING)]
+    return {card.name: card for card in cards}
 
 
 def load_classifier(
@@ -65,7 +114,7 @@ def load_classifier(
 def _text_classification(
     name: str, preset: Preset | None, chosen: dict[str, Any], device: str, revision: str | None
 ) -> Classifier:
-    from evenhand.classifiers.reading_options import read_options
+    from evenhand.classifiers.text_classification_options import read_options
 
     return read_options(name, chosen, preset, device, revision)
 

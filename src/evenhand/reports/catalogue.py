@@ -183,7 +183,7 @@ def _models() -> dict[str, Card]:
 
 
 def _classifiers() -> dict[str, Card]:
-    from evenhand.classifiers.registry import CLASSIFIERS, classifier_cards
+    from evenhand.classifiers.loading import CLASSIFIERS, classifier_cards
 
     cards = classifier_cards()
     cards |= _of(CLASSIFIERS, [name for name in CLASSIFIERS.names() if name not in CLASSIFIERS.built_in])

@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.classifiers.judged_text import JudgedText
-from evenhand.classifiers.registry import SCORES, classifier_cards
+from evenhand.classifiers.loading import SCORES, classifier_cards
 from evenhand.reports.view import JudgeView, WrittenView
 from evenhand.runs.manifest import JudgedRecord, Manifest
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.registry import SCORES
+from evenhand.classifiers.loading import SCORES
 from evenhand.models.served.options import KEY, OPENAI_KEY, api_key, is_address, split_address
 from evenhand.schema import ResumeRefused
 from evenhand.schema.options import split_options

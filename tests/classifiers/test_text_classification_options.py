@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evenhand.classifiers.label_files import read_labels
+from evenhand.classifiers.text_classification_options import read_labels
 from evenhand.schema import DataError
 
 NAMES = ("Calm", "Hateful", "Warm", "Kind", "Witty", "Vain", "Bold", "Sad", "Odd", "Shy", "Gruff")

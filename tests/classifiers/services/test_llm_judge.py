@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given as drawn, strategies as st
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.judge_replies import parse_label
-from evenhand.classifiers.llm_judge import DISAGREES, load
-from evenhand.classifiers.rubrics import RUBRICS, load_rubric
+from evenhand.classifiers.services.llm_judge import DISAGREES, load, parse_label
+from evenhand.classifiers.services.rubrics import RUBRICS, load_rubric
 from evenhand.schema import DataError, ResponseError, UsageError
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.asked_services import (
+from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.services.asking import (
     AskedOnce,
     Row,
     Told,
@@ -15,7 +16,6 @@ from evenhand.classifiers.asked_services import (
     key_from_environment,
     telling_the_rest,
 )
-from evenhand.classifiers.contract import Judgements
 from evenhand.schema import Card, ResponseError
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.options import Number, Whole, options_of, typed_options

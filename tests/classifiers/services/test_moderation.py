@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.moderation import CATEGORIES, load
+from evenhand.classifiers.services.moderation import CATEGORIES, load
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from evenhand.classifiers import perspective
 from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.perspective import GOOGLE, PRODUCTION, load
+from evenhand.classifiers.services import perspective
+from evenhand.classifiers.services.perspective import GOOGLE, PRODUCTION, load
 from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.store import AnswerStore
 
@@ -181,7 +181,7 @@ def test_a_killed_run_asks_nothing_twice(server, options):
 
     script = (
         "import sys, json\n"
-        "from evenhand.classifiers.perspective import load\n"
+        "from evenhand.classifiers.services.perspective import load\n"
         "load(json.loads(sys.argv[1])).classify([f'text {i}' for i in range(100)])\n"
     )
     with server(mischief=late) as there:

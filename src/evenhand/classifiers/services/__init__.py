@@ -1,0 +1,1 @@
+"""Classifiers behind a network: Perspective, moderation services, language models that judge by a rubric."""
