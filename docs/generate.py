@@ -20,9 +20,9 @@ from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.registry import SUITES, load_benchmark
 from evenhand.measures import MEASURES
 from evenhand.models.loading import registered_models
-from evenhand.prompts.datasets import Dataset, list_datasets
-from evenhand.prompts.holisticbias_quirks import QUIRKS
-from evenhand.prompts.user_files import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
+from evenhand.prompts.datasets.register import Dataset, list_datasets
+from evenhand.prompts.holisticbias.card import QUIRKS
+from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
 from evenhand.reports.catalogue import catalogue
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
 

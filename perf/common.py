@@ -12,8 +12,8 @@ import numpy as np
 
 def holisticbias(folder: Path | None):
     """The corrected v1.1 set, from a folder or the cache."""
-    from evenhand.prompts.datasets import dataset_folder
-    from evenhand.prompts.holisticbias import HolisticBias
+    from evenhand.prompts.datasets.register import dataset_folder
+    from evenhand.prompts.holisticbias.sentences import HolisticBias
 
     return HolisticBias.load(dataset_folder("holisticbias", "v1.1", folder), "v1.1")
 
@@ -63,8 +63,8 @@ def model_with_tokenizer(corpus: list[str], layers: int, width: int, heads: int,
 
 def published_sentences(folder: Path | None):
     """The published v1.1 set, 566,625 sentences, from a folder or the cache."""
-    from evenhand.prompts.datasets import dataset_folder
-    from evenhand.prompts.holisticbias import HolisticBias
+    from evenhand.prompts.datasets.register import dataset_folder
+    from evenhand.prompts.holisticbias.sentences import HolisticBias
 
     return HolisticBias.load(dataset_folder("holisticbias", "v1.1", folder), "v1.1", as_published=True)
 

@@ -10,8 +10,8 @@ import json
 import time
 from pathlib import Path
 
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.holisticbias.sentences import HolisticBias
 
 
 def best_of(repeats, work):

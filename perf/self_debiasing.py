@@ -117,7 +117,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.filterwarnings("ignore")  # the published way warns of what does not concern this comparison
     if given.data is None:
-        from evenhand.prompts.datasets import dataset_folder
+        from evenhand.prompts.datasets.register import dataset_folder
 
         given.data = dataset_folder("realtoxicityprompts", None, None)
     from evenhand.mitigations.self_debiasing import PREFIXES

@@ -18,7 +18,7 @@ import yaml
 from evenhand.benchmarks.registry import SUITES, benchmark_names, load_benchmark
 from evenhand.cli.app import app, main
 from evenhand.models.loading import registered_models
-from evenhand.prompts.datasets import dataset, list_datasets
+from evenhand.prompts.datasets.register import dataset, list_datasets
 from evenhand.reports.catalogue import catalogue, dataset_is_here
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -293,8 +293,8 @@ def test_generated_files(generate: ModuleType, tmp_path: Path) -> None:
 
 
 def test_quirks_and_formats_are_told(reference: Mapping[str, str]) -> None:
-    from evenhand.prompts.holisticbias_quirks import QUIRKS
-    from evenhand.prompts.user_files import PROMPT_FORMAT, RESPONSE_FORMAT
+    from evenhand.prompts.holisticbias.card import QUIRKS
+    from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, RESPONSE_FORMAT
 
     for quirk in QUIRKS:
         assert f"## {quirk.id}" in reference["reference/holisticbias_quirks.md"]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from evenhand import measures as measures, mitigations as mitigations, stats as stats
     from evenhand.classifiers.loading import load_classifier as load_classifier
     from evenhand.models.loading import as_language_model as as_language_model, load_model as load_model
-    from evenhand.prompts.composer import compose as compose
-    from evenhand.prompts.holisticbias import HolisticBias as HolisticBias
+    from evenhand.prompts.holisticbias.sentences import HolisticBias as HolisticBias
+    from evenhand.prompts.language.composer import compose as compose
     from evenhand.prompts.lexicon import Lexicon as Lexicon, load_lexicon as load_lexicon
+    from evenhand.prompts.own_files.prompts import read_prompts as read_prompts
     from evenhand.prompts.prompt_set import PromptSet as PromptSet
-    from evenhand.prompts.user_files import read_prompts as read_prompts
     from evenhand.reports.audit import (
         Run as Run,
         audit as audit,
@@ -46,12 +46,12 @@ _WHERE = {
     "stats": "evenhand.stats",
     "as_language_model": "evenhand.models.loading",
     "load_model": "evenhand.models.loading",
-    "compose": "evenhand.prompts.composer",
-    "HolisticBias": "evenhand.prompts.holisticbias",
+    "compose": "evenhand.prompts.language.composer",
+    "HolisticBias": "evenhand.prompts.holisticbias.sentences",
     "Lexicon": "evenhand.prompts.lexicon",
     "load_lexicon": "evenhand.prompts.lexicon",
     "PromptSet": "evenhand.prompts.prompt_set",
-    "read_prompts": "evenhand.prompts.user_files",
+    "read_prompts": "evenhand.prompts.own_files.prompts",
     "Run": "evenhand.reports.audit",
     "audit": "evenhand.reports.audit",
     "measure_file": "evenhand.reports.measured_file",

@@ -16,7 +16,7 @@ from evenhand.models.contract import LanguageModel
 from evenhand.models.puppets import Puppet
 from evenhand.prompts.crows_pairs import COLUMNS, load_crows_pairs
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
+from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
 from evenhand.runs import Part, make_plan
 from evenhand.runs.answering import answer
 from evenhand.runs.answers import join_answers

@@ -12,7 +12,7 @@ from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.advpromptset import by_identity
 from evenhand.classifiers.judged_text import judged_texts
 from evenhand.measures import published_bias_score
-from evenhand.prompts.advpromptset import IDENTITIES
+from evenhand.prompts.advpromptset.pieces import IDENTITIES
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, DatasetMissing
 

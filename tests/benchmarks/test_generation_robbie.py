@@ -10,7 +10,7 @@ from evenhand.benchmarks import load_benchmark, load_suite
 from evenhand.benchmarks.robbie_axes import AXIS_GROUPS, DATASETS, pooled_rows, robbie_axes
 from evenhand.benchmarks.toxigen import on_published_axes
 from evenhand.measures import pooled_bias_score
-from evenhand.prompts.advpromptset import IDENTITIES
+from evenhand.prompts.advpromptset.pieces import IDENTITIES
 from evenhand.prompts.bold import load_bold
 from evenhand.prompts.holisticbiasr import load_holisticbiasr
 from evenhand.prompts.regard import load_regard

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.seeded import row_keys, uniforms
+from evenhand.prompts.sampling import row_keys, uniforms
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.schema.keys import frame_hash
 
@@ -122,7 +122,7 @@ def test_hash_tells_where_one_text_ends() -> None:
 def test_hash_and_keys_are_the_same_in_another_process() -> None:
     code = (
         "import polars as pl; from evenhand.schema.keys import frame_hash;"
-        "from evenhand.prompts.seeded import row_keys;"
+        "from evenhand.prompts.sampling import row_keys;"
         "f = pl.DataFrame({'x': ['é', None, 'b'], 'y': [1.5, float('nan'), None]});"
         "print(frame_hash(f), *row_keys(pl.Series(['a', 'é', 'z' * 99]), 5))"
     )

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.prompts.composer import compose
+from evenhand.prompts.language.composer import compose
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.reference.examine import axis_spreads, excess_loss, planted_shifts
 from evenhand.reference.world import World

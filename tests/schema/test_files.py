@@ -49,26 +49,26 @@ def a_detail_of_a_run(folder: Path) -> None:
 
 
 def a_stage(folder: Path) -> None:
-    from evenhand.prompts.advpromptset_stages import Stages
+    from evenhand.prompts.advpromptset.stages import Stages
 
     Stages(folder).frame("pieces.parquet", "key", lambda: TABLE)
 
 
 def a_stage_for_people(folder: Path) -> None:
-    from evenhand.prompts.advpromptset_stages import Stages
+    from evenhand.prompts.advpromptset.stages import Stages
 
     Stages(folder).write_csv("terms.csv", "key", TABLE)
 
 
 def the_stages(folder: Path) -> None:
-    from evenhand.prompts.advpromptset_stages import Stages
+    from evenhand.prompts.advpromptset.stages import Stages
 
     (folder / "x.csv").write_text("x")
     Stages(folder).record("x.csv", "".join(NOISE))
 
 
 def vectors(folder: Path) -> None:
-    from evenhand.prompts.advpromptset_vectors import StoredVectors
+    from evenhand.prompts.advpromptset.vectors import StoredVectors
 
     class Drawn:
         fingerprint = "drawn"
@@ -123,7 +123,7 @@ def a_search_for_an_instruction(folder: Path) -> None:
 
 
 def a_built_set(folder: Path) -> None:
-    from evenhand.prompts.advpromptset_built import COLUMNS, write_built
+    from evenhand.prompts.advpromptset.built import COLUMNS, write_built
 
     write_built(TABLE.select(*(pl.col("text").alias(name) for name in COLUMNS)), folder / "set.jsonl", {})
 

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.reports.audit import audit, measure_file
+from evenhand.reports.audit import audit
+from evenhand.reports.measured_file import measure_file
 from evenhand.schema import DataError, ModelError, UsageError
 from evenhand.studies.measure import measure_responses
 

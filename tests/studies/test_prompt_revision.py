@@ -19,8 +19,8 @@ from evenhand.mitigations.revision import NONE
 from evenhand.models.contract import text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import Puppet, writes
+from evenhand.prompts.own_files.prompts import read_prompts
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.user_files import read_prompts
 from evenhand.runs.requests import fingerprint_digest
 from evenhand.schema import (
     Card,

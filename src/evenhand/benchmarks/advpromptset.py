@@ -11,8 +11,8 @@ from evenhand.benchmarks.planned_rates import planned_rates
 from evenhand.benchmarks.prompt_toxicity import prompt_toxicity_rows
 from evenhand.benchmarks.rate_rows import RATE_UNIT
 from evenhand.measures import intersections
-from evenhand.prompts.advpromptset import HINT, IDENTITIES, METADATA
-from evenhand.prompts.advpromptset_loading import load_advpromptset
+from evenhand.prompts.advpromptset.loading import load_advpromptset
+from evenhand.prompts.advpromptset.pieces import HINT, IDENTITIES, METADATA
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, DatasetMissing, measurement_rows
 

@@ -10,7 +10,7 @@ from evenhand.benchmarks.contract import Benchmark, Generation, Judge
 from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates
 from evenhand.benchmarks.planned_rates import evenly_over, planned_rates
 from evenhand.prompts.bold import DOMAINS, UNPUBLISHED, load_bold
-from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card
 

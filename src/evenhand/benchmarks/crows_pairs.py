@@ -15,7 +15,7 @@ from evenhand.measures import (
 )
 from evenhand.measures.pairs.preference import PairScores
 from evenhand.prompts.crows_pairs import load_crows_pairs
-from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.datasets.register import dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card, DataError

@@ -13,10 +13,10 @@ from evenhand.benchmarks.likelihood import (
     likelihood_card,
     planned_minimum,
 )
-from evenhand.prompts.composer import compose
+from evenhand.prompts.language.composer import compose
+from evenhand.prompts.language.templates import load_templates
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.seeded import row_keys
-from evenhand.prompts.templates import load_templates
+from evenhand.prompts.sampling import row_keys
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card
 

@@ -9,7 +9,7 @@ from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
 from evenhand.benchmarks.pll import analyse_phrases, phrases_card, seat_templates
-from evenhand.prompts.composer import compose
+from evenhand.prompts.language.composer import compose
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card

@@ -14,8 +14,8 @@ from evenhand.benchmarks.likelihood import (
     likelihood_card,
     planned_minimum,
 )
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 

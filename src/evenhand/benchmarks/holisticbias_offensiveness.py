@@ -7,7 +7,7 @@ from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged
 from evenhand.benchmarks.holisticbias_replies import REQUEST, build, limited
 from evenhand.benchmarks.planned_rates import planned_rates
 from evenhand.measures import offensiveness
-from evenhand.prompts.datasets import dataset
+from evenhand.prompts.datasets.register import dataset
 from evenhand.schema import Card, measurement_rows
 
 ROLE = "offensiveness"

@@ -9,8 +9,8 @@ from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
 from evenhand.benchmarks.pll import analyse_phrases, phrases_card, seat_templates
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.planned_rates import same_cells
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
 
 VERSION = "v1.1"

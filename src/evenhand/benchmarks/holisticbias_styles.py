@@ -8,7 +8,7 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, J
 from evenhand.benchmarks.holisticbias_replies import REQUEST, build, limited
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.measures import generation_bias, parroting
-from evenhand.prompts.datasets import dataset
+from evenhand.prompts.datasets.register import dataset
 from evenhand.schema import Card, DataError, Measurement, measurement_rows
 
 ROLE = "style"

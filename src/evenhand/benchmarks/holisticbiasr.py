@@ -10,7 +10,7 @@ from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged
 from evenhand.benchmarks.planned_rates import planned_rates, same_cells
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.measures import noun_contrast
-from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.holisticbiasr import VERSION, load_holisticbiasr
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, measurement_rows

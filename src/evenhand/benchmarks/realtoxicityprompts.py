@@ -11,9 +11,9 @@ from evenhand.benchmarks.planned_rates import evenly_over
 from evenhand.benchmarks.prompt_toxicity import prompt_toxicity_rows
 from evenhand.benchmarks.rate_rows import overall_rates
 from evenhand.measures import toxicity_over_samples
-from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
+from evenhand.prompts.published.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
 from evenhand.schema import Card, Measurement, measurement_rows
 
 NAME = "realtoxicityprompts"

@@ -9,9 +9,9 @@ from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.benchmarks.pairs import planned_preference
 from evenhand.measures import stereoset, stereoset_published
 from evenhand.models.contract import Architecture
-from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.datasets.register import dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.stereoset import load_stereoset
+from evenhand.prompts.published.stereoset import load_stereoset
 from evenhand.runs.requests import ScoreRequest
 from evenhand.schema import Card, measurement_rows
 

@@ -9,7 +9,7 @@ import polars as pl
 from evenhand.benchmarks.contract import Benchmark, Generation, Judge
 from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates
 from evenhand.benchmarks.planned_rates import evenly_over, planned_rates
-from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.toxigen import AXES, load_toxigen
 from evenhand.schema import Card

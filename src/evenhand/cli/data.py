@@ -15,7 +15,7 @@ def list_data() -> None:
     """List the data sets, with licence and whether they are on this machine."""
     from rich.console import Console
 
-    from evenhand.prompts.datasets import list_datasets
+    from evenhand.prompts.datasets.register import list_datasets
     from evenhand.reports.catalogue import dataset_is_here
     from evenhand.reports.terminal import render_list
 
@@ -42,7 +42,7 @@ def fetch(
 
     Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
     """
-    from evenhand.prompts.datasets import fetch as fetch_dataset
+    from evenhand.prompts.datasets.register import fetch as fetch_dataset
 
     told: dict[str, int] = {}
 

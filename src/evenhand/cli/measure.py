@@ -38,7 +38,7 @@ def measure(
     """
     from rich.console import Console
 
-    from evenhand.reports.audit import measure_file
+    from evenhand.reports.measured_file import measure_file
     from evenhand.reports.terminal import render_audit
 
     run = measure_file(

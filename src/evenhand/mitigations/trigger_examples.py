@@ -14,7 +14,7 @@ from evenhand.classifiers.contract import Classifier, Judgements
 from evenhand.classifiers.judged_text import JudgedText, judged_texts
 from evenhand.models.contract import LanguageModel, text_generator
 from evenhand.models.decoding import Decoding
-from evenhand.prompts.user_files import read_table, require_columns
+from evenhand.prompts.own_files.prompts import read_table, require_columns
 from evenhand.schema import DataError, UsageError
 
 EXAMPLE_FORMAT = (

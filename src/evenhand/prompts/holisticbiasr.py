@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.prompts.datasets import dataset
-from evenhand.prompts.holisticbias import PROMPT_NAMES, HolisticBias
-from evenhand.prompts.holisticbias_phrases import CONTROL_AXIS, Phrase
+from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.holisticbias.phrases import CONTROL_AXIS, Phrase
+from evenhand.prompts.holisticbias.sentences import PROMPT_NAMES, HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.regard import TEMPLATES
-from evenhand.prompts.seeded import uniforms
+from evenhand.prompts.sampling import uniforms
 from evenhand.schema import Card, DataError
 
 VERSION = "v1.1"

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.seeded import row_keys
+from evenhand.prompts.sampling import row_keys
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.schema.errors import unknown_name
 from evenhand.schema.keys import frame_hash
@@ -170,7 +170,7 @@ class PromptSet:
         `crossed_rows` for the design. Raises UsageError for n below 1, an unknown column, or n too small
         for a single cell.
         """
-        from evenhand.prompts.crossed import crossed_rows
+        from evenhand.prompts.sampling import crossed_rows
 
         self._require_positive(n)
         self._require([unit, *cross, per])

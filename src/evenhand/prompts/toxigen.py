@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.datasets import dataset
+from evenhand.prompts.datasets.register import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.seeded import row_keys
+from evenhand.prompts.sampling import row_keys
 from evenhand.schema import Card, DataError, UsageError
 
 FILE = "toxiGen.json"

@@ -4,10 +4,10 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from evenhand.prompts.composer import CONVERSATIONAL
-from evenhand.prompts.grammar import noun_phrase
+from evenhand.prompts.language.composer import CONVERSATIONAL
+from evenhand.prompts.language.templates import load_templates
 from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, load_lexicon
-from evenhand.prompts.templates import load_templates
+from evenhand.prompts.lexicon.grammar import noun_phrase
 from evenhand.reference.story import FREQUENCY, Frame, Phrase, Plant
 from evenhand.reference.world import World
 
@@ -83,7 +83,7 @@ def null_axis_names(lexicon: Lexicon) -> tuple[str, ...]:
 
 @cache
 def world_frames() -> tuple[Frame, ...]:
-    """The templates that `evenhand.prompts.composer.compose` uses, then attributes, outcomes and styles."""
+    """The templates that `evenhand.prompts.language.composer.compose` uses, then attributes, outcomes and styles."""
     frames = [
         Frame(
             template.text,

@@ -52,7 +52,7 @@ def build_sentences(
     """Write a sentence set to a file, whole or not at all; returns the number of sentences.
 
     name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: for that set, the
-    fields of `evenhand.prompts.advpromptset_build.Build`, embedding_model (folder or hub name) and device; where
+    fields of `evenhand.prompts.advpromptset.build.Build`, embedding_model (folder or hub name) and device; where
     only its terms are asked for, their number is returned. told: hears a stage and how many are done, of how many.
     Raises UsageError for anything else and for options of another set, DataError for files that are missing or
     wrong, WriteError.
@@ -73,8 +73,8 @@ def build_sentences(
     if style not in ("csv", "parquet"):
         raise unknown_name("format", style, ["csv", "parquet"])
     if name == "holisticbias":
-        from evenhand.prompts.datasets import dataset_folder
-        from evenhand.prompts.holisticbias import HolisticBias
+        from evenhand.prompts.datasets.register import dataset_folder
+        from evenhand.prompts.holisticbias.sentences import HolisticBias
 
         chosen = version or "v1.1"
         folder = dataset_folder(name, chosen, source, allow_modified=not as_published)
@@ -86,7 +86,7 @@ def build_sentences(
             raise UsageError(
                 "Our own set has no versions and no published files.", "Leave these options out."
             )
-        from evenhand.prompts.composer import compose
+        from evenhand.prompts.language.composer import compose
         from evenhand.schema.files import write_table
 
         frame = compose()
@@ -101,10 +101,10 @@ def _build_advpromptset(
     options: dict[str, Any],
     told: Callable[[str, int, int], None] | None,
 ) -> int:
-    from evenhand.prompts.advpromptset import HINT
-    from evenhand.prompts.advpromptset_build import Build, build_advpromptset
-    from evenhand.prompts.advpromptset_embedding import SentenceEmbedding
-    from evenhand.prompts.advpromptset_expansion import read_terms
+    from evenhand.prompts.advpromptset.build import Build, build_advpromptset
+    from evenhand.prompts.advpromptset.embedding import SentenceEmbedding
+    from evenhand.prompts.advpromptset.pieces import HINT
+    from evenhand.prompts.advpromptset.terms import read_terms
 
     if source is None:
         raise UsageError("advpromptset is built from your own Kaggle downloads: --from FOLDER.", HINT)
@@ -203,7 +203,7 @@ def _mitigations() -> dict[str, Card]:
 
 
 def _datasets() -> dict[str, Card]:
-    from evenhand.prompts.datasets import list_datasets
+    from evenhand.prompts.datasets.register import list_datasets
 
     return {
         data.name: Card(
@@ -220,7 +220,7 @@ def _datasets() -> dict[str, Card]:
 
 def dataset_is_here(name: str, version: str) -> bool:
     """Whether a data set lies complete in this machine's cache."""
-    from evenhand.prompts.datasets import dataset_folder
+    from evenhand.prompts.datasets.register import dataset_folder
 
     try:
         dataset_folder(name, version, allow_modified=True)

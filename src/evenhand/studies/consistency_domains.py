@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.measures.changes.consistency_verdicts import DOMAINS
-from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.own_files.prompts import read_prompts
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
-from evenhand.prompts.user_files import read_prompts
+from evenhand.prompts.published.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
 from evenhand.schema import DatasetMissing, UsageError
 from evenhand.schema.errors import unknown_name
 from evenhand.studies.consistency_options import NOBODY, CheckOptions

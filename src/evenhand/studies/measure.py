@@ -12,8 +12,8 @@ from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.contract import Classifier
 from evenhand.measures.registry import check_measures
 from evenhand.models.contract import Architecture
-from evenhand.prompts.user_continuations import CONTINUATION_FORMAT, read_continuations
-from evenhand.prompts.user_files import read_responses, read_scores, require_columns
+from evenhand.prompts.own_files.continuations import CONTINUATION_FORMAT, read_continuations
+from evenhand.prompts.own_files.prompts import read_responses, read_scores, require_columns
 from evenhand.runs.judgements import VALUES, identified
 from evenhand.runs.judging import judge as judge_texts
 from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
@@ -47,7 +47,7 @@ def measure_responses(
 ) -> Measured:
     """Measure a file of responses as `benchmark` would measure a model's.
 
-    file: one row per prompt, or per continuation (evenhand.prompts.user_continuations). classifiers: who judges
+    file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
     the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
     which `score` on a continuation counts as negative. device: for classifiers with weights. loaded: classifiers
     that need no loading, by name.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.mitigations.revision_screen import Screen, normalised, words_of_groups
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.seeded import row_keys
+from evenhand.prompts.sampling import row_keys
 from evenhand.schema import UsageError
 
 Counts = NDArray[np.int64]

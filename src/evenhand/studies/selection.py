@@ -289,7 +289,7 @@ def _check_writing(asking: Asking, benchmarks: Sequence[Benchmark]) -> None:
 
 
 def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
-    from evenhand.prompts.user_files import read_prompts
+    from evenhand.prompts.own_files.prompts import read_prompts
 
     prompts = read_prompts(Path(file))
     if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:

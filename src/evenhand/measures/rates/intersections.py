@@ -82,7 +82,7 @@ def intersections(
 
     frame: one row per response with prompt_id, negative (1 or 0; null or NaN: missing, counted), prompt_toxic
     (true or 1 for toxic prompts; rows without it are left out) and the groups of the prompt: either a column of 0
-    and 1 for each, and groups={axis: its columns} (AdvPromptSet: `evenhand.prompts.advpromptset.IDENTITIES`), or a
+    and 1 for each, and groups={axis: its columns} (AdvPromptSet: `evenhand.prompts.advpromptset.pieces.IDENTITIES`), or a
     list column for each axis, and groups=[columns]. cluster: column of rows that hang together; prompt_id if None.
     minimum_prompts: an intersection needs that many benign and that many toxic prompts.
     Raises DataError for absent columns or other judgements, UsageError for fewer than two axes.

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from evenhand.prompts.grammar import article, pluralise
-from evenhand.prompts.lexicon.entries import Descriptor, Lexicon
-from evenhand.prompts.lexicon.reading import read_folder
+from evenhand.prompts.lexicon.grammar import article, pluralise
+from evenhand.prompts.lexicon.lexicon import Descriptor, Lexicon, read_folder
 
 ARTICLE_EXCEPTIONS = frozenset({"Ewe"})  # the people, /ˈeɪweɪ/; the sound rule reads the animal
 _AGREES = re.compile(r"who (?:\w+s|doesn't|isn't|hasn't)\b")  # a verb in the third person singular

@@ -1,0 +1,1 @@
+"""AdvPromptSet, cut out of a user's own Jigsaw downloads, and the stages that were never released."""

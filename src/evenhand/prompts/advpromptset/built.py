@@ -1,0 +1,91 @@
+"""A set that `evenhand data build advpromptset` wrote: its file, the settings beside it, and its card."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.prompts.advpromptset.pieces import GROUPS, piece_card
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.schema import Card, DataError
+from evenhand.schema.files import sha256_of, write_json, write_table
+
+COLUMNS = (
+    "prompt_id", "text", "toxicity", "identity_grp", "identities", "term_identities", "n_terms", "terms",
+    "weight", "cluster", "id", "jigsaw_dat", "test_set", *GROUPS,
+)  # fmt: skip
+HINT = "Expected the JSON lines that `evenhand data build advpromptset -o FILE` writes."
+OURS = (
+    "Seed words, their expansion by nearest neighbours, exact matching, the identities of pieces that nobody "
+    "annotated and the stratified drawing are evenhand's own: their authors released none of these stages. The set "
+    "is therefore not the frozen selection that ROBBIE's numbers come from, and results on the two cannot be set "
+    "against each other. Only the cutting of comments into pieces is the published program's, row for row. "
+    "Neighbours are sought among the words of the comments themselves, not of Wikipedia. Annotated pieces have the "
+    "identities that Jigsaw's raters marked in the whole comment (identities); what the terms say of the piece "
+    "itself is in term_identities. Where fewer pieces were drawn than there are, each stratum (toxicity × number of "
+    "terms × pattern of identities) gives equally many, small ones all they have; weight is how many pieces each "
+    "stands for."
+)
+
+
+def write_built(frame: pl.DataFrame, path: Path, settings: dict[str, Any]) -> None:
+    """Write a built set and, beside it, the settings it was built with; each whole or not at all.
+
+    frame: COLUMNS. path: of the JSON lines; the settings go to `settings_path(path)`. Raises WriteError.
+    """
+    write_table(path, frame.select(COLUMNS), "jsonl")
+    # the settings name the file they belong to by its content: if this second write never happens, they say so
+    write_json(settings_path(path), {"sha256": sha256_of(path), "settings": settings})
+
+
+def settings_path(path: Path) -> Path:
+    """Where the settings of a built file lie.
+
+    >>> settings_path(Path("sets/mine.jsonl")).name
+    'mine.settings.json'
+    """
+    return path.with_name(f"{path.stem}.settings.json")
+
+
+def load_built(path: Path | str) -> PromptSet:
+    """A built set as a prompt set, whose card says which stages are evenhand's own and with which settings.
+
+    path: JSON lines that `write_built` wrote. Columns: prompt_id, text, toxicity (1 or 0, of the whole comment),
+    identity_grp (annotated or predicted), the 24 identities (1, 0) and their pattern `identities`,
+    `term_identities` (what the terms say), n_terms, terms, weight, cluster (the comment), id, jigsaw_dat,
+    test_set. Raises DataError for a file of another kind.
+    """
+    path = Path(path)
+    try:
+        frame = pl.read_ndjson(path, infer_schema_length=None)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{path} is not a table of JSON lines: {error}.", HINT) from error
+    if missing := [name for name in COLUMNS if name not in frame.columns]:
+        raise DataError(f"{path} lacks {', '.join(missing[:3])}; it has {', '.join(frame.columns)}.", HINT)
+    return PromptSet(frame.cast({"id": pl.String}), _card(frame, _settings(path)))
+
+
+def _settings(path: Path) -> str:
+    beside = settings_path(path)
+    try:
+        said = json.loads(beside.read_text(encoding="utf-8"))
+        if said["sha256"] == sha256_of(path):
+            told = "; ".join(f"{name} {value}" for name, value in said["settings"].items())
+            return f"Settings: {told}."
+    except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
+        return f"Its settings are not known: there is no readable {beside.name} beside it."
+    return f"Its settings are not known: {beside.name} belongs to another version of the file."
+
+
+def _card(frame: pl.DataFrame, settings: str) -> Card:
+    card = piece_card(frame, "built with evenhand")
+    return replace(
+        card,
+        groups="24 identities on five axes: marked by Jigsaw's raters where identity_grp is 'annotated', predicted "
+        "by terms where it is 'predicted'; nothing held fixed.",
+        critique=f"{card.critique} A term is not always about people ('white'), and who is named without a term "
+        "is not found.",
+        details=f"{OURS}\n\n{settings}",
+    )

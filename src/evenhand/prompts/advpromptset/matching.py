@@ -1,0 +1,118 @@
+"""Where the terms of a list stand in texts as whole words, and what that says of each text's identities."""
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from evenhand.prompts.advpromptset.pieces import GROUPS
+
+TEXTS_AT_ONCE = 100_000
+OCCURRENCES = {"row": pl.UInt32, "term": pl.String, "start": pl.UInt32, "inside": pl.Boolean}
+Told = Callable[[int, int], None]
+"""Told how many are done, of how many."""
+
+
+def find_terms(texts: pl.Series, terms: Sequence[str], told: Told | None = None) -> pl.DataFrame:
+    """Every place where a term stands as whole words.
+
+    texts: n strings of words joined by single blanks, as `cut_comment` writes them (null: an empty text). terms:
+    distinct, in the same form. told: hears of progress. Returns one row per place, in order: row (of texts), term,
+    start (byte in the text), inside (whether it lies within the place of a longer term). All places are found,
+    also those that overlap: one pass of an Aho-Corasick automaton over all terms.
+
+    >>> find_terms(pl.Series(["a black woman", "blackwoman"]), ["black", "black woman", "woman"]).rows()
+    [(0, 'black woman', 2, False), (0, 'black', 2, True), (0, 'woman', 8, True)]
+    """
+    found = [pl.DataFrame(schema=OCCURRENCES)]
+    if terms:
+        # blanks around both make the automaton itself look at the ends of words
+        wanted = [f" {term} " for term in terms]
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            found.append(_found(texts.slice(first, TEXTS_AT_ONCE), wanted, first))
+            if told:
+                told(min(first + TEXTS_AT_ONCE, len(texts)), len(texts))
+    return pl.concat(found)
+
+
+def pieces_with(texts: pl.Series, terms: Sequence[str], told: Told | None = None) -> dict[str, int]:
+    """In how many of the texts each term stands; terms that stand in none are absent.
+
+    >>> pieces_with(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
+    {'be': 2, 'to be': 1}
+    """
+    counted = find_terms(texts, terms, told).unique(["row", "term"]).group_by("term").len().sort("term")
+    return {str(term): int(count) for term, count in counted.iter_rows()}
+
+
+def identity_pattern(columns: Sequence[str] = GROUPS) -> pl.Expr:
+    """24 digits, one per identity in the order of Jigsaw's columns: 1 where the text is about it.
+
+    columns: the 24 columns of 1 and 0 (null counts as 0).
+    Source: ROBBIE, appendix B.1.2.
+
+    >>> about = {name: [int(name in ("homosexual_gay_or_lesbian", "christian"))] for name in GROUPS}
+    >>> pl.DataFrame(about).select(identity_pattern()).item()
+    '000001001000000000000000'
+    """
+    return pl.concat_str([pl.col(name).fill_null(0).cast(pl.Int8).cast(pl.String) for name in columns])
+
+
+def terms_of_texts(texts: pl.Series, identities: pl.DataFrame, told: Told | None = None) -> pl.DataFrame:
+    """What the terms say of each text.
+
+    texts: as in `find_terms`. identities: one row per (term, identity); a null identity makes a term count
+    without saying whom the text is about. Returns one row per text, in order: the 24 identities as 1 or 0, n_terms
+    (distinct terms, not counting those that stand only inside longer ones), terms (those, in alphabetical order).
+    An identity counts wherever its term stands, also inside a longer one.
+
+    >>> terms = pl.DataFrame({"term": ["black", "black woman"], "identity": ["black", "female"]})
+    >>> terms_of_texts(pl.Series(["a black woman", "a man"]), terms).select("black", "female", "n_terms").rows()
+    [(1, 1, 1), (0, 0, 0)]
+    """
+    found = find_terms(texts, identities["term"].unique(maintain_order=True).to_list(), told)
+    terms = (
+        found.filter(~pl.col("inside"))
+        .group_by("row")
+        .agg(pl.col("term").unique().sort().alias("terms"), pl.col("term").n_unique().alias("n_terms"))
+    )
+    about = (
+        found.select("row", "term")
+        .unique()
+        .join(identities.drop_nulls("identity"), on="term")
+        .group_by("row")
+        .agg((pl.col("identity") == name).any().cast(pl.Int8).alias(name) for name in GROUPS)
+    )
+    nothing = pl.lit([], pl.List(pl.String))
+    return (
+        pl.DataFrame({"row": pl.int_range(len(texts), dtype=pl.UInt32, eager=True)})
+        .join(about, on="row", how="left", maintain_order="left")
+        .join(terms, on="row", how="left", maintain_order="left")
+        .select(
+            pl.col(GROUPS).fill_null(0), pl.col("n_terms").fill_null(0), pl.col("terms").fill_null(nothing)
+        )
+    )
+
+
+def _found(texts: pl.Series, wanted: list[str], first: int) -> pl.DataFrame:
+    padded = pl.concat_str(pl.lit(" "), pl.col("text").fill_null(""), pl.lit(" ")).alias("text")
+    place = pl.col("row"), pl.col("start")
+    end = pl.col("start") + pl.col("term").str.len_bytes()
+    return (
+        texts.to_frame("text")
+        .with_columns(padded)
+        .select(
+            pl.int_range(first, first + len(texts), dtype=pl.UInt32).alias("row"),
+            # the byte of the blank before a term is the byte of the term in the text without padding
+            pl.col("text").str.find_many(wanted, overlapping=True).alias("start"),
+            pl.col("text").str.extract_many(wanted, overlapping=True).alias("term"),
+        )
+        .filter(pl.col("start").list.len() > 0)
+        .explode("start", "term")
+        .with_columns(pl.col("term").str.strip_chars(" "))
+        .sort(*place, end, descending=[False, False, True])
+        # sorted like this, a place lies within another exactly if one before it ends no earlier
+        .with_columns(
+            (end <= end.cum_max().shift(1).over("row")).fill_null(False).alias("inside"),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in OCCURRENCES.items())
+    )

@@ -1,0 +1,260 @@
+"""Words and phrases of the corpus that might be further names of an identity.
+
+Seed terms expanded by their nearest neighbours among the corpus's words, as a table that a person can edit.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.prompts.advpromptset.matching import find_terms, pieces_with
+from evenhand.prompts.advpromptset.pieces import GROUPS
+from evenhand.prompts.advpromptset.seeds import normalised
+from evenhand.prompts.advpromptset.vectors import StoredVectors
+from evenhand.schema import DataError, UsageError
+from evenhand.schema.errors import unknown_name
+
+TEXTS_AT_ONCE = 100_000
+_FUNCTION_WORDS = """
+a about above after again against ago all almost also although always am among an and another any anybody anyone are
+aren around as at away back be because been before being below between both but by can cannot could couldn d did didn
+do does doesn doing don done down during each either else enough even ever every everyone few for from further get gets
+got had hadn has hasn have haven having he her here hers herself him himself his how however i if in into is isn it its
+itself just least less let ll m made make makes many may maybe me might mine more most much must my myself neither never
+no nobody none nor not nothing now of off often on once one only onto or other others our ours ourselves out over own
+perhaps quite rather re really s same shall she should shouldn since so some somebody someone something still such t
+than that the their theirs them themselves then there these they this those though through thus to too toward u under
+until up upon us ve very was wasn we were weren what whatever when where whether which while who whom whose why will
+with within without won would wouldn y yes yet you your yours yourself yourselves
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""They are no candidates, alone or within a pair. Those with a gender (she, his) may still be seeds of one's own."""
+CANDIDATES: dict[str, type[pl.DataType]] = {"term": pl.String, "count": pl.Int64}
+
+
+def candidate_terms(
+    texts: pl.Series,
+    least_count: int = 20,
+    phrases: bool = True,
+    least_lift: float = 10.0,
+    told: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """Words, and pairs of words that stand together more than by chance, which occur often enough.
+
+    texts: words joined by single blanks. least_count: occurrences, at least 1. phrases: whether pairs count as
+    well. least_lift: how many times oftener than independent words a pair must stand together, n(ab) · N /
+    (n(a) · n(b)), N being the number of words. told: hears of progress. Returns term and count (occurrences), the
+    commonest first. Function words and terms without a letter from a to z or of one character are left out.
+    Source: the lift is that of word pairs in Mikolov et al. 2013 (Distributed Representations), without its
+    discount, which the least count makes needless. ROBBIE sought neighbours in Wikipedia's vocabulary instead.
+
+    >>> text = pl.Series(["new york is big", "new york calls", "big talk", "york"])
+    >>> candidate_terms(text, least_count=2, least_lift=1.5).rows()
+    [('york', 3), ('big', 2), ('new', 2), ('new york', 2)]
+    """
+    counts, words = pl.DataFrame(schema=CANDIDATES), 0
+    slices = [texts.slice(first, TEXTS_AT_ONCE) for first in range(0, len(texts), TEXTS_AT_ONCE)]
+    rounds = len(slices) * (2 if phrases else 1)
+    for done, part in enumerate(slices, 1):
+        terms = _words(part)["term"]
+        words += len(terms)
+        counts = _added(counts, terms)
+        if told:
+            told(done, rounds)
+    frequent = counts.filter(pl.col("count") >= least_count, _may_name_somebody())
+    if phrases:
+        pairs = pl.DataFrame(schema=CANDIDATES)
+        for done, part in enumerate(slices, len(slices) + 1):
+            pairs = _added(pairs, _pairs(part, frequent["term"]))
+            if told:
+                told(done, rounds)
+        frequent = pl.concat(
+            [frequent, _together(pairs.filter(pl.col("count") >= least_count), counts, words, least_lift)]
+        )
+    return frequent.sort("count", "term", descending=[True, False])
+
+
+def _words(texts: pl.Series) -> pl.DataFrame:
+    split = texts.to_frame("term").with_row_index("row").with_columns(pl.col("term").str.split(" "))
+    return split.explode("term").filter(pl.col("term") != "")
+
+
+def _pairs(texts: pl.Series, frequent: pl.Series) -> pl.Series:
+    """Neighbours of which both are frequent: no pair of others can be frequent."""
+    named = pl.col("term").is_in(frequent.implode())
+    following = pl.when(pl.col("row") == pl.col("row").shift(-1)).then(pl.col("term").shift(-1))
+    rows = _words(texts).with_columns(named=named)
+    both = rows.with_columns(next=following, next_named=pl.col("named").shift(-1)).filter(
+        pl.col("named"), pl.col("next_named"), pl.col("next").is_not_null()
+    )
+    return both.select(pl.concat_str("term", "next", separator=" "))["term"]
+
+
+def _added(counts: pl.DataFrame, terms: pl.Series) -> pl.DataFrame:
+    part = terms.to_frame("term").group_by("term").agg(pl.len().cast(pl.Int64).alias("count"))
+    return pl.concat([counts, part]).group_by("term").agg(pl.col("count").sum())
+
+
+def _may_name_somebody() -> pl.Expr:
+    term = pl.col("term")
+    return (
+        (term.str.len_chars() > 1)
+        & term.str.contains("[a-z]")
+        & ~term.is_in(pl.Series(sorted(FUNCTION_WORDS)).implode())
+    )
+
+
+def _together(pairs: pl.DataFrame, counts: pl.DataFrame, words: int, least_lift: float) -> pl.DataFrame:
+    first, second = (pl.col("term").str.split(" ").list.get(place) for place in (0, 1))
+    of = counts.rename({"count": "count_of"})
+    both = (
+        pairs.with_columns(first=first, second=second)
+        .join(of.rename({"term": "first", "count_of": "n_first"}), on="first")
+        .join(of.rename({"term": "second", "count_of": "n_second"}), on="second")
+    )
+    lift = pl.col("count") * words / (pl.col("n_first") * pl.col("n_second"))
+    return both.filter(lift >= least_lift).select("term", "count")
+
+
+TABLE: dict[str, type[pl.DataType]] = {
+    "term": pl.String,
+    "seed": pl.String,  # the nearest seed of the identity; the term itself where it is one
+    "identity": pl.String,  # null: the term counts and says of nobody that the text is about them
+    "similarity": pl.Float64,  # cosine of term and seed
+    "count": pl.Int64,  # pieces that hold the term
+    "keep": pl.Boolean,
+}
+DIGITS = 4
+"""Of similarities: below that lies the noise of batches, which must not decide who is nearest."""
+YES, NO = ("true", "yes", "1"), ("false", "no", "0", "")
+FORMAT = (
+    "Expected a CSV with the columns term, identity (one of Jigsaw's 24 or empty) and keep (true or false), as "
+    "`evenhand data build advpromptset` writes it; other columns are for the reader."
+)
+
+
+def expand_terms(
+    seeds: pl.DataFrame,
+    candidates: Sequence[str],
+    vectors: StoredVectors,
+    neighbours: int = 10,
+    least_similarity: float = 0.7,
+    told: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """The seeds and, for each kept one, its nearest neighbours among the candidates.
+
+    seeds: as `seed_terms` gives them. candidates: distinct words and phrases. vectors: of any sentence embedding.
+    neighbours: at most so many a seed. least_similarity: cosine from which a candidate counts as a neighbour.
+    told: hears of the embedding's progress. Candidates that are seeds, or phrases that hold a kept seed as whole
+    words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds of several
+    identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not about men).
+    Returns TABLE without count, seeds first, in a fixed order. Raises UsageError for numbers out of range.
+    Source: ROBBIE, section 2.3.2 and appendix B.1.3: neighbours under Sentence-BERT; their number and bound are
+    not stated there.
+    """
+    if neighbours < 1 or not -1 <= least_similarity <= 1:
+        raise UsageError(
+            f"{neighbours} neighbours with a similarity of at least {least_similarity:g} cannot be sought.",
+            "Give at least 1 neighbour and a cosine from -1 to 1.",
+        )
+    asked = seeds.filter("keep").select("seed", "identity")
+    sought = list(dict.fromkeys(asked["seed"]))
+    free = _without_seeds(candidates, sought, set(seeds["seed"]))
+    vectors.prepare([*sought, *free], told)
+    near = _nearest(sought, free, vectors, neighbours, least_similarity)
+    named = (
+        near.join(asked, on="seed")
+        .sort("similarity", "seed", descending=[True, False])
+        .unique(["term", "identity"], keep="first", maintain_order=True)
+        .with_columns(keep=pl.col("similarity") == pl.col("similarity").max().over("term"))
+    )
+    own = seeds.select(term="seed", seed="seed", identity="identity", similarity=pl.lit(1.0), keep="keep")
+    order = [name for name in TABLE if name != "count"]
+    found = named.sort(_place(), "similarity", "term", descending=[False, True, False], nulls_last=True)
+    return pl.concat([own.select(order), found.select(order)])
+
+
+def with_counts(
+    table: pl.DataFrame, texts: pl.Series, told: Callable[[int, int], None] | None = None
+) -> pl.DataFrame:
+    """A table of terms with the number of texts that hold each.
+
+    >>> table = pl.DataFrame({"term": ["a"], "seed": ["a"], "identity": [None], "similarity": [1.0], "keep": [True]})
+    >>> with_counts(table, pl.Series(["a b", "b"]))["count"].to_list()
+    [1]
+    """
+    held = pieces_with(texts, table["term"].unique(maintain_order=True).to_list(), told)
+    count = pl.col("term").replace_strict(held, default=0, return_dtype=pl.Int64)
+    return table.with_columns(count=count).select(list(TABLE))
+
+
+def read_terms(path: Path) -> pl.DataFrame:
+    """The kept rows of a table of terms: term (normalised) and identity, each pair once.
+
+    path: a CSV as FORMAT says; without a column keep all rows are kept. Raises DataError naming file and line for
+    an unknown identity or a keep that is neither yes nor no, and when nothing is kept.
+    """
+    if not path.is_file():
+        raise DataError(f"There is no table of terms {path}.", FORMAT)
+    try:
+        frame = pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
+        raise DataError(f"{path} is not a table of comma-separated values: {error}.", FORMAT) from error
+    for column in ("term", "identity"):
+        if column not in frame.columns:
+            raise DataError(f"{path} has no column '{column}'; it has {', '.join(frame.columns)}.", FORMAT)
+    if "keep" not in frame.columns:
+        frame = frame.with_columns(keep=pl.lit("true"))
+    rows = []
+    for number, (term, identity, keep) in enumerate(frame.select("term", "identity", "keep").iter_rows(), 2):
+        said = (keep or "").strip().lower()
+        if said not in YES + NO:
+            raise DataError(f"{path}, line {number}: keep is {keep!r}; expected true or false.", FORMAT)
+        if said in NO:
+            continue
+        if identity and identity not in GROUPS:
+            raise DataError(f"{path}, line {number}: {unknown_name('identity', identity, GROUPS)}")
+        word = normalised(term or "")
+        if not word:
+            raise DataError(f"{path}, line {number}: the term {term!r} holds no word.", FORMAT)
+        rows.append((word, identity or None))
+    if not rows:
+        raise DataError(f"{path} keeps no term.", "Set keep to true in the rows of the terms to look for.")
+    schema = {"term": pl.String, "identity": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row").unique(maintain_order=True)
+
+
+def _without_seeds(candidates: Sequence[str], sought: Sequence[str], seeds: set[str]) -> list[str]:
+    holding = set(find_terms(pl.Series(candidates, dtype=pl.String), sought)["row"].to_list())
+    return [term for row, term in enumerate(candidates) if row not in holding and term not in seeds]
+
+
+def _nearest(
+    seeds: Sequence[str], candidates: Sequence[str], vectors: StoredVectors, neighbours: int, least: float
+) -> pl.DataFrame:
+    """One row per (seed, neighbour). Never more than one part of vectors is held."""
+    towards = vectors.matrix(seeds)
+    best = pl.DataFrame(schema={"term": pl.String, "seed": pl.String, "similarity": pl.Float64})
+    names = np.array(seeds, dtype=object)
+    for terms, rows in vectors.parts(candidates):
+        cosines = np.round((rows @ towards.T).astype(np.float64), DIGITS)
+        term, seed = np.nonzero(cosines >= least)
+        part = {
+            "term": np.array(terms, dtype=object)[term],
+            "seed": names[seed],
+            "similarity": cosines[term, seed],
+        }
+        best = (
+            pl.concat([best, pl.DataFrame(part, schema=best.schema)])
+            .sort("seed", "similarity", "term", descending=[False, True, False])
+            .group_by("seed", maintain_order=True)
+            .head(neighbours)
+            .select(best.columns)
+        )
+    return best
+
+
+def _place() -> pl.Expr:
+    return pl.col("identity").replace_strict(list(GROUPS), range(len(GROUPS)), return_dtype=pl.Int64)

@@ -1,0 +1,1 @@
+"""Published data sets: where their owners keep them, their checksums, fetching them."""

@@ -1,0 +1,311 @@
+"""The register of published data sets: where each lies, whether it is intact, and how to get it."""
+
+import os
+import shutil
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+
+from evenhand.prompts.datasets.download import Progress, download
+from evenhand.schema import ChecksumMismatch, DataError, DatasetMissing, WriteError
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.files import atomic_write, sha256_of
+
+REGISTER = Path(__file__).with_name("datasets.toml")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    path: str
+    url: str
+    sha256: str | None = None
+    size: int | None = None
+    instead: tuple[str, ...] = ()
+    """Other file names that may hold the same content."""
+
+
+@dataclass(frozen=True)
+class DataVersion:
+    name: str
+    files: tuple[DataFile, ...]
+    content: str = ""
+    """`module:function` that hashes the parsed content of a folder, where bytes cannot be pinned."""
+    content_sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A published data set as its owner offers it."""
+
+    name: str
+    summary: str
+    default_version: str
+    homepage: str
+    licence: str
+    citation: str
+    note: str
+    versions: tuple[DataVersion, ...]
+
+    def version(self, name: str | None = None) -> DataVersion:
+        """The named version, or the default one. Raises UsageError for an unknown name."""
+        known = {version.name: version for version in self.versions}
+        if (wanted := name or self.default_version) not in known:
+            raise unknown_name(f"version of {self.name}", wanted, known)
+        return known[wanted]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What `fetch` did: where the files are, and the terms to show to the user."""
+
+    folder: Path
+    dataset: Dataset
+    version: str
+    downloaded: tuple[str, ...]
+    """Files that were not there before."""
+
+
+def read_register(path: Path) -> tuple[Dataset, ...]:
+    """The data sets of a register file in the format of datasets.toml.
+
+    path: a TOML file. Returns the sets in file order. Raises DataError for broken TOML or missing keys.
+    """
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["dataset"]
+        return tuple(_dataset(entry) for entry in entries)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is not a register of data sets: {error}.",
+            "See datasets.toml in evenhand.prompts for the format.",
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def list_datasets() -> tuple[Dataset, ...]:
+    """All data sets that `evenhand data fetch` knows.
+
+    >>> [entry.name for entry in list_datasets()][:2]
+    ['holisticbias', 'crows-pairs']
+    """
+    return read_register(REGISTER)
+
+
+def dataset(name: str, register: Sequence[Dataset] | None = None) -> Dataset:
+    """The data set of a name. Raises UsageError (with the nearest names) for an unknown one.
+
+    >>> dataset("stereoset").default_version
+    'dev'
+    """
+    known = {entry.name: entry for entry in (list_datasets() if register is None else register)}
+    if name not in known:
+        raise unknown_name("data set", name, known)
+    return known[name]
+
+
+def cache_folder(name: str, version: str) -> Path:
+    """Where a data set is kept on this machine: under $EVENHAND_DATA or ~/.cache/evenhand/data."""
+    root = os.environ.get("EVENHAND_DATA")
+    base = Path(root).expanduser() if root else Path.home() / ".cache" / "evenhand" / "data"
+    return base / name / version
+
+
+def dataset_folder(
+    name: str, version: str | None = None, given: Path | None = None, allow_modified: bool = False
+) -> Path:
+    """A folder that holds a data set, verified against its pinned hashes.
+
+    name: as in `list_datasets`. version: default the set's default. given: a folder of the user's;
+    default the cache. allow_modified: accept files whose content is not the published one. Returns the
+    folder. Raises DatasetMissing (with the commands that mend it) if files are not there and
+    ChecksumMismatch if their content is not the pinned one.
+    """
+    entry = dataset(name)
+    chosen = entry.version(version)
+    folder = cache_folder(name, chosen.name) if given is None else Path(given)
+    if (
+        given is not None
+        and not _found(folder, chosen.files[0])
+        and _found(folder / chosen.name, chosen.files[0])
+    ):
+        folder = folder / chosen.name
+    if missing := [file.path for file in chosen.files if not _found(folder, file)]:
+        command = f"evenhand data fetch {name} --version {chosen.name}"
+        raise DatasetMissing(
+            f"{folder} has no {', '.join(missing)} of the data set {name} {chosen.name}.",
+            f"Get it:                   {command}\n"
+            f"or, from files you have:  {command} --from DIR\n"
+            f"Licence: {entry.licence}. Home: {entry.homepage}",
+        )
+    if not allow_modified:
+        verify(folder, name, chosen.name)
+    return folder
+
+
+def verify(
+    folder: Path, name: str, version: str | None = None, register: Sequence[Dataset] | None = None
+) -> None:
+    """Check every file of a data set in a folder against what is pinned.
+
+    folder: holds the files. name, version: as in `dataset_folder`. register: default the built-in one.
+    Raises ChecksumMismatch naming file, expected and found hash; DatasetMissing for a missing file.
+    Unchanged files are hashed once per process.
+    """
+    chosen = dataset(name, register).version(version)
+    for file in chosen.files:
+        path = _found(folder, file)
+        if path is None:
+            raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
+        if file.sha256 and (got := _sha256(path)) != file.sha256:
+            raise ChecksumMismatch(
+                f"{path} is not the file of {name} {chosen.name}: "
+                f"expected SHA-256 {file.sha256}, found {got}.",
+                f"Remove it and run: evenhand data fetch {name} --version {chosen.name}",
+            )
+    if chosen.content and (got := _content_sha256(chosen, folder)) != chosen.content_sha256:
+        raise ChecksumMismatch(
+            f"The rows in {folder} are not those of {name} {chosen.name}: expected content hash "
+            f"{chosen.content_sha256}, found {got}.",
+            f"Remove the folder and run: evenhand data fetch {name} --version {chosen.name}",
+        )
+
+
+def recognised_version(name: str, folder: Path) -> str | None:
+    """The published version whose files a folder holds unchanged, or None.
+
+    name: a data set pinned by file hashes. folder: any folder.
+    """
+    for version in dataset(name).versions:
+        paths = [_found(folder, file) for file in version.files]
+        if all(p and _sha256(p) == file.sha256 for p, file in zip(paths, version.files, strict=True)):
+            return version.name
+    return None
+
+
+def fetch(
+    name: str,
+    version: str | None = None,
+    from_dir: Path | None = None,
+    progress: Progress | None = None,
+    register: Sequence[Dataset] | None = None,
+) -> Fetched:
+    """Bring a data set into the cache, from its owner or from a folder, and verify it.
+
+    name, version: as in `dataset_folder`. from_dir: copy from here instead of downloading. progress:
+    called with (file, bytes so far, bytes in all or None). register: default the built-in one. Files that
+    are there and intact stay. Returns the folder and the terms (`.dataset.licence`, `.citation`). Raises
+    ChecksumMismatch for wrong content, which is not kept; DataError when the owner's server fails;
+    WriteError when the disk does. The next call
+    fetches only what did not arrive.
+    """
+    entry = dataset(name, register)
+    chosen = entry.version(version)
+    folder = cache_folder(name, chosen.name)
+    staging = folder.with_name(f".{chosen.name}.incoming")
+    try:
+        staging.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(
+            f"Could not create {staging}: {error.strerror or error}.",
+            "Set $EVENHAND_DATA to a folder that can be written to.",
+        ) from error
+    arrived = []
+    for file in chosen.files:
+        there = _found(folder, file)
+        if there and (_sha256(there) == file.sha256 if file.sha256 else _intact(chosen, folder)):
+            continue
+        target = staging / file.path
+        if from_dir is not None:
+            target = _copy(file, Path(from_dir), staging, name)
+        elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
+            download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
+        arrived.append(target)
+    try:
+        if chosen.content and arrived and not _intact(chosen, staging):
+            raise ChecksumMismatch(
+                f"{arrived[0].name} of {name} {chosen.name} does not hold the published rows (content hash "
+                f"{chosen.content_sha256}). {_content_found(chosen, staging)} Nothing was kept.",
+                "Try again later, or use a file from another source with --from DIR.",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in arrived:
+            path.replace(folder / path.name)
+    except OSError as error:
+        raise WriteError(
+            f"Could not move the files of {name} into {folder}: {error.strerror or error}.",
+            "Set $EVENHAND_DATA to a folder that can be written to.",
+        ) from error
+    finally:
+        if arrived:
+            shutil.rmtree(staging, ignore_errors=True)
+    if not arrived and not any(staging.iterdir()):
+        staging.rmdir()
+    verify(folder, name, chosen.name, register)
+    return Fetched(folder, entry, chosen.name, tuple(path.name for path in arrived))
+
+
+def _dataset(entry: dict[str, object]) -> Dataset:
+    versions = []
+    for listed in entry.pop("version"):  # type: ignore[attr-defined]
+        files = [
+            DataFile(**{**file, "instead": tuple(file.get("instead", ()))}) for file in listed.pop("file")
+        ]
+        versions.append(DataVersion(files=tuple(files), **listed))
+    return Dataset(versions=tuple(versions), **entry)  # type: ignore[arg-type]
+
+
+def _found(folder: Path, file: DataFile) -> Path | None:
+    for name in (file.path, *file.instead):
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
+    path = _found(source, file)
+    if path is None:
+        there = ", ".join(sorted(p.name for p in source.iterdir())[:10]) if source.is_dir() else "no folder"
+        raise DataError(
+            f"{source} has no {' or '.join((file.path, *file.instead))}; found: {there or 'nothing'}.",
+            f"--from takes the folder that holds the files of {name} directly.",
+        )
+    if file.sha256 and (got := sha256_of(path)) != file.sha256:
+        raise ChecksumMismatch(
+            f"{path}: expected SHA-256 {file.sha256}, found {got}. Nothing was copied.",
+            "It may be another version, edited, or cut short.",
+        )
+    with atomic_write(staging / path.name) as handle, path.open("rb") as original:
+        shutil.copyfileobj(original, handle)
+    return staging / path.name
+
+
+def _intact(version: DataVersion, folder: Path) -> bool:
+    try:
+        return _content_sha256(version, folder) == version.content_sha256
+    except DataError:
+        return False
+
+
+def _content_found(version: DataVersion, folder: Path) -> str:
+    try:
+        return f"Found {_content_sha256(version, folder)}."
+    except DataError as error:
+        return error.message
+
+
+def _content_sha256(version: DataVersion, folder: Path) -> str:
+    module, _, function = version.content.partition(":")
+    value: str = getattr(import_module(module), function)(folder)
+    return value
+
+
+def _sha256(path: Path) -> str:
+    status = path.stat()
+    return _sha256_of_state(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _sha256_of_state(path: Path, size: int, changed: int) -> str:
+    return sha256_of(path)

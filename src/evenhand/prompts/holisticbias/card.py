@@ -1,0 +1,126 @@
+"""The card of the HolisticBias prompt sets.
+
+What the published HolisticBias composer does that a reader would not expect, all in one place.
+
+`as_published=True` keeps the quirks marked "kept"; the default mode mends those marked "mended". Section
+numbers are those of methods/holisticbias_robbie.md.
+"""
+
+from typing import NamedTuple
+
+from evenhand.prompts.datasets.register import dataset
+from evenhand.schema import Card
+
+
+class Quirk(NamedTuple):
+    """id: a short name. what: what the published code does. in_default: what our default mode does.
+    where: the section of the methods card that documents it."""
+
+    id: str
+    what: str
+    in_default: str
+    where: str
+
+
+QUIRKS = (
+    Quirk(
+        "article-by-letter",
+        "The article is 'an' before the letters a, e, i, o, u and 'a' before all others, so it writes 'an "
+        "European', 'an one-percenter', 'a 80-year-old', 'a FTM', 'a LGBTQ'. Two entries carry an override.",
+        "mended: articles go by sound; the overrides stay",
+        "1.2",
+    ),
+    Quirk(
+        "fixed-phrase-templates",
+        "A fixed phrase ('a wheelchair user') is a whole noun phrase but loses the 9 templates that need a "
+        "noun, so its plural occurs in one template only.",
+        "mended: fixed phrases are put in every template",
+        "1.3",
+    ),
+    Quirk(
+        "fixed-phrase-gender",
+        "Fixed phrases have noun '(none)' but gender 'neutral'; bare descriptors have '(none)' for both.",
+        "kept: the column is the published one",
+        "1.2",
+    ),
+    Quirk(
+        "fixed-phrase-descriptor",
+        "The descriptor of a fixed phrase includes its article ('a wheelchair user').",
+        "kept: it names the group in every published table",
+        "1.2",
+    ),
+    Quirk(
+        "gendered-descriptors",
+        "A descriptor marked female or male combines with nouns of that gender only, not neutral ones.",
+        "kept: it is a choice of the data set",
+        "1.2",
+    ),
+    Quirk(
+        "null-axis",
+        "Bare nouns (the control rows) have the axis 'null', which table readers turn into a missing value; "
+        "the published code itself does so when it reads its cache.",
+        "kept as the text 'null'; our readers never take it for a missing value",
+        "1.3",
+    ),
+    Quirk(
+        "stale-cache",
+        "A sentence file that lies in the folder is returned whatever version was asked for.",
+        "mended: a folder that holds another published version is refused",
+        "1.3",
+    ),
+    Quirk(
+        "double-descriptors",
+        "A descriptor may stand in two axes (v1.0: glasses-wearing, blue-collar, white-collar, queer; v1.1: "
+        "LGBT, LGBTQ, LGBTQ+, queer), so a text can occur in two axes; 'a Rasta' stands twice in v1.1.",
+        "kept: rows are never merged; identical texts are scored once",
+        "1.1",
+    ),
+    Quirk(
+        "count-in-readme",
+        "The published page counts 769 descriptors in v1.1; the files hold 770 and '(none)'.",
+        "kept: we count what the files hold",
+        "1.1",
+    ),
+    Quirk(
+        "variation-crash",
+        "Lower-casing 'LGBTQ+' alone crashes, because a word boundary cannot follow '+'.",
+        "mended: the noun phrase is replaced where it stands, not searched for",
+        "1.4",
+    ),
+    Quirk(
+        "variation-flags",
+        "The flags of the style variations are set even where they changed nothing, and depend on the "
+        "process-wide random state and so on the order of calls.",
+        "mended: a flag says what changed; draws are seeded per prompt",
+        "1.4",
+    ),
+)
+
+
+VERSIONS = ("v1.0", "v1.1")
+
+
+def holisticbias_card(version: str, as_published: bool, modified: bool, rows: int) -> Card:
+    """The card of a HolisticBias prompt set.
+
+    version: "v1.0" or "v1.1". as_published: which mode composed it. modified: whether the files differ
+    from the published ones. rows: how many sentences it holds.
+    """
+    entry = dataset("holisticbias")
+    mode = "as published" if as_published else "articles and fixed phrases corrected"
+    edited = ", from edited files" if modified else ""
+    quirks = "\n".join(f"- **{q.id}** {q.what} Default mode: {q.in_default}." for q in QUIRKS)
+    return Card(
+        name=f"holisticbias-{version}",
+        summary=f"HolisticBias {version}: {rows:,} sentences about people on 13 axes ({mode}{edited})",
+        construct="Differences in how a model treats people described by different demographic terms.",
+        groups="About 600 descriptors on 13 axes, crossed with nouns and templates, held fixed.",
+        critique=(
+            "US-English descriptors and nouns; some are rare words, so likelihood differences also reflect "
+            "word frequency. Templates are short and artificial. Some descriptors are slurs."
+        ),
+        citation=entry.citation,
+        licence=entry.licence,
+        source=entry.homepage,
+        details=f"Quirks of the published composer:\n{quirks}",
+    )

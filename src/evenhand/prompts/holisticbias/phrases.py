@@ -1,0 +1,97 @@
+"""The noun phrases of HolisticBias: descriptors crossed with nouns, as published or with right articles."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from evenhand.prompts.holisticbias.files import NounEntry, Parts
+from evenhand.prompts.lexicon.grammar import article as article_by_sound
+
+NONE = "(none)"
+CONTROL_AXIS = "null"
+
+
+class Phrase(NamedTuple):
+    """One noun phrase; field names and order are the published columns'."""
+
+    axis: str
+    bucket: str
+    descriptor: str
+    descriptor_gender: str
+    descriptor_preference: str
+    noun: str
+    plural_noun: str
+    noun_gender: str
+    noun_phrase: str
+    plural_noun_phrase: str
+    noun_phrase_type: str
+
+
+def compose_phrases(parts: Parts, as_published: bool) -> list[Phrase]:
+    """All noun phrases, in the published order (by all columns, code point by code point).
+
+    parts: the content of the four files. as_published: choose articles by the first letter instead of by
+    sound. Returns 18,382 phrases for v1.0 and 22,029 for v1.1.
+    Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.2.
+    """
+    article = article_by_letter if as_published else article_by_sound
+    return sorted(
+        [*_bare_nouns(parts, article), *_with_descriptors(parts, article), *_standalone(parts, article)]
+    )
+
+
+def article_by_letter(phrase: str) -> str:
+    """The published rule: "an" before a vowel letter, else "a".
+
+    phrase: at least one character. Source: methods/holisticbias_robbie.md, section 1.2.
+
+    >>> article_by_letter("European"), article_by_letter("hour")
+    ('an', 'a')
+    """
+    return "an" if phrase[0].lower() in "aeiou" else "a"
+
+
+Article = Callable[[str], str]
+
+
+def _bare_nouns(parts: Parts, article: Article) -> Iterator[Phrase]:
+    for noun in parts.nouns:
+        phrase = f"{article(noun.singular)} {noun.singular}"
+        yield Phrase(
+            CONTROL_AXIS, NONE, NONE, NONE, NONE,
+            noun.singular, noun.plural, noun.gender, phrase, noun.plural, "noun",
+        )  # fmt: skip
+
+
+def _with_descriptors(parts: Parts, article: Article) -> Iterator[Phrase]:
+    for entry in parts.descriptors:
+        word = entry.descriptor
+        group = (entry.axis, entry.bucket, word, entry.gender or NONE, entry.preference or "no_data")
+        yield Phrase(*group, NONE, NONE, NONE, word, word, "descriptor")
+        for noun in parts.nouns:
+            if entry.gender in (None, noun.gender):
+                phrase = f"{entry.article or article(word)} {word} {noun.singular}"
+                plural = f"{word} {noun.plural}"
+                yield Phrase(*group, *_noun_columns(noun), phrase, plural, "descriptor_noun")
+
+
+def _standalone(parts: Parts, article: Article) -> Iterator[Phrase]:
+    for entry in parts.standalone:
+        preference = entry.preference or "no_data"
+        if not entry.templated:
+            group = (entry.axis, NONE, entry.singular, NONE, preference)
+            yield Phrase(*group, NONE, NONE, "neutral", entry.singular, entry.plural, "fixed_phrase")
+            continue
+        descriptor = _filled(entry.singular, "", "")
+        group = (entry.axis, NONE, descriptor, NONE, preference)
+        for noun in parts.nouns:
+            phrase = _filled(entry.singular, article(noun.singular), noun.singular)
+            plural = _filled(entry.plural, "", noun.plural)
+            yield Phrase(*group, *_noun_columns(noun), phrase, plural, "noun_descriptor")
+
+
+def _noun_columns(noun: NounEntry) -> tuple[str, str, str]:
+    return noun.singular, noun.plural, noun.gender
+
+
+def _filled(template: str, article: str, noun: str) -> str:
+    return template.replace("{article}", article).replace("{noun}", noun).lstrip()

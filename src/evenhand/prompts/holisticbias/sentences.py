@@ -1,0 +1,283 @@
+"""HolisticBias v1.0 and v1.1: half a million sentences from four small files, indexable without a table."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.prompts.datasets.register import recognised_version
+from evenhand.prompts.holisticbias.card import VERSIONS, holisticbias_card
+from evenhand.prompts.holisticbias.files import Parts, TemplateEntry, read_parts
+from evenhand.prompts.holisticbias.phrases import NONE, Phrase, compose_phrases
+from evenhand.prompts.holisticbias.style_variations import apply_variations
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.schema import DataError, UsageError
+from evenhand.schema.files import atomic_write, table_bytes, write_table
+
+PUBLISHED_COLUMNS = ("text", *Phrase._fields, "template", "first_turn_only", "must_be_noun")
+PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}
+"""Columns that a prompt table calls otherwise than the published file."""
+ROWS_AT_ONCE = 1 << 16
+Format = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True, eq=False)
+class HolisticBias:
+    """A HolisticBias sentence set: its noun phrases, its templates, and arithmetic between them.
+
+    Sentence i belongs to the phrase p with `starts[p] <= i < starts[p + 1]`, and to the template
+    `i - starts[p]` of those the phrase allows; nothing else is stored. Make one with `load`.
+    """
+
+    version: str
+    as_published: bool
+    modified: bool
+    """True if the files are not those published for this version."""
+    phrases: tuple[Phrase, ...]
+    templates: tuple[TemplateEntry, ...]
+    first_ids: NDArray[np.int64]
+    """Row number in the full set of each phrase's first sentence; so subsets keep their prompt_ids."""
+
+    @classmethod
+    def load(cls, folder: Path | str, version: str = "v1.1", as_published: bool = False) -> "HolisticBias":
+        """Read the four JSON files of a folder and compose their noun phrases.
+
+        folder: holds descriptors.json, nouns.json, sentence_templates.json, standalone_noun_phrases.json.
+        version: "v1.0" or "v1.1"; files edited by the user are taken as a modified one. as_published: keep
+        the quirks of the published composer (`holisticbias_quirks.QUIRKS`). Raises DataError for an
+        unknown version, for a folder that holds the other published version, and for a file that is
+        missing or of the wrong shape.
+        Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.
+        """
+        folder = Path(folder)
+        if version not in VERSIONS:
+            raise DataError(
+                f"There is no HolisticBias version {version!r}; known: {', '.join(VERSIONS)}.",
+                "The published folders are called v1.0 and v1.1.",
+            )
+        if not (folder / "descriptors.json").exists() and (folder / version / "descriptors.json").exists():
+            folder = folder / version
+        parts = read_parts(folder)
+        found = recognised_version("holisticbias", folder)
+        if found not in (None, version):
+            raise DataError(
+                f"{folder} holds HolisticBias {found}, not {version}.",
+                f"Name the folder of {version}, or ask for {found}.",
+            )
+        return cls.from_parts(parts, version, as_published, modified=found is None)
+
+    @classmethod
+    def from_parts(
+        cls, parts: Parts, version: str, as_published: bool = False, modified: bool = True
+    ) -> "HolisticBias":
+        """Compose from the content of the files, e.g. one edited in Python; arguments as in `load`."""
+        phrases = tuple(compose_phrases(parts, as_published))
+        made = cls(version, as_published, modified, phrases, parts.templates, np.empty(0, dtype=np.int64))
+        return replace(made, first_ids=made.starts[:-1])
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First sentence of each phrase, and the total behind them: shape (phrases + 1,)."""
+        counts = [len(self._allowed(phrase)) for phrase in self.phrases]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def row(self, i: int) -> dict[str, str | bool]:
+        """Sentence i with the 15 published columns, without building a table.
+
+        i: 0 <= i < len(self). Raises IndexError outside of that.
+        """
+        phrase, template = self._place(i)
+        columns = {
+            **phrase._asdict(),
+            "template": template.template,
+            "first_turn_only": template.first_turn_only,
+            "must_be_noun": template.must_be_noun,
+        }
+        return {"text": _sentence(phrase, template), **columns}
+
+    def text(self, i: int) -> str:
+        """Sentence i, without building a table.
+
+        i: 0 <= i < len(self). Raises IndexError outside of that.
+        """
+        return _sentence(*self._place(i))
+
+    def texts(self) -> pl.Series:
+        """All sentences in order, shape (len(self),)."""
+        return self._rows(0, len(self.phrases), ["text"])["text"]
+
+    def likelihood_subset(self) -> "HolisticBias":
+        """The sentences of the published Likelihood Bias: a descriptor with a noun, not gendered.
+
+        Every (axis, template, descriptor) then holds one sentence per noun. Returns 460,980 sentences for
+        v1.0 and 549,120 for v1.1.
+        Source: methods/holisticbias_robbie.md, section 2.1.
+        """
+        types = ("descriptor_noun", "noun_descriptor")
+        return self._where(
+            phrase.noun_phrase_type in types and phrase.descriptor_gender == NONE for phrase in self.phrases
+        )
+
+    def small_set(self) -> "HolisticBias":
+        """The published small set: the sentences of 100 descriptors drawn with a fixed seed.
+
+        Returns 74,296 sentences for v1.0 and 71,436 for v1.1. Raises UsageError when there are fewer than
+        100 descriptors. Source: methods/holisticbias_robbie.md, section 1.3.
+        """
+        names = sorted({phrase.descriptor for phrase in self.phrases})
+        if len(names) < 100:
+            raise UsageError(f"The small set draws 100 descriptors; here are only {len(names)}.")
+        chosen = set(np.random.default_rng(17).choice(names, size=100, replace=False).tolist())
+        return self._where(phrase.descriptor in chosen for phrase in self.phrases)
+
+    def sentences(self) -> pl.DataFrame:
+        """The published sentence table: 15 columns, one row per sentence."""
+        return self._rows(0, len(self.phrases), PUBLISHED_COLUMNS)
+
+    def noun_phrases(self) -> pl.DataFrame:
+        """The published noun phrase table: 11 columns, one row per phrase."""
+        return pl.DataFrame(self.phrases, schema=dict.fromkeys(Phrase._fields, pl.String), orient="row")
+
+    def prompt_set(self, variations_seed: int | None = None) -> PromptSet:
+        """The sentences as a prompt set.
+
+        variations_seed: if given, each text gets the intermittent style variations of the published
+        `get_sentence`, drawn per prompt (`style_variations.apply_variations`); the untouched sentence is
+        then in `unvaried_text`. Columns: prompt_id (row number in the full set), text, the published
+        columns (with `preference` and `gender` for descriptor_preference and noun_gender), and `cluster`,
+        which is the template. The control rows have axis "null"; what does not apply is "(none)".
+        """
+        frame = self._rows(0, len(self.phrases), PUBLISHED_COLUMNS, ids=True).rename(PROMPT_NAMES)
+        frame = frame.with_columns(cluster=pl.col("template"))
+        if variations_seed is not None:
+            varied = apply_variations(frame, variations_seed)
+            frame = varied.rename({"text": "unvaried_text"}).rename({"variant_text": "text"})
+        card = holisticbias_card(self.version, self.as_published, self.modified, len(self))
+        return PromptSet(frame, card)
+
+    def write_sentences(self, path: Path | str, format: Format = "csv") -> None:
+        """Write the published sentence table, whole or not at all, a piece at a time.
+
+        path: where to. format: "csv" (byte for byte the published file if `as_published`) or "parquet".
+        Raises UsageError for another format and WriteError when the disk is full or not writable.
+        """
+        if format not in ("csv", "parquet"):
+            raise UsageError(f"There is no sentence format {format!r}.", "Known: csv, parquet.")
+        if format == "parquet":
+            write_table(path, self.sentences(), "parquet")
+            return
+        with atomic_write(Path(path)) as handle:
+            for number, piece in enumerate(self._pieces()):
+                handle.write(_published_csv(piece, header=number == 0))
+
+    def write_noun_phrases(self, path: Path | str) -> None:
+        """Write the published noun phrase table as CSV, whole or not at all.
+
+        path: where to. Raises WriteError when the disk is full or not writable.
+        """
+        with atomic_write(Path(path)) as handle:
+            handle.write(_published_csv(self.noun_phrases(), header=True))
+
+    def _allowed(self, phrase: Phrase) -> tuple[TemplateEntry, ...]:
+        if phrase.noun != NONE:
+            return self.templates
+        if phrase.noun_phrase_type == "fixed_phrase" and not self.as_published:
+            return self.templates  # a fixed phrase is a whole noun phrase
+        return self._without_noun
+
+    @cached_property
+    def _without_noun(self) -> tuple[TemplateEntry, ...]:
+        return tuple(template for template in self.templates if not template.must_be_noun)
+
+    def _place(self, i: int) -> tuple[Phrase, TemplateEntry]:
+        if not 0 <= i < len(self):
+            raise IndexError(f"sentence {i} of {len(self)}")
+        p = int(np.searchsorted(self.starts, i, side="right")) - 1
+        phrase = self.phrases[p]
+        return phrase, self._allowed(phrase)[i - int(self.starts[p])]
+
+    def _where(self, keep: Iterable[bool]) -> "HolisticBias":
+        kept = np.flatnonzero(np.fromiter(keep, dtype=bool, count=len(self.phrases)))
+        if not kept.size:
+            raise UsageError(f"None of the {len(self.phrases)} noun phrases is left by this selection.")
+        phrases = tuple(self.phrases[p] for p in kept)
+        # rebuilt rather than replaced: the cached arithmetic belongs to the old phrases
+        return HolisticBias(
+            self.version, self.as_published, self.modified, phrases, self.templates, self.first_ids[kept]
+        )
+
+    def _pieces(self) -> Iterator[pl.DataFrame]:
+        edges = np.searchsorted(self.starts, np.arange(0, len(self), ROWS_AT_ONCE))
+        edges = np.append(edges, len(self.phrases))
+        for first, last in pairwise(edges):
+            yield self._rows(int(first), int(last), PUBLISHED_COLUMNS)
+
+    def _rows(self, first: int, last: int, columns: Iterable[str], ids: bool = False) -> pl.DataFrame:
+        """Sentences of the phrases first to last as a table, gathered column by column."""
+        counts = np.diff(self.starts[first : last + 1])
+        phrase_of = np.repeat(np.arange(last - first), counts)
+        within = np.arange(counts.sum()) - np.repeat(self.starts[first:last] - self.starts[first], counts)
+        numbers = {template.template: t for t, template in enumerate(self.templates)}
+        short = np.array([numbers[template.template] for template in self._without_noun], dtype=np.int64)
+        shortened = np.array([self._allowed(p) is self._without_noun for p in self.phrases[first:last]])
+        template_of = within.copy()
+        template_of[shortened[phrase_of]] = short[within[shortened[phrase_of]]]
+
+        frame = pl.DataFrame(
+            {column: self._column(column, first, last, phrase_of, template_of) for column in columns}
+        )
+        if not ids:
+            return frame
+        row_ids = np.repeat(self.first_ids[first:last], counts) + within
+        return frame.select(pl.Series("prompt_id", row_ids).cast(pl.String), pl.all())
+
+    def _column(
+        self,
+        name: str,
+        first: int,
+        last: int,
+        phrase_of: NDArray[np.int64],
+        template_of: NDArray[np.int64],
+    ) -> pl.Series:
+        phrases = self.phrases[first:last]
+        if name == "text":
+            singular = [phrase.noun_phrase for phrase in phrases]
+            plural = [phrase.plural_noun_phrase for phrase in phrases]
+            use_plural = np.array([template.plural for template in self.templates])[template_of]
+            before = _gathered([template.around[0] for template in self.templates], template_of)
+            behind = _gathered([template.around[1] for template in self.templates], template_of)
+            middle = pl.Series([*singular, *plural])[phrase_of + use_plural * len(phrases)]
+            parts = pl.DataFrame([before.alias("0"), middle.alias("1"), behind.alias("2")])
+            return parts.select(text=pl.concat_str("0", "1", "2"))["text"]
+        if name in Phrase._fields:
+            values: list[Any] = [getattr(phrase, name) for phrase in phrases]
+            return _gathered(values, phrase_of)
+        return _gathered([getattr(template, name) for template in self.templates], template_of)
+
+
+def _gathered(values: list[Any], places: NDArray[np.int64]) -> pl.Series:
+    """values[places]; the characters of a string are held once, however often it is gathered."""
+    return pl.Series(values)[places]
+
+
+def _sentence(phrase: Phrase, template: TemplateEntry) -> str:
+    before, behind = template.around
+    return before + (phrase.plural_noun_phrase if template.plural else phrase.noun_phrase) + behind
+
+
+def _published_csv(frame: pl.DataFrame, header: bool) -> memoryview:
+    """As the published writer does: quotes where needed, True and False, a line feed after each row."""
+    flags = [name for name, dtype in frame.schema.items() if dtype == pl.Boolean]
+    words = [
+        pl.when(pl.col(flag)).then(pl.lit("True")).otherwise(pl.lit("False")).alias(flag) for flag in flags
+    ]
+    return table_bytes(frame.with_columns(words), "csv", include_header=header, quote_style="necessary")

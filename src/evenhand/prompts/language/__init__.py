@@ -1,0 +1,1 @@
+"""Our own sentences: templates, what fills them, and texts that probe classifiers."""

@@ -1,0 +1,1 @@
+"""Files of the user: prompts to be asked, and texts to be measured."""

@@ -1,0 +1,229 @@
+"""Continuations that somebody already has, judged or not: CSV, JSON Lines or Parquet in, a checked table out."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.own_files.prompts import MISSING_WORDS, number_column, read_table, require_columns
+from evenhand.schema import LABELS, DataError, ResponseError
+
+CONTINUATION_FORMAT = (
+    "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row: the benchmark's group "
+    "columns and, for each role that judges, `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
+    "`ROLE_label`; where a benchmark has one role, plain `negative`, `score` or `label` will do. Or a column "
+    "`continuation`, judged now by a classifier named with --classifier. Optionally `prompt_id`, `sample`, `text` "
+    "(the prompt), `error`."
+)
+TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "y", "t", "1.0"), ("false", "0", "no", "n", "f", "0.0")
+NEGATIVE_LABELS = ("negative", "toxic", "offensive", "hateful")
+"""Labels that say by themselves that a text is negative, in any case of letters."""
+OTHER_LABELS = (
+    "positive",
+    "neutral",
+    "other",
+    "no_impact",
+    "non-toxic",
+    "nontoxic",
+    "not toxic",
+    "not offensive",
+)
+PARTS = ("negative", "score", "label", "scores")
+
+
+@dataclass(frozen=True)
+class UserContinuations:
+    """A checked table: one row a continuation, with what a benchmark's analysis needs beside its groups."""
+
+    frame: pl.DataFrame
+    """The user's columns; `prompt_id`, `sample`, `continuation`, `finish`, `token_count`, `log_likelihood` and
+    `error`; of each role in `judged` the columns `<role>_label`, `_score`, `_negative`, `_scores`, `_error`."""
+    judged: tuple[str, ...]
+    """The roles whose judgements the file holds."""
+
+
+def read_continuations(
+    path: Path | str,
+    needed_columns: Sequence[str],
+    roles: Sequence[str],
+    *,
+    threshold: float | None = None,
+    judged_now: Collection[str] = (),
+    optional: Collection[str] = (),
+) -> UserContinuations:
+    """Read a file of continuations for a benchmark; see CONTINUATION_FORMAT.
+
+    path: .csv, .jsonl, .ndjson or .parquet. needed_columns: groups the benchmark compares by. roles: who judges
+    in it. threshold: from which score on a continuation is negative. judged_now: roles whose judgements in the
+    file, if any, are not wanted. optional: roles that need not be judged, and of which a score is enough. Without
+    `prompt_id` rows of the same prompt text and groups are samples of one prompt; without `text` each row is a
+    prompt of its own. Raises DataError naming the column or row at fault.
+    """
+    path = Path(path)
+    frame = read_table(path, CONTINUATION_FORMAT)
+    require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
+    _check_groups(frame, path)
+    wanted = [role for role in roles if role not in judged_now]
+    found = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
+    judged = tuple(role for role, columns in found.items() if columns)
+    for role in judged:
+        frame = _with_judgement(frame, role, found[role], path, threshold, verdict=role not in optional)
+    if judged_now or (not judged and set(roles) <= set(optional)):
+        require_columns(frame, ["continuation"], path, CONTINUATION_FORMAT)
+    elif not judged:
+        bare = [name for name in PARTS if name in frame.columns]
+        told = (
+            f" '{bare[0]}' does not say for which of {', '.join(roles)}: call it '{roles[0]}_{bare[0]}'."
+            if bare
+            else ""
+        )
+        raise DataError(
+            f"{path} holds no judgement of {' or '.join(roles)}; it has {', '.join(frame.columns)}.{told}",
+            f"Add a column '{roles[0]}_negative', or a column 'continuation' and name who judges it: "
+            f"--classifier {roles[0]}=vader (`evenhand list classifiers`).",
+        )
+    return UserContinuations(_with_rows(frame, needed_columns, judged), judged)
+
+
+def _check_groups(frame: pl.DataFrame, path: Path) -> None:
+    """A row with an axis names a group of it: else it would count over all, and be missed nowhere."""
+    if not {"axis", "group"} <= set(frame.columns):
+        return
+    # "null" is HolisticBias's own axis of sentences about nobody in particular.
+    nameless = frame.filter(
+        pl.col("group").is_null() & pl.col("axis").is_not_null() & (pl.col("axis") != "null")
+    )
+    if nameless.height:
+        raise DataError(
+            f"{path}: {nameless.height} of {frame.height} rows name an axis and no group.",
+            "Fill in the group, or drop these rows.",
+        )
+
+
+def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
+    """The columns that hold a role's judgement, by part; those without the role's name where it stands alone."""
+    named = {part: f"{role}_{part}" for part in PARTS}
+    plain = {part: part for part in PARTS if alone and part in frame.columns}
+    return plain | {part: column for part, column in named.items() if column in frame.columns}
+
+
+def _with_judgement(
+    frame: pl.DataFrame,
+    role: str,
+    there: Mapping[str, str],
+    path: Path,
+    threshold: float | None,
+    *,
+    verdict: bool,
+) -> pl.DataFrame:
+    columns: dict[str, pl.Series] = {}
+    if "score" in there:
+        columns["score"] = number_column(frame, there["score"], path).fill_nan(None)
+    if "label" in there:
+        columns["label"] = frame[there["label"]].cast(pl.String)
+    if "scores" in there:
+        columns["scores"] = _score_lists(frame[there["scores"]], path)
+    if "negative" in there:
+        columns["negative"] = _booleans(frame[there["negative"]], path)
+    elif "score" in columns and threshold is not None:
+        columns["negative"] = columns["score"] >= threshold
+    elif "label" in columns and "scores" not in columns:
+        columns["negative"] = _negative_labels(columns["label"], role, path)
+    elif verdict and "scores" not in columns:
+        raise DataError(
+            f"{path}: '{there['score']}' does not say from which score on a continuation is negative.",
+            f"Say so with --threshold, or add a column '{role}_negative' of true and false.",
+        )
+    made = [
+        columns.get(part, pl.Series([None] * frame.height)).cast(LABELS[part]).alias(f"{role}_{part}")
+        for part in PARTS
+    ]
+    frame = frame.with_columns(made)
+    nothing = pl.all_horizontal(pl.col(f"{role}_{part}").is_null() for part in columns)
+    missing = pl.when(nothing).then(pl.lit(str(ResponseError.MISSING)))
+    return frame.with_columns(pl.coalesce(_stated(frame, f"{role}_error"), missing).alias(f"{role}_error"))
+
+
+def _with_rows(frame: pl.DataFrame, groups: Sequence[str], judged: Sequence[str]) -> pl.DataFrame:
+    empty = {
+        "continuation": pl.String,
+        "finish": pl.String,
+        "token_count": pl.UInt32,
+        "log_likelihood": pl.Float64,
+    }
+    frame = frame.with_columns(
+        pl.col(name).cast(kind, strict=False)
+        if name in frame.columns
+        else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in empty.items()
+    )
+    judgements = [pl.col(f"{role}_error").is_null() for role in judged]
+    unjudged = ~pl.any_horizontal(judgements) if judgements else pl.lit(True)
+    absent = pl.when(pl.col("continuation").is_null() & unjudged).then(pl.lit(str(ResponseError.MISSING)))
+    frame = frame.with_columns(error=pl.coalesce(_stated(frame, "error"), absent))
+    failed = pl.col("error").is_not_null()
+    frame = frame.with_columns(
+        *(
+            pl.when(~failed).then(f"{role}_{part}").alias(f"{role}_{part}")
+            for role in judged
+            for part in PARTS
+        ),
+        *(pl.coalesce("error", f"{role}_error").alias(f"{role}_error") for role in judged),
+    )
+    if "prompt_id" not in frame.columns:
+        if "text" in frame.columns:
+            same = pl.struct("text", *groups).rank("dense")
+            frame = frame.with_columns(prompt_id=pl.format("prompt-{}", same))
+        else:
+            frame = frame.with_columns(prompt_id=pl.format("row-{}", pl.int_range(1, pl.len() + 1)))
+    if "sample" not in frame.columns:
+        frame = frame.with_columns(sample=pl.int_range(pl.len()).over("prompt_id"))
+    return frame.with_columns(pl.col("prompt_id").cast(pl.String), pl.col("sample").cast(pl.UInt16))
+
+
+def _stated(frame: pl.DataFrame, column: str) -> pl.Expr:
+    if column not in frame.columns:
+        return pl.lit(None, dtype=pl.String)
+    words = pl.col(column).cast(pl.String)
+    return pl.when(words.str.strip_chars() != "").then(words)
+
+
+def _booleans(values: pl.Series, path: Path) -> pl.Series:
+    if values.dtype == pl.Boolean:
+        return values
+    words = values.cast(pl.String).str.strip_chars().str.to_lowercase()
+    wrong = (words.is_not_null() & ~words.is_in([*TRUE_WORDS, *FALSE_WORDS, *MISSING_WORDS])).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(
+            f"{path}, row {row + 1}: '{values.name}' is {values[row]!r}; true or false was expected.",
+            "A score belongs in a column 'score' or 'ROLE_score', with --threshold.",
+        )
+    yes = words.is_in(list(TRUE_WORDS))
+    return yes.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)
+
+
+def _negative_labels(labels: pl.Series, role: str, path: Path) -> pl.Series:
+    words = labels.str.strip_chars().str.to_lowercase()
+    unknown = words.is_not_null() & ~words.is_in([*NEGATIVE_LABELS, *OTHER_LABELS, *MISSING_WORDS])
+    if unknown.any():
+        shown = ", ".join(sorted({repr(label) for label in labels.filter(unknown)})[:5])
+        raise DataError(
+            f"{path}: the labels in '{labels.name}' ({shown}) do not say which of them are negative.",
+            f"Add a column '{role}_negative' of true and false, or '{role}_score' with --threshold.",
+        )
+    negative = words.is_in(list(NEGATIVE_LABELS))
+    return negative.set(words.is_in(list(MISSING_WORDS)).fill_null(True), None)
+
+
+def _score_lists(values: pl.Series, path: Path) -> pl.Series:
+    if values.dtype != pl.String:
+        return values
+    try:
+        return values.str.json_decode(pl.List(pl.Float32))
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{path}: '{values.name}' is not a list of numbers in every row: {str(error).splitlines()[0]}.",
+            "Write each as JSON, such as [0.1, 0.9].",
+        ) from error

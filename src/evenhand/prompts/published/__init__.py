@@ -1,0 +1,1 @@
+"""Published prompts and texts that several benchmarks read."""

@@ -1,0 +1,127 @@
+"""WikiText: first sentences of Wikipedia paragraphs, by whose continuations the quality of a model's text is "
+"judged."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.schema import Card, DataError
+
+FILES = ("wiki.test.raw", "wiki.test.tokens", "test.txt")
+"""Names of the test part, the one with most of its words first."""
+HEADING = re.compile(r"(?P<marks>(?:= )+)(?P<title>.*?)(?: =)+")
+END = re.compile(r" [.!?](?: \"(?! ?\w))?(?= |$)")
+UNFIT = ("<unk>", "<formula>", " ' ")
+"""A lone apostrophe may be a quotation mark or belong to the word before it: as prose they differ."""
+FEWEST_WORDS, MOST_WORDS = 8, 60
+CLOSING = re.compile(r" ([,.;:!?%)\]]|n't\b|'(?:s|re|ve|ll|d|m|t)\b)")
+SPELT = {" @-@ ": "-", " @,@ ": ",", " @.@ ": ".", "# ": "#"}
+HINT = (
+    f"Expected {' or '.join(FILES)}, the test part of WikiText-103 or WikiText-2: lines of paragraphs and of "
+    "headings between equals signs; `evenhand data fetch wikitext` gets that of WikiText-2."
+)
+
+
+def load_wikitext(folder: Path | str) -> PromptSet:
+    """The first sentence of every paragraph of the WikiText test part, as prose.
+
+    folder: holds wiki.test.raw (of WikiText-103 or WikiText-2, in which no word is hidden), wiki.test.tokens or
+    test.txt; the first of these that is there is taken. Only whole sentences of 8 to 60 words count, with their
+    brackets and quotation marks closed and no word hidden behind <unk>; equal ones count once. Spaces around
+    punctuation, and the marks @-@, @,@ and @.@, are set as in print.
+    Columns: prompt_id ("<number of the article>/<of its paragraph>"), text (without a space behind it), article
+    (its title), section (null in the opening), cluster (the number of the article: a title may be hidden).
+    Raises DataError for a missing or unreadable file and where no sentence is left.
+    Source: Esiobu et al. 2023, appendix B.1.4, which takes the same sentences of WikiText-103, "filtering on
+    heuristics such as length and markdown formatting" that are not stated, and has 1,612.
+    """
+    folder = Path(folder)
+    path = next((folder / name for name in FILES if (folder / name).is_file()), None)
+    if path is None:
+        raise DataError(f"{folder} has none of {', '.join(FILES)}.", HINT)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8: {error}.", HINT) from error
+    columns = {"prompt_id": pl.String, "text": pl.String, "article": pl.String, "section": pl.String}
+    frame = pl.DataFrame(_prompts(lines), schema=columns, orient="row").unique(
+        "text", keep="first", maintain_order=True
+    )
+    if frame.is_empty():
+        raise DataError(f"{path} holds no whole sentence of {FEWEST_WORDS} to {MOST_WORDS} words.", HINT)
+    frame = frame.with_columns(cluster=pl.col("prompt_id").str.split("/").list.first())
+    return PromptSet(frame, _card(frame, path.name))
+
+
+def first_sentence(paragraph: str) -> str | None:
+    """The first sentence of a tokenised paragraph as prose, or None if it is not fit for a prompt.
+
+    >>> first_sentence("He was 52 @.@ 9 years old , little @-@ known , and the poet 's \\" sage \\" . He wrote .")
+    'He was 52.9 years old, little-known, and the poet\\'s "sage".'
+    >>> first_sentence("<unk> starred in two films in 2008 , both of them by him .") is None
+    True
+    """
+    end = END.search(paragraph)
+    if end is None:
+        return None
+    sentence = paragraph[: end.end()]
+    words = sentence.split()
+    whole = sentence.count("(") == sentence.count(")") and sentence.count('"') % 2 == 0
+    if not (whole and FEWEST_WORDS <= len(words) <= MOST_WORDS) or any(mark in sentence for mark in UNFIT):
+        return None
+    return as_prose(sentence)
+
+
+def as_prose(tokens: str) -> str:
+    """Tokenised WikiText as it would be printed.
+
+    >>> as_prose('The ( so @-@ called ) poet said , " I don \\'t know " .')
+    'The (so-called) poet said, "I don\\'t know".'
+    """
+    text = tokens.strip()
+    for marked, plain in SPELT.items():
+        text = text.replace(marked, plain)
+    # quotation marks open and close in turn
+    pieces = text.split('"')
+    text = '"'.join(piece.strip() if place % 2 else piece for place, piece in enumerate(pieces))
+    text = re.sub(r"([(\[]) ", r"\1", text)
+    text = CLOSING.sub(r"\1", CLOSING.sub(r"\1", text))
+    return re.sub(r"\s+", " ", text)
+
+
+def _prompts(lines: list[str]) -> Iterator[tuple[str, str, str, str | None]]:
+    article, section, articles, number = "", None, 0, 0
+    for line in map(str.strip, lines):
+        heading = HEADING.fullmatch(line)
+        if heading and heading["marks"] == "= ":
+            article, section, articles, number = as_prose(heading["title"]), None, articles + 1, 0
+        elif heading:
+            section = as_prose(heading["title"])
+        elif line:
+            number += 1
+            if sentence := first_sentence(line):
+                yield f"{articles}/{number}", sentence, article, section
+
+
+def _card(frame: pl.DataFrame, file: str) -> Card:
+    entry = dataset("wikitext")
+    return Card(
+        name="wikitext",
+        summary=f"WikiText: {frame.height:,} first sentences of paragraphs of {frame['cluster'].n_unique()} articles",
+        construct="Quality of text a model writes, to be read beside its bias.",
+        harm="None by itself: a mitigation that spoils the text would look fair.",
+        groups="None; sentences of one article hang together.",
+        critique=(
+            "Featured and good articles of the English Wikipedia, which every model has read. In WikiText-2 rare "
+            "words "
+            "are hidden, and sentences with one are left out: what remains speaks of common things."
+        ),
+        citation=entry.citation,
+        licence=entry.licence,
+        source=entry.homepage,
+        details=f"From {file}. ROBBIE has 1,612 such sentences of WikiText-103, by rules that it does not state.",
+    )

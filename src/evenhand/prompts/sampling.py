@@ -1,0 +1,183 @@
+"""Samples that keep comparisons paired: every group of an axis is seen in the same cells.
+
+A cell is one combination of the crossed columns, usually template x noun. Likelihood measures compare
+descriptors by noun within template, so a plain random sample would leave them next to nothing to pair.
+
+Random numbers that belong to a row, not to its place: a seeded hash of each row's identifier.
+
+Polars' own hashes may change between versions and processes; these do not.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.schema import UsageError
+
+LONGEST_HASHED_IN_PLACE = 64  # bytes; longer identifiers are shortened by BLAKE2 first
+
+
+def row_keys(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.uint64]:
+    """Pseudo-random 64-bit numbers, one per identifier, that depend on nothing but their arguments.
+
+    ids: n strings (null counts as the empty string). seed: any integer. purpose: a word that makes the
+    numbers of different uses of one seed independent. Returns an array of shape (n,).
+    Source: FNV-1a over the UTF-8 bytes, finished with the splitmix64 mixer.
+
+    >>> a = row_keys(pl.Series(["x", "y"]), seed=1)
+    >>> bool((a[::-1] == row_keys(pl.Series(["y", "x"]), seed=1)).all())
+    True
+    """
+    parts = [value or b"" for value in ids.cast(pl.String).cast(pl.Binary).to_list()]
+    start = hashlib.blake2b(f"{seed}\x1f{purpose}".encode(), digest_size=8).digest()
+    state = np.full(len(parts), int.from_bytes(start, "little"), dtype=np.uint64)
+    if not parts:
+        return state
+    lengths = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
+    if lengths.max() > LONGEST_HASHED_IN_PLACE:
+        parts = [_shortened(part) for part in parts]
+        lengths = np.fromiter((len(part) for part in parts), dtype=np.int64, count=len(parts))
+    width = int(lengths.max())
+    table = np.array(parts, dtype=f"S{max(width, 1)}").view(np.uint8).reshape(len(parts), -1)
+    prime = np.uint64(0x100000001B3)
+    for place in range(width):
+        mixed = (state ^ table[:, place]) * prime
+        state = np.where(place < lengths, mixed, state)
+    return _mix(state)
+
+
+def uniforms(ids: pl.Series, seed: int, purpose: str = "") -> NDArray[np.float64]:
+    """Numbers in [0, 1), one per identifier, seeded as in `row_keys`.
+
+    ids: n strings. seed: any integer. purpose: see `row_keys`. Returns an array of shape (n,).
+
+    >>> draws = uniforms(pl.Series([str(i) for i in range(10_000)]), seed=3)
+    >>> bool(abs(draws.mean() - 0.5) < 0.02)
+    True
+    """
+    return (row_keys(ids, seed, purpose) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _shortened(part: bytes) -> bytes:
+    if len(part) <= LONGEST_HASHED_IN_PLACE:
+        return part
+    return hashlib.blake2b(part, digest_size=LONGEST_HASHED_IN_PLACE).digest()
+
+
+def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def crossed_rows(
+    frame: pl.DataFrame,
+    n: int,
+    unit: str,
+    cross: Sequence[str],
+    per: str,
+    seed: int,
+    least_cells: int,
+    balance: Sequence[str] = (),
+) -> NDArray[np.int64]:
+    """Row numbers, ascending, of a crossed sample of at most n rows.
+
+    The same list of cells serves every axis (`per`), so axes stay comparable too. Cells come in an order
+    that grows a rectangle: with two crossed columns about twice as many of the second (nouns) as of the
+    first (templates). Levels are ordered by a seeded hash, but levels that occur with the same units and
+    agree in the `balance` columns that belong to them (the gender of a noun) form a class, and classes
+    take turns by their size with every class in the first round: so units that occur with some nouns only
+    (a gendered descriptor) are met early, and few nouns are not all of one gender. A block is all rows of
+    one axis in one cell; blocks are taken whole, cell after cell and within a cell axis after axis, while
+    they fit in n. Where n cannot hold `least_cells` cells for all units, units are left out evenly over
+    the axes first. A unit that occurs in none of the chosen cells is absent; that ends with about as many
+    cells as there are classes of nouns.
+
+    frame: the prompts. n: most rows. unit, cross, per: column names. seed: any integer. least_cells: at
+    least 1. balance: columns; those the frame lacks are ignored. Raises UsageError when not even one
+    block fits, or least_cells is below 1.
+
+    >>> grid = [(a, t, u) for a in "xy" for t in ("t1", "t2") for u in ("u1", "u2", "u3")]
+    >>> frame = pl.DataFrame(grid, schema=["axis", "template", "unit"], orient="row")
+    >>> rows = crossed_rows(frame, 7, "unit", ["template"], "axis", seed=0, least_cells=1)
+    >>> frame[rows].group_by("axis").len()["len"].to_list()
+    [3, 3]
+    """
+    if least_cells < 1:
+        raise UsageError(f"least_cells is {least_cells}; each unit needs at least 1 cell.")
+    present = [column for column in balance if column in frame.columns]
+    codes = frame.select(
+        pl.int_range(pl.len()).alias("row"),
+        *(pl.col(c).cast(pl.String).fill_null("").alias(f"cross{i}") for i, c in enumerate(cross)),
+        pl.col(per).cast(pl.String).fill_null("").alias("per"),
+        pl.col(unit).cast(pl.String).fill_null("").alias("unit"),
+        *(pl.col(c).cast(pl.String).fill_null("").alias(f"balance{i}") for i, c in enumerate(present)),
+    )
+    codes = _thinned(codes, n // least_cells, seed)
+    columns = [f"cross{i}" for i in range(len(cross))]
+    ranks = {column: _level_order(codes, column, seed) for column in columns}
+    for column, order in ranks.items():
+        codes = codes.join(order, on=column)
+    places = [pl.col(f"{column}_rank") for column in columns]
+    stage = pl.max_horizontal(*(2 * place for place in places[:-1]), places[-1])
+    axes = codes.select(pl.col("per").unique())
+    axes = axes.with_columns(axis_key=row_keys(axes["per"], seed, "axis order"))
+    blocks = (
+        codes.with_columns(stage=stage)
+        .group_by("stage", *(f"{column}_rank" for column in columns), "per")
+        .agg(pl.len().alias("size"))
+        .join(axes, on="per")
+        .sort("stage", *(f"{column}_rank" for column in columns), "axis_key", "per")
+    )
+    fits = blocks["size"].cum_sum() <= n
+    if not fits[0]:
+        raise UsageError(
+            f"A sample of {n} cannot hold one cell: '{blocks['per'][0]}' alone has {blocks['size'][0]} "
+            f"values of '{unit}' in it.",
+            "Raise the limit, or name fewer axes.",
+        )
+    kept = blocks.filter(fits).select("per", *(f"{column}_rank" for column in columns))
+    return codes.join(kept, on=kept.columns, how="semi")["row"].sort().to_numpy()
+
+
+def _thinned(codes: pl.DataFrame, most_units: int, seed: int) -> pl.DataFrame:
+    """Rows of at most `most_units` units, taken in turns over the axes."""
+    units = codes.select("per", "unit").unique()
+    if units.height <= most_units:
+        return codes
+    label = units["per"] + "\x1f" + units["unit"]
+    kept = (
+        units.with_columns(
+            key=row_keys(label, seed, "unit"), axis_key=row_keys(units["per"], seed, "axis order")
+        )
+        .sort("key", "unit")
+        .with_columns(turn=pl.int_range(pl.len()).over("per"))
+        .sort("turn", "axis_key", "per")
+        .head(max(most_units, 1))
+    )
+    return codes.join(kept.select("per", "unit"), on=["per", "unit"], maintain_order="left")
+
+
+def _level_order(codes: pl.DataFrame, column: str, seed: int) -> pl.DataFrame:
+    """Each level of a crossed column with its place in the order described above."""
+    pairs = codes.select("per", "unit", column).unique()
+    label = pairs["per"] + "\x1f" + pairs["unit"]
+    # the sum of the hashes of its units identifies which units a level occurs with
+    signature = pairs.with_columns(part=row_keys(label, 0, "signature") >> np.uint64(16))
+    levels = signature.group_by(column).agg(pl.col("part").sum(), pl.len().alias("units"))
+    kinds = [pl.col(c) for c in codes.columns if c.startswith("balance")]
+    # a balance column that varies within a level (the gender within a template) says nothing about it
+    constant = [pl.when(kind.n_unique() == 1).then(kind.first()).fill_null("").name.keep() for kind in kinds]
+    levels = levels.join(codes.group_by(column).agg(constant), on=column)
+    same = ["part", "units", *(kind.meta.output_name() for kind in kinds)]
+    levels = levels.with_columns(key=row_keys(levels[column], seed, column))
+    return (
+        levels.sort("key", column)
+        .with_columns(turn=pl.int_range(pl.len()).over(same), members=pl.len().over(same))
+        .with_columns(due=(pl.col("turn") + 0.5) / pl.col("members"), later=pl.col("turn") > 0)
+        .sort("later", "due", "key", column)
+        .select(column, pl.int_range(pl.len()).alias(f"{column}_rank"))
+    )
