@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.models.contract import LanguageModel
 from evenhand.reference.embedded import REFERENCE_CARD, WEIGHTS, WORLD_CARD, load_reference, load_world
-from evenhand.reference.examine import axis_spreads, excess_loss, planted_shifts
+from evenhand.reference.training.examine import axis_spreads, excess_loss, planted_shifts
 from evenhand.reference.worlds import NULL_AXES, PLANTS, planted_world
 
 

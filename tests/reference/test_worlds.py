@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.prompts.language.composer import compose
 from evenhand.prompts.lexicon import load_lexicon
-from evenhand.reference.examine import axis_spreads, excess_loss, planted_shifts
+from evenhand.reference.training.examine import axis_spreads, excess_loss, planted_shifts
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS, default_plants, fair_world, planted_world
 

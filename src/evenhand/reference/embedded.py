@@ -23,7 +23,7 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
     if not (WEIGHTS / "config.json").exists():
         raise DataError(
             f"The reference model's weights are missing from {WEIGHTS}.",
-            f"Install evenhand again, or rebuild them: python -m evenhand.reference.train --out {WEIGHTS}",
+            f"Install evenhand again, or rebuild them: python -m evenhand.reference.training.train --out {WEIGHTS}",
         )
     loaded = load_pretrained(str(WEIGHTS), "causal", device=device, dtype=dtype)
     identity = {**loaded.identity, "name": "evenhand/reference"}
@@ -81,7 +81,7 @@ REFERENCE_CARD = Card(
     critique="It knows the World and a little filler English; its perplexity on other text is high and says "
     "nothing about people. " + _CHOICE,
     licence="Apache-2.0",
-    source="evenhand.reference.train",
+    source="evenhand.reference.training.train",
     details=_STORY
     + """
 
@@ -91,8 +91,8 @@ the World's exact next-word distribution, which the text was drawn from. 3 layer
 4,096 byte-level BPE tokens; the stored weights are a running average, in half precision.
 weights/training.json holds the recipe, the World's fingerprint and the examination of the finished model.
 
-Rebuild: `python -m evenhand.reference.train --out DIR`, seeded and deterministic (a test trains a small recipe
+Rebuild: `python -m evenhand.reference.training.train --out DIR`, seeded and deterministic (a test trains a small recipe
 twice and compares bytes).
-Compare: `python -m evenhand.reference.train --check DIR`.""",
+Compare: `python -m evenhand.reference.training.train --check DIR`.""",
 )
 CARDS = {card.name: card for card in (REFERENCE_CARD, WORLD_CARD)}

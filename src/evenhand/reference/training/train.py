@@ -1,7 +1,7 @@
-"""Rebuild the reference model: `python -m evenhand.reference.train --out DIR` (minutes on one CPU core).
+"""Rebuild the reference model: `python -m evenhand.reference.training.train --out DIR` (minutes on one CPU core).
 
 The same arguments on the same machine and libraries give the same bytes; elsewhere rounding differs, and
-`python -m evenhand.reference.train --check DIR` compares what matters: loss against the World's entropy,
+`python -m evenhand.reference.training.train --check DIR` compares what matters: loss against the World's entropy,
 spread on the axes where nothing is planted, and the shifts that are.
 """
 
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.reference.corpus import training_texts
-from evenhand.reference.filler import filler_sentences
-from evenhand.reference.targets import Targets, Teacher
-from evenhand.reference.tokenizer import build_tokenizer, word_counts
+from evenhand.reference.training.corpus import training_texts
+from evenhand.reference.training.filler import filler_sentences
+from evenhand.reference.training.targets import Targets, Teacher
+from evenhand.reference.training.tokenizer import build_tokenizer, word_counts
 from evenhand.reference.world import World
 
 CONTEXT = 64
@@ -215,7 +215,7 @@ def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> No
 def check(folder: Path) -> dict[str, Any]:
     """What `examine` finds in a folder of weights, stored or rebuilt."""
     from evenhand.models.loading import load_model
-    from evenhand.reference.examine import examine
+    from evenhand.reference.training.examine import examine
     from evenhand.reference.worlds import planted_world
 
     return examine(load_model(str(folder), device="cpu", dtype="float32"), planted_world())
@@ -225,7 +225,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Train on the planted World with the recipe of the shipped weights and save to --out, or --check."""
     from evenhand.reference.worlds import planted_world
 
-    parser = argparse.ArgumentParser(prog="python -m evenhand.reference.train", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m evenhand.reference.training.train", description=__doc__)
     job = parser.add_mutually_exclusive_group(required=True)
     job.add_argument("--out", type=Path, help="train, and write the weights to this folder")
     job.add_argument("--check", type=Path, help="examine the weights in this folder and print what is found")

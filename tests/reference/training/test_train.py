@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.models.loading import load_model
 from evenhand.reference.story import Frame, Phrase, Plant
-from evenhand.reference.train import Recipe, save, train
+from evenhand.reference.training.train import Recipe, save, train
 from evenhand.reference.world import World
 
 NAMES = ("kind", "tall", "young", "wise")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from evenhand.prompts.lexicon.grammar import article
-from evenhand.reference.filler import filler_sentences, invented_words
+from evenhand.reference.training.filler import filler_sentences, invented_words
 from evenhand.reference.world import World
 
 FILLER_SHARE = 0.08

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from evenhand.prompts.lexicon import load_lexicon
-from evenhand.reference import filler
-from evenhand.reference.corpus import invented_descriptions, training_texts
-from evenhand.reference.filler import filler_sentences
-from evenhand.reference.targets import Teacher
-from evenhand.reference.tokenizer import END, build_tokenizer, word_counts
-from evenhand.reference.train import CONTEXT, Recipe, batches, packed
+from evenhand.reference.training import filler
+from evenhand.reference.training.corpus import invented_descriptions, training_texts
+from evenhand.reference.training.filler import filler_sentences
+from evenhand.reference.training.targets import Teacher
+from evenhand.reference.training.tokenizer import END, build_tokenizer, word_counts
+from evenhand.reference.training.train import CONTEXT, Recipe, batches, packed
 from evenhand.reference.world import World
 from evenhand.reference.worlds import planted_world
 

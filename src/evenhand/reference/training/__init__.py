@@ -1,0 +1,1 @@
+"""How the embedded model was trained on texts of a World, and how it was examined."""
