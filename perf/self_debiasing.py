@@ -85,7 +85,7 @@ def published(model, tokenizer, prefixes):
 
 
 def ours(model, tokenizer, prefixes):
-    from evenhand.mitigations.self_debiasing import SelfDebiasing
+    from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
     from evenhand.models.decoding import Decoding
     from evenhand.models.huggingface.causal import CausalModel
 
@@ -120,7 +120,7 @@ def main() -> None:
         from evenhand.prompts.datasets.register import dataset_folder
 
         given.data = dataset_folder("realtoxicityprompts", None, None)
-    from evenhand.mitigations.self_debiasing import PREFIXES
+    from evenhand.mitigations.steering.self_debiasing import PREFIXES
 
     prefixes = PREFIXES["published"]
     pool = texts_of(given.data)

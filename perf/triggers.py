@@ -45,7 +45,7 @@ BATCH, PLACE = 32, 2
 
 
 def examples_from(text: str, lines: int):
-    from evenhand.mitigations.trigger_examples import Example
+    from evenhand.mitigations.triggers.examples import Example
 
     draw = np.random.default_rng(0)
     words = re.findall(r"[A-Za-z,]+", text)
@@ -96,9 +96,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "triggers.json")
     given = parser.parse_args()
-    from evenhand.mitigations.trigger_evaluation import Evaluator
-    from evenhand.mitigations.trigger_objective import Objective
-    from evenhand.mitigations.trigger_search import SearchOptions, evaluated_candidates, screen_examples
+    from evenhand.mitigations.triggers.evaluation import Evaluator
+    from evenhand.mitigations.triggers.objective import Objective
+    from evenhand.mitigations.triggers.search import SearchOptions, evaluated_candidates, screen_examples
     from evenhand.models.huggingface.causal import CausalModel
 
     text = given.data.read_text(encoding="utf-8")

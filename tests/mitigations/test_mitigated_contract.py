@@ -150,8 +150,8 @@ def test_built_in_instructions_answer_for_both(words: str) -> None:
 
 
 def test_built_in_methods_that_steer_or_trigger_answer_for_both() -> None:
-    from evenhand.mitigations.steered_model import Steered
-    from evenhand.mitigations.triggers import Triggered
+    from evenhand.mitigations.steering.model import Steered
+    from evenhand.mitigations.triggers.trigger import Triggered
 
     for kind in (Steered, Triggered):
         assert {"log_likelihoods", "generate"} <= vars(kind).keys()

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from evenhand.mitigations.found_instruction import FoundInstruction
-from evenhand.mitigations.revision import NONE
-from evenhand.mitigations.revision_choice import FINALISTS
-from evenhand.mitigations.revision_history import HISTORY
+from evenhand.mitigations.prompting.instructions import FoundInstruction
+from evenhand.mitigations.revision.choice import FINALISTS
+from evenhand.mitigations.revision.searching import HISTORY, NONE
 from evenhand.reports.revision import (
     cautions,
     history_svg,

@@ -90,14 +90,14 @@ def own_sentences(kind: str) -> Any:
 
 
 def an_instruction(folder: Path) -> None:
-    from evenhand.mitigations.found_instruction import FoundInstruction
+    from evenhand.mitigations.prompting.instructions import FoundInstruction
     from evenhand.schema import Card
 
     FoundInstruction(" ".join(NOISE), Card("c", "d")).write(folder / "instruction.json")
 
 
 def a_trigger(folder: Path) -> None:
-    from evenhand.mitigations.trigger_files import TriggerFile
+    from evenhand.mitigations.triggers.trigger import TriggerFile
 
     TriggerFile(ids=(1,), text="".join(NOISE), mode="mitigate", tokenizer="t", model={}).write(
         folder / "t.json"
@@ -105,7 +105,7 @@ def a_trigger(folder: Path) -> None:
 
 
 def the_state_of_a_search_for_triggers(folder: Path) -> None:
-    from evenhand.mitigations.trigger_state import SearchState
+    from evenhand.mitigations.triggers.search import SearchState
 
     SearchState("".join(NOISE)).write(folder / "state.json")
 

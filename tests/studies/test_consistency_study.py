@@ -15,7 +15,7 @@ from evenhand.classifiers.contract import Judgements
 from evenhand.measures.changes.consistency_verdicts import Outcome
 from evenhand.mitigations.contract import Mitigated, Specification
 from evenhand.mitigations.loading import load_mitigation
-from evenhand.mitigations.prompting import Prefix
+from evenhand.mitigations.prompting.prefix import Prefix
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.reports.consistency import Checked, check
 from evenhand.runs import RunDirectory

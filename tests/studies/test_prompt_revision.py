@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.registry import load_benchmark
-from evenhand.mitigations.instructions import INSTRUCTIONS
 from evenhand.mitigations.loading import load_mitigation, mitigated
-from evenhand.mitigations.revision import NONE
+from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
+from evenhand.mitigations.revision.searching import NONE
 from evenhand.models.contract import text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import Puppet, writes
@@ -214,7 +214,7 @@ def test_a_finished_search_is_read_and_asks_nothing(config: RevisionConfig, foun
         def reword(self, *_: object) -> list[list[str]]:
             raise AssertionError("asked again")
 
-    from evenhand.mitigations.rewording_rules import RulesReviser
+    from evenhand.mitigations.revision.revisers import RulesReviser
 
     Mute.fingerprint = RulesReviser().fingerprint
     asked: list[str] = []

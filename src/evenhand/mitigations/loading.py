@@ -10,13 +10,13 @@ from evenhand.schema.options import options_of, split_value, typed, typed_option
 from evenhand.schema.registry import ExtensionError, Registry
 
 MITIGATIONS = {
-    "prefix": "evenhand.mitigations.prompting:Prefix",
-    "instruction": "evenhand.mitigations.instructions:library_instruction",
-    "instructive-debiasing": "evenhand.mitigations.instructions:instructive_debiasing",
-    "self-debiasing": "evenhand.mitigations.self_debiasing:SelfDebiasing",
-    "contrastive": "evenhand.mitigations.contrastive:ContrastiveDebiasing",
-    "instruction-file": "evenhand.mitigations.found_instruction:instruction_file",
-    "trigger": "evenhand.mitigations.triggers:Trigger",
+    "prefix": "evenhand.mitigations.prompting.prefix:Prefix",
+    "instruction": "evenhand.mitigations.prompting.instructions:library_instruction",
+    "instructive-debiasing": "evenhand.mitigations.prompting.instructions:instructive_debiasing",
+    "self-debiasing": "evenhand.mitigations.steering.self_debiasing:SelfDebiasing",
+    "contrastive": "evenhand.mitigations.steering.contrastive:ContrastiveDebiasing",
+    "instruction-file": "evenhand.mitigations.prompting.instructions:instruction_file",
+    "trigger": "evenhand.mitigations.triggers.trigger:Trigger",
 }
 """By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
 
@@ -92,7 +92,7 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
 
 def mitigation_cards() -> dict[str, Card]:
     """Cards of all mitigations by the words that name them."""
-    from evenhand.mitigations.instructions import INSTRUCTIONS
+    from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]
     others = [name for name in MAKERS.names() if name not in ("prefix", "instruction", *words)]

@@ -11,10 +11,9 @@ from markupsafe import Markup
 from rich.console import Console
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.revisers import Reviser
-from evenhand.mitigations.revision import KEPT, NONE, REFERENCE
-from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
-from evenhand.mitigations.revision_history import lineage
+from evenhand.mitigations.revision.choice import HIGHER, LOWER, NOT_DETECTED
+from evenhand.mitigations.revision.revisers import Reviser
+from evenhand.mitigations.revision.searching import KEPT, NONE, REFERENCE, lineage
 from evenhand.models.contract import LanguageModel
 from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over, tick_text
 from evenhand.reports.page import rendered
@@ -152,7 +151,7 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
     chosen instruction on new prompts, drawn at the right end. Each round has its own prompts, so that changes
     from its own reference are drawn, not rates.
 
-    >>> from evenhand.mitigations.revision_history import HISTORY
+    >>> from evenhand.mitigations.revision.searching import HISTORY
     >>> table = pl.DataFrame([{"iteration": 0, "instruction": "Be kind.", "fate": "kept", "change": -0.1}], HISTORY)
     >>> str(history_svg(table)).count("<circle")
     1

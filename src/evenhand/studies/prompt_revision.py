@@ -1,6 +1,6 @@
 """Automatic prompt revision: looks for the instruction behind which a model writes least that is harmful, resumable.
 
-Search and final choice are pure (`mitigations/revision.py`, `revision_choice.py`); here they get prompts, a model, a
+Search and final choice are pure (`mitigations/revision/searching.py`, `revision_choice.py`); here they get prompts, a model, a
 judge and a reviser, and a folder that remembers what these said.
 """
 
@@ -12,13 +12,11 @@ from typing import Any
 import polars as pl
 
 from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.found_instruction import FoundInstruction
-from evenhand.mitigations.prompting import Prefix
-from evenhand.mitigations.revisers import Reviser, load_reviser
-from evenhand.mitigations.revision import NONE, Score, Search, fit_seeds, search
-from evenhand.mitigations.revision_choice import compare_finalists
-from evenhand.mitigations.revision_history import history_frame
-from evenhand.mitigations.revision_scores import score_of
+from evenhand.mitigations.prompting.instructions import FoundInstruction
+from evenhand.mitigations.prompting.prefix import Prefix
+from evenhand.mitigations.revision.choice import compare_finalists, score_of
+from evenhand.mitigations.revision.revisers import Reviser, load_reviser
+from evenhand.mitigations.revision.searching import NONE, Score, Search, fit_seeds, history_frame, search
 from evenhand.models.contract import LanguageModel
 from evenhand.runs.labelling import Labelling
 from evenhand.runs.lock import locked

@@ -5,10 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.found_instruction import NAME, FoundInstruction
-from evenhand.mitigations.revision import NONE
-from evenhand.mitigations.revision_choice import HIGHER, LOWER, NOT_DETECTED
-from evenhand.mitigations.revision_history import lineage
+from evenhand.mitigations.prompting.instructions import NAME, FoundInstruction
+from evenhand.mitigations.revision.choice import HIGHER, LOWER, NOT_DETECTED
+from evenhand.mitigations.revision.searching import NONE, lineage
 from evenhand.schema import Card
 
 MEASURED = ("rate", "low", "high", "change", "change_low", "change_high", "p", "p_adjusted", "minimum_detectable",

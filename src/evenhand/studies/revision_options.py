@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import Field
 
-from evenhand.mitigations.instructions import INSTRUCTIONS
-from evenhand.mitigations.revisers import RULES
-from evenhand.mitigations.revision import SearchOptions
+from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
+from evenhand.mitigations.revision.revisers import RULES
+from evenhand.mitigations.revision.searching import SearchOptions
 from evenhand.schema.errors import unknown_name
 from evenhand.studies.config import AuditConfig, read_config
 from evenhand.studies.options import Options, validated

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.mitigations.revision_screen import Screen, normalised, words_of_groups
+from evenhand.mitigations.revision.screen import Screen, normalised, words_of_groups
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.sampling import row_keys
 from evenhand.schema import UsageError

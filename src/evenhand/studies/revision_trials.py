@@ -10,8 +10,8 @@ import polars as pl
 
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.judged_text import JudgedText
-from evenhand.mitigations.prompting import Prefix
-from evenhand.mitigations.revision import NONE
+from evenhand.mitigations.prompting.prefix import Prefix
+from evenhand.mitigations.revision.searching import NONE
 from evenhand.models.contract import LanguageModel
 from evenhand.models.decoding import Decoding
 from evenhand.prompts.prompt_set import PromptSet

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenhand.mitigations.steering_rules import ContrastiveRule, SelfDebiasingRule
+from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import load_model
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel, CausalOptions

@@ -6,9 +6,9 @@ from typing import Any
 
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.loading import load_classifier
-from evenhand.mitigations.trigger_examples import read_examples, read_trigger_prompts
-from evenhand.mitigations.trigger_files import TriggerFile
-from evenhand.mitigations.trigger_finding import find_trigger
+from evenhand.mitigations.triggers.examples import read_examples, read_trigger_prompts
+from evenhand.mitigations.triggers.finding import find_trigger
+from evenhand.mitigations.triggers.trigger import TriggerFile
 from evenhand.models.contract import LanguageModel
 from evenhand.schema import Interrupted
 from evenhand.studies.model_options import load_named_model

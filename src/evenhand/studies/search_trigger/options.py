@@ -5,8 +5,8 @@ from typing import cast
 from pydantic import Field
 
 from evenhand.classifiers.judged_text import JudgedText
-from evenhand.mitigations.trigger_objective import Mode, Objective
-from evenhand.mitigations.trigger_state import SearchOptions
+from evenhand.mitigations.triggers.objective import Mode, Objective
+from evenhand.mitigations.triggers.search import SearchOptions
 from evenhand.models.decoding import Decoding
 from evenhand.schema import UsageError
 from evenhand.studies.config import Seeded

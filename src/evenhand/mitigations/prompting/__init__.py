@@ -1,0 +1,1 @@
+"""Mitigations in front of the prompt: prefixes, instructions, instructions that a search found."""

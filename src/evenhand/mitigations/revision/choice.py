@@ -1,0 +1,190 @@
+"""The last choice of a search, on prompts it has not seen: which instruction, and what it really changes.
+
+The score of an instruction: how much of what is written behind it is negative, and for how many groups.
+"""
+
+import math
+from collections.abc import Mapping
+
+import polars as pl
+from scipy.special import ndtri
+
+from evenhand.measures import bias_score
+from evenhand.measures.changes.paired_change import paired_change
+from evenhand.measures.columns import require_columns
+from evenhand.measures.texts.parroting import refused
+from evenhand.mitigations.revision.searching import NONE, Score, Search, SearchOptions, best
+from evenhand.schema import UsageError
+from evenhand.stats import clustered_proportion_interval, holm
+
+
+def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float = 0.95) -> Score:
+    """Judge an instruction by the continuations written behind it.
+
+    outcomes: one row per continuation: prompt_id, `continuation` (null where it failed), `negative` (true, false, or
+    null where there is no judgement); with group_weight also group and, if there are several, axis. group_weight:
+    what is added to the rate for the share of groups shown to be above the others (`bias_score`). level: coverage
+    of the interval, in which the samples of one prompt count together.
+    Returns the score; its objective is rate + group_weight * groups_above, NaN where nothing was judged. Raises
+    DataError for absent columns, UsageError for a negative weight, or a positive one without two groups.
+    Source: methods/names_triggers_human_evaluation.md section 4.4.
+
+    >>> outcomes = pl.DataFrame({"prompt_id": range(4), "continuation": [" a", " b", " c", ""],
+    ...                          "negative": [True, False, False, None]})
+    >>> score = score_of(outcomes)
+    >>> round(score.rate, 3), score.n, score.n_missing, score.silent
+    (0.333, 3, 1, 0.25)
+    """
+    require_columns(outcomes, ["prompt_id", "continuation", "negative"], "score_of")
+    if not 0 <= group_weight < math.inf:
+        raise UsageError(f"group_weight is {group_weight}; zero or more was expected.")
+    judged = outcomes.filter(pl.col("negative").is_not_null())
+    interval = clustered_proportion_interval(
+        judged["negative"].cast(pl.Float64).to_numpy(), judged["prompt_id"].to_numpy(), level
+    )
+    groups_above = math.nan
+    if group_weight and judged.height:
+        groups_above = _share_above(outcomes)
+    said = outcomes["continuation"]
+    silent = (said.str.strip_chars() == "") | refused(said)
+    return Score(
+        rate=interval.estimate,
+        low=interval.low,
+        high=interval.high,
+        n=judged.height,
+        n_missing=outcomes.height - judged.height,
+        objective=interval.estimate + (group_weight * groups_above if group_weight else 0.0),
+        silent=float(silent.sum()) / outcomes.height,
+        groups_above=groups_above,
+    )
+
+
+def _share_above(outcomes: pl.DataFrame) -> float:
+    require_columns(outcomes, ["group"], "score_of with a group_weight")
+    about = outcomes.filter(pl.col("group").is_not_null())
+    columns = [name for name in ("prompt_id", "axis", "group") if name in about.columns]
+    # one draw: the null of the share is not needed here, only the verdicts
+    return bias_score(about.select(*columns, "negative"), draws=1).estimate / 100
+
+
+FINALISTS = {
+    "instruction": pl.String,  # empty: none, the reference
+    "chosen": pl.Boolean,
+    "verdict": pl.String,  # lower, higher, not detected, not measurable; null for the reference
+    "score": pl.Float64,
+    "rate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "change": pl.Float64,  # of the rate, from the reference, paired
+    "change_low": pl.Float64,
+    "change_high": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "minimum_detectable": pl.Float64,
+    "groups_above": pl.Float64,
+    "silent": pl.Float64,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+    "selected_rate": pl.Float64,  # in the last round, by which it was selected
+    "selected_change": pl.Float64,
+    "optimism": pl.Float64,  # selected_change - change; below 0: the selection flattered it
+}
+LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
+POWER = 0.8
+FEWEST = 10
+"""Pairs below which nothing is said."""
+
+
+def compare_finalists(
+    reference: pl.DataFrame,
+    finalists: Mapping[str, pl.DataFrame],
+    search: Search,
+    *,
+    options: SearchOptions | None = None,
+    group_weight: float = 0.0,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Choose among the instructions of the last pool by new prompts, and hold each against no instruction.
+
+    reference, finalists: outcomes (see `score_of`) on the same new prompts and samples, with a column `sample` where
+    there are several; finalists by instruction. search: where they come from. group_weight: as in the search. alpha:
+    chance of calling any of them lower or higher where none is.
+    Returns FINALISTS, the reference first, then by score. All finalists could have been chosen, so all are tested:
+    intervals of the change hold for all of them together (level 1 - alpha / number of finalists), and p is Holm's
+    over them. `chosen` is the one with the smallest score among those that answer enough.
+    Raises UsageError for no finalists, DataError for absent columns.
+    Source: methods/names_triggers_human_evaluation.md section 4.4 (final choice on a disjoint split).
+    """
+    if not finalists:
+        raise UsageError("There is no instruction to choose among.")
+    options = options or SearchOptions()
+    base = score_of(reference, group_weight=group_weight)
+    scores = {text: score_of(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()}
+    chosen = best(scores, base, options)[0]
+    level = 1 - alpha / len(finalists)
+    rows: list[dict[str, object]] = []
+    for text, outcomes in finalists.items():
+        selected, before = search.last(text), search.last(NONE)
+        row = _scored(text, scores[text]) | {"chosen": text == chosen, "selected_rate": selected.rate}
+        row["selected_change"] = selected.rate - before.rate
+        rows.append(row | _changed(reference, outcomes, level, seed))
+    table = pl.DataFrame([_scored(NONE, base) | {"chosen": False}, *rows], schema=FINALISTS)
+    table = table.with_columns(pl.col(pl.Float64).fill_nan(None))
+    p = table["p"].fill_null(float("nan")).to_numpy()
+    return (
+        table.with_columns(
+            p_adjusted=pl.Series(holm(p)).fill_nan(None),
+            optimism=pl.col("selected_change") - pl.col("change"),
+        )
+        .with_columns(verdict=_verdict(alpha))
+        .sort(pl.col("instruction") != NONE, ~pl.col("chosen"), "score", maintain_order=True, nulls_last=True)
+    )
+
+
+def _scored(text: str, score: Score) -> dict[str, object]:
+    names = ("rate", "low", "high", "groups_above", "silent", "n", "n_missing")
+    return {"instruction": text, "score": score.objective, **{name: getattr(score, name) for name in names}}
+
+
+def _changed(reference: pl.DataFrame, outcomes: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
+    keys = [name for name in ("prompt_id", "sample") if name in outcomes.columns]
+    negative = pl.col("negative").cast(pl.Float64)
+    paired = reference.select(*keys, before=negative).join(
+        outcomes.select(*keys, after=negative), on=keys, how="inner", validate="1:1"
+    )
+    if not (paired["before"].is_not_null() & paired["after"].is_not_null()).any():
+        return {}
+    row = paired_change(paired, level=level, seed=seed).row(0, named=True)
+    if row["n"] < FEWEST:
+        return {"change": row["estimate"]}
+    least = row["minimum_detectable"]
+    return {
+        "change": row["estimate"],
+        "change_low": row["low"],
+        "change_high": row["high"],
+        "p": row["p"],
+        "minimum_detectable": None if least is None else least * _reach(level),
+    }
+
+
+def _reach(level: float) -> float:
+    """How much further a test at 1 - level must reach for its power than one at 5 %, which paired_change states."""
+    needed = ndtri([0.5 + level / 2, 0.975]) + ndtri(POWER)
+    return float(needed[0] / needed[1])
+
+
+def _verdict(alpha: float) -> pl.Expr:
+    low, high = pl.col("change_low"), pl.col("change_high")
+    detected = pl.col("p_adjusted") <= alpha
+    return (
+        pl.when(pl.col("instruction") == NONE)
+        .then(None)
+        .when(pl.col("p_adjusted").is_null() | low.is_null())
+        .then(pl.lit(NOT_MEASURABLE))
+        .when(detected & (high < 0))
+        .then(pl.lit(LOWER))
+        .when(detected & (low > 0))
+        .then(pl.lit(HIGHER))
+        .otherwise(pl.lit(NOT_DETECTED))
+    )

@@ -1,0 +1,293 @@
+"""Who rewords an instruction: a language model that is asked to, or rules that need no model.
+
+Rewording by rules: synonyms, an opening, a sentence more or less. No model is needed, and nothing is understood.
+"""
+
+import hashlib
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from evenhand.mitigations.revision.screen import normalised
+from evenhand.models.contract import LanguageModel, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.schema import ModelError, UsageError
+
+RULES = "rules"
+DECODING = Decoding(max_new_tokens=60, temperature=0.9, top_p=0.9)
+"""As Zhou et al. drew their candidates (their code: temperature 0.9, top-p 0.9), with room for two sentences."""
+REWORD = (
+    "Say the instruction below in other words. Keep its meaning. Answer with the new instruction and nothing else.\n\n"
+    "Instruction: {instruction}\nNew instruction:"
+)
+IMPROVE = (
+    "The instruction below stands in front of texts that a computer continues. Change it so that what is written "
+    "speaks of all people with more fairness and respect. Answer with the new instruction and nothing else.\n\n"
+    "Instruction: {instruction}\nNew instruction:"
+)
+
+
+@runtime_checkable
+class Reviser(Protocol):
+    """Makes new instructions of old ones."""
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """JSON-serialisable: whatever its rewordings depend on besides instructions and seed."""
+        ...
+
+    def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
+        """At most `variants` rewordings of each instruction; another seed gives others.
+
+        Raises EvenhandError where nothing can be reworded.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ModelReviser:
+    """A language model that is asked for other words, and for better ones, in turn.
+
+    model: any that writes; one that was trained on instructions is of use. renderings: what it is asked, with
+    {instruction} where that stands. decoding: how its answers are drawn; seed and samples are set for each request.
+    Raises Unsupported if the model does not write, UsageError for renderings without {instruction}, or decoding
+    without chance, which would give the same rewording every time.
+    Source: the renderings are ours. ROBBIE, section B.3.1, asked text-davinci-002; "other words" is the resampling
+    of Zhou et al. 2022, section 3.3.
+
+    >>> from evenhand.models.puppets import writes
+    >>> ModelReviser(writes(lambda prompt, sample: f' "Be {sample + 2} times as kind."')).reword(["Be kind."], 2, 0)
+    [['Be 2 times as kind.']]
+    """
+
+    model: LanguageModel
+    renderings: tuple[str, ...] = (REWORD, IMPROVE)
+    decoding: Decoding = DECODING
+
+    def __post_init__(self) -> None:
+        text_generator(self.model)
+        if not self.renderings or not all("{instruction}" in rendering for rendering in self.renderings):
+            raise UsageError(
+                "A rendering lacks {instruction}.", "Say where the instruction to reword stands."
+            )
+        if self.decoding.is_greedy:
+            raise UsageError(
+                "The reviser's decoding leaves nothing to chance, so that it says the same every time.",
+                "Give it a temperature (0.9 is usual).",
+            )
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The model's own, what it is asked and how."""
+        decoding = {k: v for k, v in self.decoding.parameters().items() if k not in ("seed", "samples")}
+        return {"model": self.model.fingerprint, "renderings": list(self.renderings), "decoding": decoding}
+
+    def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
+        """See Reviser.reword; raises ModelError if no answer to any instruction can be read."""
+        samples = -(-variants // len(self.renderings))
+        asked = [
+            rendering.replace("{instruction}", text) for text in instructions for rendering in self.renderings
+        ]
+        decoding = replace(self.decoding, samples=samples, seed=seed)
+        answers = text_generator(self.model).generate(asked, decoding)
+        per = len(self.renderings) * samples
+        said = [read_reply(text or "") for text in answers.texts]
+        if instructions and not any(said):
+            why = next((detail for detail in answers.details if detail), "its answers are empty")
+            raise ModelError(
+                f"The reviser {self.model.fingerprint.get('name', 'model')} wrote no instruction: {why}.",
+                "Take a model that follows instructions, or --reviser rules.",
+            )
+        found = []
+        for i in range(len(instructions)):
+            mine = said[i * per : (i + 1) * per]
+            # first answers of all renderings, then second ones: whichever number is wanted, they are mixed
+            mixed = [mine[r * samples + s] for s in range(samples) for r in range(len(self.renderings))]
+            found.append(list(dict.fromkeys(text for text in mixed if text))[:variants])
+        return found
+
+
+def read_reply(reply: str) -> str:
+    """The instruction in an answer: its first line with words, without label, list mark and quotation marks.
+
+    >>> read_reply('\\n1. New instruction: "Be kind to all."\\nI hope this helps!')
+    'Be kind to all.'
+    """
+    line = next((line for line in reply.splitlines() if re.search(r"\w", line)), "").strip()
+    line = re.sub(r"^(?:[-*•]|\(?\d{1,2}[.)])\s+", "", line)
+    line = re.sub(
+        r"^\**(?:(?:new|revised|rewritten|reworded|improved) )?instruction\**:\**\s*", "", line, flags=re.I
+    )
+    for opening, closing in (('"', '"'), ("“", "”"), ("'", "'"), ("`", "`"), ("**", "**")):
+        if line.startswith(opening) and line.endswith(closing) and len(line) > len(opening + closing):
+            line = line[len(opening) : -len(closing)]
+    return line.strip()
+
+
+def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Reviser:
+    """A reviser by name: "rules", or any language model.
+
+    A model whose tokenizer has a chat template is asked as a chat; a served one if its address says so
+    (`...#model?chat=1`). Raises UsageError and ModelError as `load_model` does, Unsupported for models that do not
+    write.
+
+    >>> load_reviser("rules").fingerprint["name"]
+    'rules'
+    """
+    if name == RULES:
+        return RulesReviser()
+    from evenhand.models.loading import load_model
+
+    return ModelReviser(asked_as_chat(load_model(name, device=device, dtype=dtype)))
+
+
+def asked_as_chat(model: LanguageModel) -> LanguageModel:
+    """The model, put to as a chat where its tokenizer knows how."""
+    tokenizer = getattr(model, "tokenizer", None)
+    if not getattr(tokenizer, "chat_template", None) or model.architecture != "causal":
+        return model
+    from evenhand.models.huggingface.causal import CausalModel
+
+    if not isinstance(model, CausalModel) or model.options.chat is not None:
+        return model
+    return CausalModel(model.model, model.tokenizer, model.identity, replace(model.options, chat=True))
+
+
+SYNONYMS = (
+    ("the text below", "the following text", "the text that follows", "the passage below"),
+    ("everyone", "everybody", "every person", "each person"),
+    ("speaks of", "talks about", "writes about"),
+    ("with respect", "with dignity", "with kindness", "with esteem", "with fairness", "respectfully"),
+    ("relying on stereotypes", "falling back on stereotypes", "using stereotypes", "resorting to clichés"),
+    ("stereotypes", "clichés", "prejudices", "ready-made ideas about people"),
+    ("deserve", "are owed", "have a right to", "are entitled to"),
+    ("the same treatment", "equal treatment", "the same regard", "the same courtesy"),
+    ("nothing should be assumed", "nothing is to be assumed", "nothing should be taken for granted"),
+    ("when nothing is known about", "if nothing is known about", "where nothing is known about"),
+    ("describe", "portray", "depict", "present"),
+    ("this person", "the person", "the person in question"),
+    ("anybody else", "anyone else", "any other person"),
+    ("polite", "courteous", "civil", "well-mannered"),
+    ("respectful", "considerate", "appreciative"),
+    ("kind", "friendly", "gentle", "warm-hearted"),
+    ("helpful", "supportive", "constructive"),
+    ("fair", "even-handed", "just", "impartial"),
+    ("positive", "encouraging", "hopeful"),
+    ("modest", "humble", "unassuming"),
+    ("avoid", "refrain from", "keep away from"),
+    ("never", "at no time"),
+    ("always", "at all times"),
+)
+"""Phrases that may stand in each other's place; none of a row has more negations than another."""
+OPENINGS = ("Please note: ", "Keep in mind: ", "Important: ", "Remember: ", "A rule for this text: ")
+ADDITIONS = (
+    "This holds for all people alike.",
+    "Judge people by what they do.",
+    "Use fair and warm words.",
+    "Every person has dignity.",
+    "Think of how those who are spoken of would feel.",
+    "Give people the benefit of the doubt.",
+)
+"""Sentences that go beyond other words: what Zhou et al. leave to chance and ROBBIE asks of its reviser."""
+MOST_SENTENCES = 4
+VERSION = 1
+_SENTENCE = re.compile(r"[^.!?]+[.!?]*\s*")
+
+
+@dataclass(frozen=True)
+class RulesReviser:
+    """Rewords by rules: one change, or two, of those that `changes` lists, drawn by the seed and the instruction.
+
+    For tests, and for those without a model that follows instructions: its English is plain and its ideas are few.
+
+    >>> RulesReviser().reword(["Be kind."], variants=2, seed=0)
+    [['Be kind. Think of how those who are spoken of would feel.', 'Be warm-hearted.']]
+    """
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """Name and a hash of the rules."""
+        rules = repr((SYNONYMS, OPENINGS, ADDITIONS, MOST_SENTENCES, VERSION))
+        return {"name": "rules", "rules": hashlib.sha256(rules.encode()).hexdigest()[:16]}
+
+    def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
+        """See Reviser.reword; fewer than `variants` where the rules have no more to say."""
+        return [_drawn(text, variants, random.Random(f"{seed} {text}")) for text in instructions]
+
+
+def changes(instruction: str) -> list[str]:
+    """All instructions that one rule makes of one, each different from it and from the others.
+
+    A phrase becomes a synonym; an opening is put in front, exchanged or taken away; a sentence is added (of
+    ADDITIONS), taken away, or put first.
+
+    >>> [text for text in changes("Be kind.") if text.startswith("Be") and "." not in text[:-1]]
+    ['Be friendly.', 'Be gentle.', 'Be warm-hearted.']
+    """
+    opening, body = _opened(" ".join(instruction.split()))
+    sentences = [sentence.strip() for sentence in _SENTENCE.findall(body)] or [body]
+    made = [opening + text for text in _with_synonyms(body)]
+    made += [other + body for other in ("", *OPENINGS) if other != opening]
+    if len(sentences) < MOST_SENTENCES:
+        said = normalised(body)
+        made += [f"{opening}{_ended(body)} {more}" for more in ADDITIONS if normalised(more) not in said]
+    if len(sentences) > 1:
+        for i in range(len(sentences)):
+            rest = sentences[:i] + sentences[i + 1 :]
+            made.append(opening + " ".join(rest))
+            if i:
+                made.append(opening + " ".join([_ended(sentences[i]), *rest]))
+    distinct = {normalised(text): text for text in reversed(made)}
+    distinct.pop(normalised(instruction), None)
+    return [text for text in dict.fromkeys(made) if distinct.get(normalised(text)) == text]
+
+
+def _drawn(instruction: str, variants: int, generator: random.Random) -> list[str]:
+    first = changes(instruction)
+    generator.shuffle(first)
+    found: dict[str, str] = {}
+    own = normalised(instruction)
+    for text in first:
+        if len(found) == variants:
+            break
+        if generator.random() < 0.5:
+            further = changes(text)
+            text = further[generator.randrange(len(further))]
+        if normalised(text) != own:
+            found.setdefault(normalised(text), text)
+    return list(found.values())
+
+
+def _with_synonyms(body: str) -> list[str]:
+    made = []
+    for row in SYNONYMS:
+        # longest first: of two phrases that begin alike the longer one is meant
+        pattern = "|".join(re.escape(phrase) for phrase in sorted(row, key=len, reverse=True))
+        whole = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
+        for said in dict.fromkeys(found[0].lower() for found in whole.finditer(body)):
+            made += [whole.sub(_put(other, said), body) for other in row if other != said]
+    return made
+
+
+def _put(other: str, said: str) -> Callable[[re.Match[str]], str]:
+    """The other phrase wherever that one is said, so that a wording stays the same throughout a text."""
+
+    def put(found: re.Match[str]) -> str:
+        if found[0].lower() != said:
+            return found[0]
+        return other[0].upper() + other[1:] if found[0][0].isupper() else other
+
+    return put
+
+
+def _opened(text: str) -> tuple[str, str]:
+    for opening in OPENINGS:
+        if text.startswith(opening) and len(text) > len(opening):
+            return opening, text[len(opening) :]
+    return "", text
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence.rstrip(' :,;')}."

@@ -1,0 +1,277 @@
+"""The search for better instructions: reword the best, try all on the same prompts, keep the best, again.
+
+Pure: who rewords and who scores are given, and nothing is read or written. The same answers of theirs give the same
+search, so a search is resumed by remembering what they said.
+
+The history of a search as a table: every instruction of every round, what it scored, what became of it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from evenhand.mitigations.revision.screen import Screen, normalised, tidied
+from evenhand.schema import UsageError
+
+NONE = ""
+"""In the place of an instruction: no instruction, what all are held against."""
+KEPT, NOT_KEPT, SAYS_LESS, REFERENCE = "kept", "not kept", "answers less", "no instruction"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the continuations behind one instruction were judged, on one set of prompts.
+
+    rate: share that is negative, NaN where nothing was judged; low, high: its 95 % limits. n: continuations that
+    were judged; n_missing: those without a judgement. silent: share of
+    continuations that are empty or a refusal. groups_above:
+    share of groups shown to be above the others, NaN where not asked for. objective: what the search makes small.
+    """
+
+    rate: float
+    low: float
+    high: float
+    n: int
+    n_missing: int
+    objective: float
+    silent: float = 0.0
+    groups_above: float = math.nan
+
+    @property
+    def unanswered(self) -> float:
+        """Share of the continuations that say nothing or could not be judged.
+
+        Most classifiers cannot judge empty ones: these are among the missing, and count once.
+        """
+        rows = self.n + self.n_missing
+        return max(self.silent, self.n_missing / rows if rows else 1.0)
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How far and how wide to search.
+
+    iterations: rounds of rewording. keep: instructions that survive a round. variants: rewordings of each of them.
+    most_unanswered: how much larger than without an instruction the share of continuations may be that say nothing
+    or cannot be judged; who says nothing says nothing bad. Raises UsageError for values that cannot be.
+    Source: ROBBIE, section B.3.1 (10 rounds, 5 kept); the number of rewordings is not published.
+    """
+
+    iterations: int = 10
+    keep: int = 5
+    variants: int = 4
+    most_unanswered: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "keep", "variants"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; at least 1 was expected.")
+        if not 0 <= self.most_unanswered <= 1:
+            raise UsageError(
+                f"most_unanswered is {self.most_unanswered}; a share between 0 and 1 was expected."
+            )
+
+    @property
+    def most_scored(self) -> int:
+        """Instructions scored at most in all rounds together, the reference included; the seeds come on top."""
+        return self.iterations * (1 + self.keep * (1 + self.variants))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction in one round: one row of the history."""
+
+    iteration: int
+    instruction: str
+    """NONE for the reference."""
+    parent: str | None
+    """The instruction it is a rewording of; None for seeds."""
+    born: int
+    """The round in which it was first tried."""
+    fate: str
+    """KEPT, NOT_KEPT, SAYS_LESS, REFERENCE, or why it was not tried (see `Screen`)."""
+    score: Score | None
+    """None where it was not tried."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What came of a search: the last pool, best first, and every step."""
+
+    pool: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    def last(self, instruction: str) -> Score:
+        """The score in the last round, by which the pool was chosen."""
+        found = [step.score for step in self.steps if step.instruction == instruction and step.score]
+        return found[-1]
+
+
+Reword = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
+"""Given instructions and the number of the round, rewordings of each."""
+Try = Callable[[Sequence[str], int], Sequence[Score]]
+"""Given instructions, NONE first, and the number of the round, the score of each on that round's prompts."""
+
+
+def search(
+    seeds: Sequence[str], reword: Reword, score: Try, screen: Screen, options: SearchOptions | None = None
+) -> Search:
+    """Look for instructions behind which a model writes less that is harmful.
+
+    seeds: instructions written by hand. reword, score: see Reword and Try; the prompts of a round should be new
+    each time, so that the pool is not chosen for its luck with some prompts, and the same for all instructions of
+    a round, so that they differ in nothing else. screen: which rewordings are fit to be tried.
+    Returns the last pool and the history. Round 0 scores the seeds alone. Of equals the earlier one is kept. Raises
+    UsageError if no seed is fit.
+    Source: ROBBIE, section B.3.1, after Zhou et al. 2022 (arXiv:2211.01910), section 3.3.
+
+    >>> def reword(parents, round): return [[f"{parent} please"] for parent in parents]
+    >>> def score(instructions, round): return [Score(0.5, 0, 1, 9, 0, objective=-len(i)) for i in instructions]
+    >>> options = SearchOptions(iterations=2, keep=1, variants=1)
+    >>> search(["Be kind."], reword, score, Screen(), options).pool
+    ('Be kind. please please',)
+    """
+    options = options or SearchOptions()
+    seen: set[str] = set()
+    steps: list[Step] = []
+    parents: dict[str, str | None] = {}
+    born: dict[str, int] = {}
+
+    def admitted(texts: Sequence[str], parent: str | None, iteration: int) -> list[str]:
+        fit = []
+        for text in map(tidied, texts):
+            reason = screen.against(text, seen)
+            if reason is not None:
+                steps.append(Step(iteration, text, parent, iteration, reason, None))
+                continue
+            seen.add(normalised(text))
+            parents[text], born[text] = parent, iteration
+            fit.append(text)
+        return fit
+
+    fit_seeds(seeds, screen)
+    pool = admitted(seeds, None, 0)
+    for iteration in range(options.iterations + 1):
+        tried = list(pool)
+        if iteration:
+            for parent, rewordings in zip(pool, reword(pool, iteration), strict=True):
+                tried += admitted(rewordings[: options.variants], parent, iteration)
+        reference, *scores = score([NONE, *tried], iteration)
+        by_text = dict(zip(tried, scores, strict=True))
+        pool = best(by_text, reference, options)
+        steps.append(Step(iteration, NONE, None, 0, REFERENCE, reference))
+        for text, its in by_text.items():
+            fate = (
+                KEPT if text in pool else NOT_KEPT if answers_enough(its, reference, options) else SAYS_LESS
+            )
+            steps.append(Step(iteration, text, parents[text], born[text], fate, its))
+    return Search(tuple(pool), tuple(steps))
+
+
+def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
+    """The instructions to begin with that are fit to be tried; raises UsageError, with the reasons, if none is.
+
+    >>> fit_seeds(["Be kind.", ""], Screen())
+    ['Be kind.']
+    """
+    reasons = {seed: screen.against(tidied(seed), ()) for seed in seeds}
+    fit = [seed for seed, reason in reasons.items() if reason is None]
+    if not fit:
+        told = "; ".join(f"{seed!r}: {reason}" for seed, reason in reasons.items()) or "there is none"
+        raise UsageError(f"No instruction to begin with is fit to be tried ({told}).", "Write another.")
+    return fit
+
+
+def best(scores: Mapping[str, Score], reference: Score, options: SearchOptions) -> list[str]:
+    """The instructions to keep, best first; those that answer less than allowed only where all do.
+
+    >>> scores = {"a": Score(0.4, 0, 1, 9, 0, 0.4), "b": Score(0.2, 0, 1, 9, 0, 0.2)}
+    >>> best(scores, Score(0.5, 0, 1, 9, 0, 0.5), SearchOptions(keep=1))
+    ['b']
+    """
+
+    def rank(text: str) -> tuple[bool, float]:
+        its = scores[text]
+        known = its.objective if math.isfinite(its.objective) else math.inf
+        return not answers_enough(its, reference, options), known
+
+    ordered = sorted(scores, key=rank)  # stable: of equals the earlier
+    enough = [text for text in ordered if answers_enough(scores[text], reference, options)]
+    return (enough or ordered)[: options.keep]
+
+
+def answers_enough(score: Score, reference: Score, options: SearchOptions) -> bool:
+    """Whether an instruction does not win by having the model say nothing."""
+    return score.n > 0 and score.unanswered <= reference.unanswered + options.most_unanswered
+
+
+HISTORY = {
+    "iteration": pl.Int64,
+    "instruction": pl.String,  # empty: none, the reference of the round
+    "parent": pl.String,  # null for instructions written by hand
+    "born": pl.Int64,  # round in which it was first tried
+    "fate": pl.String,
+    "score": pl.Float64,  # what the search makes small; null where it was not tried
+    "rate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "change": pl.Float64,  # of the rate, from the reference on the same prompts
+    "groups_above": pl.Float64,
+    "silent": pl.Float64,
+    "n": pl.Int64,
+    "n_missing": pl.Int64,
+}
+"""All rates and shares between 0 and 1; null where nothing was judged."""
+
+
+def history_frame(steps: Sequence[Step]) -> pl.DataFrame:
+    """One row for each step of a search, with the columns of HISTORY.
+
+    >>> from evenhand.mitigations.revision.searching import REFERENCE, KEPT, Score
+    >>> steps = [Step(0, NONE, None, 0, REFERENCE, Score(0.5, 0.4, 0.6, 100, 0, 0.5)),
+    ...          Step(0, "Be kind.", None, 0, KEPT, Score(0.3, 0.2, 0.4, 100, 0, 0.3))]
+    >>> history_frame(steps).select("instruction", pl.col("change").round(3)).rows()
+    [('', 0.0), ('Be kind.', -0.2)]
+    """
+    references = {
+        step.iteration: step.score.rate for step in steps if step.instruction == NONE and step.score
+    }
+    rows = []
+    for step in steps:
+        row: dict[str, object] = {
+            "iteration": step.iteration,
+            "instruction": step.instruction,
+            "parent": step.parent,
+            "born": step.born,
+            "fate": step.fate,
+        }
+        if (score := step.score) is not None:
+            row |= {
+                "score": score.objective,
+                "change": score.rate - references.get(step.iteration, math.nan),
+                "n": score.n,
+                "n_missing": score.n_missing,
+                **{name: getattr(score, name) for name in ("rate", "low", "high", "groups_above", "silent")},
+            }
+        rows.append(row)
+    return pl.DataFrame(rows, schema=HISTORY).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def lineage(history: pl.DataFrame, instruction: str) -> list[str]:
+    """The instructions through which one came about, from the hand-written one to itself.
+
+    history: see `history_frame`.
+
+    >>> table = pl.DataFrame({"instruction": ["a", "b"], "parent": [None, "a"], "n": [9, 9]})
+    >>> lineage(table, "b")
+    ['a', 'b']
+    """
+    # What was not tried may be a rewording back to its own ancestor.
+    tried = history.filter(pl.col("n").is_not_null())
+    parents = dict(tried.select("instruction", "parent").iter_rows())
+    line = [instruction]
+    while (parent := parents.get(line[0])) is not None:
+        line.insert(0, parent)
+    return line

@@ -1,0 +1,1 @@
+"""Mitigations while writing: rules that combine distributions, and the models behind them."""

@@ -1,0 +1,69 @@
+"""Contrastive debiasing: a model moves away from itself behind descriptions of harm, on the log scale."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenhand.mitigations.contract import Specification
+from evenhand.mitigations.steering.model import Steered
+from evenhand.mitigations.steering.rules import ContrastiveRule
+from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
+from evenhand.models.contract import LanguageModel
+from evenhand.schema import Card
+
+CARD = Card(
+    "contrastive",
+    "The model is its own anti-expert: away from what it says behind 'The following text contains ...'.",
+    construct="Whether a model writes less harm when it is steered away from itself in a harmful role.",
+    null="strength=0 with plausible=0 leaves every distribution as it is.",
+    critique="Nobody has published numbers for this combination: the anti-expert of DExperts is a model trained on "
+    "toxic text, ours is the model itself behind self-debiasing's prefixes. Self-debiasing touches only what prefixes "
+    "make likelier; this rule also lifts what they make less likely, and what a description has to do with a topic "
+    "rather than with harm moves too. As with self-debiasing, every token is computed once more for each prefix.",
+    citation="Liu et al. 2021, DExperts; Li et al. 2023, Contrastive Decoding; prefixes: Schick et al. 2021.",
+    source="Liu et al. 2021, equation 1 (anti-expert); Li et al. 2023, equation 3 (plausibility)",
+)
+
+
+@dataclass(frozen=True)
+class ContrastiveDebiasing:
+    """Draw from log p + strength (log p - mean log q), q being the distributions behind each prefix.
+
+    strength, plausible: see `ContrastiveRule`. prefixes: texts or the name of a set, as for `SelfDebiasing`. Raises
+    UsageError for what these refuse.
+
+    >>> ContrastiveDebiasing(strength=0.5, prefixes=("(rude) ",)).parameters()
+    {'strength': 0.5, 'plausible': 0.1, 'prefixes': ['(rude) ']}
+    """
+
+    strength: float = 1.0
+    plausible: float = 0.1
+    prefixes: tuple[str, ...] | str = "published"
+    name: str = "contrastive"
+    card: Card = CARD
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefixes", SelfDebiasing(prefixes=self.prefixes).prefixes)
+        self.rule  # noqa: B018  (refuses constants out of range now, not when a model is steered)
+
+    @property
+    def rule(self) -> ContrastiveRule:
+        """How distributions are combined."""
+        return ContrastiveRule(self.strength, self.plausible)
+
+    @property
+    def specification(self) -> Specification:
+        """The prefixes, with the levels that self-debiasing knows of them."""
+        return SelfDebiasing(prefixes=self.prefixes).specification
+
+    def specified(self, texts: Sequence[str]) -> "ContrastiveDebiasing":
+        """The same constants with other prefixes."""
+        return replace(self, prefixes=tuple(texts), name=f"{self.name} (reworded)")
+
+    def parameters(self) -> dict[str, Any]:
+        """Constants and the exact prefixes."""
+        return {"strength": self.strength, "plausible": self.plausible, "prefixes": list(self.prefixes)}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The steered model; raises Unsupported where next-token distributions are not at hand."""
+        return Steered(model, self, self.prefixes, self.rule)

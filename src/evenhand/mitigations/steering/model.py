@@ -1,0 +1,66 @@
+"""A model that is steered by contexts: whatever it writes or scores comes from combined distributions."""
+
+from collections.abc import Sequence
+
+from evenhand.mitigations.contract import Mitigated, Mitigation
+from evenhand.mitigations.prompting.prefix import Prefixed
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking
+from evenhand.models.decoding import Decoding
+from evenhand.models.writing.steering import CombinationRule, SteerableModel, Steering, steerable
+from evenhand.schema import Unsupported
+
+
+class Steered(Mitigated):
+    """A model behind a mitigation that steers it.
+
+    model: a Hugging Face causal or encoder-decoder model, by itself or behind instructions, which then stand in front
+    of contexts and prompts alike. contexts, rule: see `Steering`. Raises Unsupported for other models, with what works
+    there, and for models that another mitigation has changed already.
+    """
+
+    def __init__(
+        self, model: LanguageModel, mitigation: Mitigation, contexts: Sequence[str], rule: CombinationRule
+    ):
+        super().__init__(model, mitigation)
+        self.base, front = _base(model, mitigation.name)
+        self.steering = Steering(tuple(contexts), rule, front)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continuations by the combined distributions (see SteerableModel.generate_steered)."""
+        return self.base.generate_steered(prompts, decoding, self.steering)
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Log probabilities under the combined distributions; raises Unsupported if `masking` is asked for."""
+        if masking is not None:
+            raise Unsupported(
+                f"{self.mitigation.name} combines next-token distributions; masks have none.",
+                "Use a benchmark for causal models.",
+            )
+        return self.base.steered_log_likelihoods(
+            texts, contexts, steering=self.steering, spans=spans, want_starts=want_starts
+        )
+
+
+def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:
+    """The model below all instructions, and these."""
+    front, below = "", model
+    while isinstance(below, Prefixed):
+        front, below = below.front + front, below.model
+    if isinstance(below, Mitigated):
+        other = below.mitigation.name
+        hint = f"Apply {name} first: --mitigate {name} --mitigate {other}."
+        if isinstance(below, Steered):
+            hint = "Two methods that steer do not chain: choose one."
+        raise Unsupported(
+            f"{name} needs the model's own next-token distributions, and {other} has been put in between.",
+            hint,
+        )
+    return steerable(below), front

@@ -1,0 +1,116 @@
+"""Perplexity of a long text, window by window, of a model and of the same model debiased."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.steering.model import Steered
+from evenhand.models.contract import LanguageModel
+from evenhand.models.huggingface.causal import CausalModel
+from evenhand.models.writing.steering import Steering
+from evenhand.schema import Unsupported, UsageError
+
+
+@dataclass(frozen=True)
+class WindowedPerplexity:
+    """What a long text costs a model.
+
+    perplexity: exp of the mean surprisal of the scored tokens. as_published: the same with the first token of each
+    window, which nothing predicts, counted at the mean of its window (Schick et al. 2021); None where windows
+    overlap, for which the published program is wrong. tokens: those scored. windows: how many.
+    """
+
+    perplexity: float
+    as_published: float | None
+    tokens: int
+    windows: int
+
+
+def windowed_perplexity(
+    model: LanguageModel, text: str, *, window: int = 992, stride: int | None = None
+) -> WindowedPerplexity:
+    """Perplexity of a long text under a model, or under a model that self-debiasing or another rule steers.
+
+    text: such as WikiText's test part joined with empty lines. window: tokens read at once; the published 992 leave 32
+    places of GPT-2's for prefixes. stride: tokens from one window to the next; each window scores only those that
+    are new. None: windows do not overlap, as published. The published program averages over too many tokens when
+    they do; this one does not. Raises UsageError for windows or strides that make no sense or a text of one token,
+    Unsupported for models whose tokens are not at hand.
+    Source: Schick et al. 2021, section 4.3; methods/redditbias_selfdebias_consistency.md section 4.4.
+    """
+    step = window if stride is None else stride
+    if window < 2 or not 1 <= step <= window:
+        raise UsageError(
+            f"window={window}, stride={stride}: windows of two or more tokens and a stride of 1..window are needed."
+        )
+    steering = model.steering if isinstance(model, Steered) else None
+    base = model.base if isinstance(model, Steered) else model
+    if not isinstance(base, CausalModel):
+        raise Unsupported(
+            f"{model.fingerprint.get('name', 'This model')} cannot be given windows of tokens.",
+            "Use a Hugging Face causal model, by itself or behind a mitigation that steers it.",
+        )
+    ids = base.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    starts = [0, *(first for first in range(step, len(ids), step) if first + window - step < len(ids))]
+    windows = [ids[first : first + window] for first in starts]
+    fresh = [
+        1,
+        *([1 if step == window else window - step] * (len(windows) - 1)),
+    ]  # the first token to be scored
+    scored = [(tokens, first) for tokens, first in zip(windows, fresh, strict=True) if first < len(tokens)]
+    if not scored:
+        raise UsageError("The text has fewer than two tokens, so none can be predicted.")
+    values = _scored(base, [tokens for tokens, _ in scored], [first for _, first in scored], steering)
+    count = sum(map(len, values))
+    published = -sum(float(part.mean()) * (len(part) + 1) for part in values) / sum(
+        len(part) + 1 for part in values
+    )
+    return WindowedPerplexity(
+        perplexity=math.exp(-sum(float(part.sum()) for part in values) / count),
+        as_published=math.exp(published) if step == window else None,
+        tokens=count,
+        windows=len(values),
+    )
+
+
+def _scored(
+    model: CausalModel, windows: list[list[int]], fresh: list[int], steering: Steering | None
+) -> list[NDArray[np.float64]]:
+    """Log probabilities of each window's tokens from `fresh` on."""
+    from evenhand.models.huggingface.steered_scoring import Groups, scores
+    from evenhand.models.scoring.tokens import TokenSequences
+
+    contexts = [steering.front, *(steering.front + text for text in steering.contexts)] if steering else [""]
+    leads = model.tokenizer(contexts, add_special_tokens=False)["input_ids"]
+    longest = max(map(len, leads)) + max(map(len, windows))
+    if model.longest is not None and longest > model.longest:
+        raise UsageError(
+            f"A window behind the longest context has {longest} tokens; the model takes at most {model.longest}.",
+            f"Give window={model.longest - max(map(len, leads))} or less.",
+        )
+    if steering is not None:
+        groups = Groups()
+        for tokens, first in zip(windows, fresh, strict=True):
+            places = [np.arange(first, len(tokens)) + len(lead) for lead in leads]
+            groups.add([[*lead, *tokens] for lead in leads], places)
+        found, unfit = scores(model.model, model.writer, model.scorer, groups, steering)
+        if unfit:
+            raise Unsupported("One window does not fit in memory.", "Give a smaller window.")
+        return [part.astype(np.float64) for part in found]
+    lengths = list(map(len, windows))
+    is_scored = np.concatenate([np.arange(n) >= first for n, first in zip(lengths, fresh, strict=True)])
+    sequences = TokenSequences(
+        ids=np.array([token for tokens in windows for token in tokens], dtype=np.int32),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        scored=is_scored,
+        starts=np.zeros(0, dtype=np.uint32),
+        errors=[None] * len(windows),
+        details=[None] * len(windows),
+    )
+    flat, lacking = model.scorer.score(sequences)
+    if lacking.any():
+        raise Unsupported("One window does not fit in memory.", "Give a smaller window.")
+    parts = np.split(flat.astype(np.float64), np.cumsum(lengths)[:-1])
+    return [part[first:] for part, first in zip(parts, fresh, strict=True)]

@@ -1,0 +1,1 @@
+"""Adversarial triggers: the objective, the search over tokens, the mitigation that uses what was found."""

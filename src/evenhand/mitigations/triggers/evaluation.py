@@ -1,0 +1,170 @@
+"""How good triggers are: their objective, exact, many at a time over the prefix tree of all texts."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.triggers.examples import Example
+from evenhand.mitigations.triggers.objective import Floats, Objective, chosen_examples, terms
+from evenhand.mitigations.triggers.tokens import Trigger, encode_examples
+from evenhand.models.huggingface.causal import CausalModel
+from evenhand.models.scoring.tokens import TokenSequences
+from evenhand.schema import DataError, ModelError, Unsupported
+
+MOST_TOKENS = 1 << 18  # handed to the scoring engine at once; its batches are smaller
+
+
+class Evaluator:
+    """The objective of one model on some examples.
+
+    model: a causal Hugging Face model. examples: those that play no part are left out. trigger: any trigger of the
+    wanted length, behind which examples are cut into tokens. Raises Unsupported for other models, DataError where
+    examples are missing, too long, or merge with the trigger.
+    """
+
+    def __init__(
+        self,
+        model: CausalModel,
+        examples: Sequence[Example],
+        objective: Objective,
+        *,
+        trigger: Trigger,
+        separator: str = " ",
+    ):
+        import torch
+
+        from evenhand.models.writing.fast_layers import FastLayers
+        from evenhand.models.writing.inputs import encode_prompts
+        from evenhand.weights.devices import available_memory
+
+        self.model, self.objective = searchable(model), objective
+        self.examples = chosen_examples(examples, objective)
+        self.encoded = encode_examples(model.tokenizer, trigger, separator, self.examples)
+        # What the tokenizer puts in front of a prompt stands in front of the trigger when it is used.
+        self.front = encode_prompts(model.tokenizer, ["a"], longest=None, behind=0).ids[0]
+        self.front = self.front[
+            : -len(model.tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids)
+        ]
+        self.lead = self.front or model.start
+        self._check_lengths(len(trigger))
+        self.device = model.scorer.device
+        on_processor = self.device.type == "cpu" and model.scorer.dtype == torch.float32
+        self.layers = FastLayers(model.model, available_memory(self.device)) if on_processor else None
+        self.evaluated = 0
+        """Triggers evaluated so far, each as often as it was."""
+        self.terms = terms(self.examples, objective, self.encoded.tokens, self._plain())
+
+    def losses(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
+        """The objective for each trigger, (triggers,), on all examples or on some; exact."""
+        nll = self.nll(triggers, rows)
+        found = (self.terms if rows is None else self.terms.of(rows)).losses(nll)
+        return found + self.penalties(triggers)
+
+    def penalties(self, triggers: Sequence[Trigger]) -> Floats:
+        """The fluency term for each trigger."""
+        weight = self.objective.fluency
+        return weight * self.trigger_nll(triggers) if weight else np.zeros(len(triggers))
+
+    def nll(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
+        """Mean NLL of each continuation behind each trigger, (triggers, examples), nats a token.
+
+        All go through the engine's prefix tree: what triggers share at their beginning is run once, and so is each
+        trigger for all its examples, and each prompt for all its continuations.
+        """
+        wanted = np.arange(len(self.examples)) if rows is None else rows
+        size = sum(len(self.encoded.ids[i]) + len(triggers[0]) for i in wanted) if triggers else 1
+        step = max(1, MOST_TOKENS // max(1, size))
+        found = np.zeros((len(triggers), len(wanted)))
+        for first in range(0, len(triggers), step):
+            sequences, scored = [], []
+            for trigger in triggers[first : first + step]:
+                before = np.array([*self.front, *trigger], dtype=np.int32)
+                unscored = np.zeros(len(before), dtype=bool)
+                sequences += [np.concatenate([before, self.encoded.ids[i]]) for i in wanted]
+                scored += [np.concatenate([unscored, self.encoded.scored[i]]) for i in wanted]
+            means = self._mean_nll(sequences, scored)
+            found[first : first + step] = means.reshape(-1, len(wanted))
+        self.evaluated += len(triggers)
+        if not np.isfinite(found).all():
+            raise ModelError(
+                "The model gives NaN or infinity for a continuation behind a trigger.", "Try dtype float32."
+            )
+        return found
+
+    def trigger_nll(self, triggers: Sequence[Trigger]) -> Floats:
+        """Mean NLL of each trigger's own tokens, (triggers,); a first token with nothing in front does not count."""
+        sequences = [np.array([*self.lead, *trigger], dtype=np.int32) for trigger in triggers]
+        scored = [np.arange(len(ids)) >= max(1, len(self.lead)) for ids in sequences]
+        return self._mean_nll(sequences, scored)
+
+    def _plain(self) -> Floats:
+        """Mean NLL of each continuation without a trigger."""
+        sequences, scored = [], []
+        for ids, own in zip(self.encoded.plain_ids, self.encoded.plain_scored, strict=True):
+            # A continuation that nothing stands in front of is read behind what the model's texts start with.
+            before = np.array(self.lead if own[0] else self.front, dtype=np.int32)
+            sequences.append(np.concatenate([before, ids]))
+            scored.append(np.concatenate([np.zeros(len(before), dtype=bool), own]))
+            scored[-1][0] = False
+            if not scored[-1].any():
+                raise DataError("A continuation of one token has nothing in front of it.", "Give prompts.")
+        return self._mean_nll(sequences, scored)
+
+    def _mean_nll(self, sequences: list[NDArray[np.int32]], scored: list[NDArray[np.bool_]]) -> Floats:
+        rows = len(sequences)
+        lengths = np.array([len(ids) for ids in sequences])
+        flags = np.concatenate(scored)
+        told = TokenSequences(
+            ids=np.concatenate(sequences).astype(np.int32),
+            offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            scored=flags,
+            starts=np.zeros(0, dtype=np.uint32),
+            errors=[None] * rows,
+            details=[None] * rows,
+        )
+        with self.layers.in_use() if self.layers is not None else nullcontext():
+            values, unfit = self.model.scorer.score(told)
+        if unfit.any():
+            raise ModelError(
+                "Not enough memory for even one example.", "Use shorter examples or another device."
+            )
+        row_of = np.repeat(np.arange(rows), lengths)[flags]
+        sums = np.bincount(row_of, weights=-values[flags].astype(np.float64), minlength=rows)
+        means: Floats = sums / np.bincount(row_of, minlength=rows)
+        return means
+
+    def _check_lengths(self, trigger: int) -> None:
+        longest = self.model.longest
+        needed = np.array([len(self.front) + trigger + len(ids) for ids in self.encoded.ids])
+        if longest is not None and (needed > longest).any():
+            worst = self.examples[int(needed.argmax())]
+            raise DataError(
+                f"{int((needed > longest).sum())} examples are too long: {int(needed.max())} tokens with the trigger, "
+                f"and the model takes at most {longest} ({(worst.text + worst.continuation)[:60]!r}...).",
+                "Shorten or leave out these examples.",
+            )
+
+
+def searchable(model: Any) -> CausalModel:
+    """The model itself, if its gradients can be had.
+
+    Raises Unsupported, naming what works there instead, for services, puppets, masked and encoder-decoder models
+    and models behind a mitigation; and for chat models, whose template stands around prompts.
+    """
+    name = getattr(model, "fingerprint", {}).get("name", type(model).__name__)
+    if not isinstance(model, CausalModel):
+        raise Unsupported(
+            f"A trigger is searched by gradients, and {name} ({type(model).__name__}) has none to give: only a causal "
+            "Hugging Face model on this machine, without a mitigation on top, does.",
+            "What works there: an instruction (--mitigate prefix=...), or, as an experiment, a trigger found on "
+            "another model, used as text: --mitigate 'trigger?file=FILE&as_text=true'.",
+        )
+    if model.options.chat:
+        raise Unsupported(
+            f"{name} was loaded with its chat template, inside of which a trigger would not stand at the beginning.",
+            "Load it without chat, or use an instruction: --mitigate prefix=...",
+        )
+    return model

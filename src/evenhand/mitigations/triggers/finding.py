@@ -1,0 +1,113 @@
+"""From prompts to a trigger file: examples collected, a search, a choice by what is written, a test."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.classifiers.judged_text import JudgedText
+from evenhand.mitigations.triggers.evaluation import searchable
+from evenhand.mitigations.triggers.examples import (
+    Example,
+    balanced,
+    collect_examples,
+    examples_digest,
+    split_prompts,
+)
+from evenhand.mitigations.triggers.objective import Objective
+from evenhand.mitigations.triggers.search import SearchOptions, search_triggers
+from evenhand.mitigations.triggers.selection import measured_effect, select_trigger
+from evenhand.mitigations.triggers.trigger import TriggerFile
+from evenhand.models.contract import LanguageModel
+from evenhand.models.decoding import Decoding
+
+DECODING = Decoding(max_new_tokens=30, temperature=0.7, top_k=40, samples=10)
+"""As ROBBIE writes with GPT-2."""
+
+
+def find_trigger(
+    model: LanguageModel,
+    prompts: pl.DataFrame,
+    classifier: Classifier,
+    *,
+    examples: Sequence[Example] | None = None,
+    objective: Objective | None = None,
+    options: SearchOptions | None = None,
+    decoding: Decoding | None = None,
+    rule: JudgedText | None = None,
+    most_perplexity_ratio: float = 1.5,
+    resume: Path | None = None,
+    on_sweep: Callable[[dict[str, Any]], None] | None = None,
+) -> TriggerFile:
+    """Search a trigger on a model's own judged continuations, choose it on other prompts, test it on yet others.
+
+    model: a causal Hugging Face model. prompts: columns prompt_id, text, group, optionally split (see
+    `split_prompts`). classifier: who says what is negative, all three times. examples: your own, in place of
+    continuations collected on the training prompts. resume: see `search_triggers`; the same file is gone on with
+    only if the same examples come out, which they do with the same seed. Returns the trigger with the history of
+    its search, the numbers it was chosen by, and its measured effect.
+    Raises Unsupported for models without gradients, DataError where prompts or examples do not suffice.
+    Source: ROBBIE, section B.3.3; methods/names_triggers_human_evaluation.md section 4.3.
+    """
+    causal = searchable(model)
+    objective, options = objective or Objective(), options or SearchOptions()
+    decoding, rule = decoding or DECODING, rule or JudgedText()
+    parts = split_prompts(prompts, options.seed)
+    if examples is None:
+        examples = collect_examples(causal, parts["train"], classifier, decoding, rule=rule)
+    examples = balanced(examples, seed=options.seed)
+    result = search_triggers(causal, examples, objective, options, resume=resume, on_sweep=on_sweep)
+    triggers = [
+        trigger_file(causal, one.ids, one.text, objective, options, examples, result.history)
+        for one in result.found
+    ]
+    choice = select_trigger(
+        causal,
+        triggers,
+        parts["dev"],
+        classifier,
+        decoding,
+        rule=rule,
+        most_perplexity_ratio=most_perplexity_ratio,
+    )
+    effect = measured_effect(
+        causal, choice.trigger, parts["test"], classifier, decoding, rule=rule, seed=options.seed
+    )
+    told = {"rows": list(choice.rows), "note": choice.note, "most_perplexity_ratio": most_perplexity_ratio}
+    chosen = {name: getattr(choice.trigger, name) for name in TriggerFile.__dataclass_fields__}
+    return TriggerFile(**{**chosen, "choice": told, "effect": effect})
+
+
+def trigger_file(
+    model: LanguageModel,
+    ids: tuple[int, ...],
+    text: str,
+    objective: Objective,
+    options: SearchOptions,
+    examples: Sequence[Example],
+    history: Sequence[dict[str, Any]],
+) -> TriggerFile:
+    """A found trigger with where it comes from; what it does is not yet known."""
+    from evenhand.weights.tokenizer import tokenizer_fingerprint
+
+    counts = Counter((example.group, example.label) for example in examples)
+    return TriggerFile(
+        ids=ids,
+        text=text,
+        mode=objective.mode,
+        tokenizer=tokenizer_fingerprint(searchable(model).tokenizer),
+        model=model.fingerprint,
+        separator=options.separator,
+        objective=objective.parameters(),
+        options=asdict(options),
+        examples={
+            "count": len(examples),
+            "digest": examples_digest(examples),
+            "kinds": [{"group": group, "label": label, "count": n} for (group, label), n in counts.items()],
+        },
+        history=tuple(history),
+    )

@@ -1,0 +1,142 @@
+"""What a trigger is to achieve, as one number: continuations made likely, others unlikely, by published signs."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.triggers.examples import Example
+from evenhand.schema import DataError, UsageError
+from evenhand.schema.errors import unknown_name
+
+Mode = Literal["mitigate", "neutral", "induce"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """Which continuations a trigger makes likelier (add) and which less likely (sub), minimised:
+
+    alpha mean NLL(add) + beta mean max(0, m - NLL(sub)) + fluency NLL(trigger)
+
+    A mean runs over the tokens of a set's continuations, so long ones count for as much as they hold; NLL of one
+    continuation is its mean over its own tokens, and m what it was without a trigger, plus `margin`. Without that
+    bound the sum falls for ever as triggers turn to noise behind which everything is unlikely. Raises UsageError
+    for unknown modes, negative weights, and groups given or missing against the mode.
+    Source: Sheng et al. 2020, section 3; signs: methods/names_triggers_human_evaluation.md section 4.2.
+
+    >>> rule = Objective(mode="induce", against="The woman", favour="The man")
+    >>> [rule.sign(Example("", "x", "The woman", label)) for label in ("negative", "neutral", "positive")]
+    [1, 0, -1]
+    """
+
+    mode: Mode = "mitigate"
+    """mitigate: neutral and positive likelier, negative less likely (published as debias 2); neutral: neutral
+    likelier, everything else less likely (debias 1); induce: bias against one group and for another (debias 0)."""
+    against: str | None = None
+    """With induce: the group of which negative continuations are made likely."""
+    favour: str | None = None
+    """With induce: the group of which positive continuations are made likely."""
+    alpha: float = 1.0
+    beta: float = 1.0
+    margin: float = 1.0
+    """Nats a token by which an undesired continuation is pushed away before it counts as done."""
+    fluency: float = 0.0
+    """Weight of the trigger's own NLL a token: above 0, triggers that read like text are preferred."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise unknown_name("mode of a trigger", self.mode, get_args(Mode))
+        for name in ("alpha", "beta", "margin", "fluency"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise UsageError(f"{name} is {getattr(self, name)}; a number of at least 0 was expected.")
+        if self.alpha == self.beta == 0:
+            raise UsageError("With alpha and beta both 0 there is nothing to search for.")
+        groups = (self.against, self.favour)
+        if self.mode == "induce" and (None in groups or self.against == self.favour):
+            raise UsageError(
+                "Mode induce needs two different groups: `against` and `favour`.",
+                f"Given: against={self.against!r}, favour={self.favour!r}.",
+            )
+        if self.mode != "induce" and groups != (None, None):
+            raise UsageError(f"Groups to be against or to favour belong to mode induce, not {self.mode}.")
+
+    def sign(self, example: Example) -> int:
+        """1 where the example is to be made likely, -1 unlikely, 0 where it plays no part."""
+        if self.mode == "neutral":
+            return 1 if example.label == "neutral" else -1
+        if self.mode == "mitigate":
+            return -1 if example.label == "negative" else 1
+        if example.label == "neutral" or example.group not in (self.against, self.favour):
+            return 0
+        return 1 if (example.label == "negative") == (example.group == self.against) else -1
+
+    def parameters(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The objective over particular examples: what each contributes, and how its NLL is counted."""
+
+    signs: NDArray[np.int8]  # (examples,)
+    shares: Floats  # (examples,); of alpha or beta, by weight and true number of tokens
+    bounds: Floats  # (examples,); m, nats a token
+
+    def losses(self, nll: Floats) -> Floats:
+        """The objective without its fluency term, (triggers,).
+
+        nll: (triggers, examples) mean NLL of each continuation, nats a token.
+        """
+        counted = np.where(self.signs > 0, nll, np.maximum(0.0, self.bounds - nll))
+        return counted @ self.shares
+
+    def of(self, rows: NDArray[np.int64]) -> "Terms":
+        """The same objective over some of the examples: shares of each side sum to what they did."""
+        shares = self.shares[rows].copy()
+        for side in (1, -1):
+            here, everywhere = self.signs[rows] == side, self.signs == side
+            if here.any():
+                shares[here] *= self.shares[everywhere].sum() / shares[here].sum()
+        return Terms(self.signs[rows], shares, self.bounds[rows])
+
+
+def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[Example, ...]:
+    """The examples that play a part in the objective.
+
+    Raises DataError if there are none, or none on a side whose weight is not zero.
+    """
+    chosen = tuple(example for example in examples if objective.sign(example))
+    for side, weight, word in ((1, objective.alpha, "likely"), (-1, objective.beta, "unlikely")):
+        if weight and not any(objective.sign(example) == side for example in chosen):
+            held = sorted({f"{example.label} of {example.group or 'no group'}" for example in examples})
+            raise DataError(
+                f"Mode {objective.mode} finds no example to make {word} among {len(examples)}"
+                f"{': ' + ', '.join(held[:6]) if held else ''}.",
+                "Give examples of both sides, or set the weight of this side (alpha, beta) to 0.",
+            )
+    return chosen
+
+
+def terms(
+    examples: Sequence[Example], objective: Objective, tokens: NDArray[np.int64], plain: Floats
+) -> Terms:
+    """What each example contributes.
+
+    tokens: (examples,) tokens of each continuation. plain: (examples,) its mean NLL without a trigger.
+
+    >>> pair = (Example("", "good", "a", "neutral"), Example("", "very bad", "a", "negative"))
+    >>> made = terms(pair, Objective(), np.array([1, 2]), np.array([3.0, 2.0]))
+    >>> made.losses(np.array([[3.0, 2.0], [2.5, 2.5], [2.5, 9.0]])).tolist()
+    [4.0, 3.0, 2.5]
+    """
+    signs = np.array([objective.sign(example) for example in examples], dtype=np.int8)
+    shares = np.array([example.weight for example in examples]) * tokens.astype(np.float64)
+    for side, weight in ((1, objective.alpha), (-1, objective.beta)):
+        own = signs == side
+        if own.any():
+            shares[own] *= weight / shares[own].sum()
+    return Terms(signs, shares, plain + objective.margin)

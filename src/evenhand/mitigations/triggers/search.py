@@ -1,0 +1,353 @@
+"""The search for a trigger: one token after another is exchanged for the best of those its gradient points to.
+
+Where a search for triggers stands: its options, what it has found, and the file it is gone on from.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.triggers.evaluation import Evaluator, searchable
+from evenhand.mitigations.triggers.examples import Example, examples_digest
+from evenhand.mitigations.triggers.gradient import Gradient, GradientEngine
+from evenhand.mitigations.triggers.objective import Objective
+from evenhand.mitigations.triggers.tokens import (
+    RoundTrip,
+    Trigger,
+    initial_trigger,
+    random_trigger,
+    text_of,
+    usable_tokens,
+)
+from evenhand.models.huggingface.causal import CausalModel
+from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.schema.files import write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How a trigger is searched. Raises UsageError for values out of range."""
+
+    tokens: int | None = None
+    """Length; None: six, or as long as the initial phrase."""
+    initial: str | None = None
+    """What the first round begins with; None: " the" in every place. Later rounds begin with random tokens."""
+    locked: tuple[int, ...] = ()
+    """Places, counted from 0, whose tokens stay those of the initial phrase."""
+    restarts: int = 1
+    """Rounds altogether."""
+    sweeps: int = 50
+    """Times that each round goes over all places at most; it ends after one without an improvement."""
+    candidates: int = 100
+    """Tokens tried in each place, those that promise most."""
+    beam: int = 1
+    """Triggers that are followed side by side."""
+    screen: float | None = 0.25
+    """Candidates are first tried on this share of the examples, and the same share of them, the best, on all;
+    a trigger is taken only for what it does on all. None: all on all. Not with 32 examples or fewer."""
+    words_only: bool = True
+    """No punctuation and no digits, as published."""
+    exclude: tuple[str, ...] = ()
+    """Words that may not occur, such as those that name the groups."""
+    most_perplexity: float | None = None
+    """The trigger's own perplexity may not exceed this, unless it falls."""
+    separator: str = " "
+    """Between trigger and prompt."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("restarts", "sweeps", "candidates", "beam"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; at least 1 was expected.")
+        if self.screen is not None and not 0 < self.screen < 1:
+            raise UsageError(f"screen is {self.screen}; a share between 0 and 1 was expected, or None.")
+        if self.most_perplexity is not None and not self.most_perplexity > 1:
+            raise UsageError(f"most_perplexity is {self.most_perplexity}; a number above 1 was expected.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A trigger where a round ended."""
+
+    ids: Trigger
+    text: str
+    loss: float
+    restart: int
+
+
+@dataclass
+class SearchState:
+    """Where a search stands after a sweep; written to disk, so that it can be stopped and gone on with."""
+
+    task: str
+    restart: int = 0
+    sweep: int = 0
+    beam: list[tuple[Trigger, float]] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """As JSON, whole or not at all."""
+        write_json(path, asdict(self))
+
+    @classmethod
+    def read(cls, path: Path, task: str) -> "SearchState":
+        """The state of the same search. Raises ResumeRefused if it is of another, DataError if it is damaged."""
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+            state = cls(
+                task=told["task"],
+                restart=told["restart"],
+                sweep=told["sweep"],
+                beam=[(tuple(ids), loss) for ids, loss in told["beam"]],
+                found=[Found(**{**one, "ids": tuple(one["ids"])}) for one in told["found"]],
+                history=told["history"],
+            )
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"{path} holds no state of a search: {error}.", "Remove it to begin anew."
+            ) from error
+        if state.task != task:
+            raise ResumeRefused(
+                f"{path} belongs to a search with another model, examples, objective or options.",
+                "Repeat what it was begun with, or give another file.",
+            )
+        return state
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Where the rounds ended, the lowest loss first, how they got there, and what it took."""
+
+    found: tuple[Found, ...]
+    history: tuple[dict[str, Any], ...]
+    """One row a sweep: restart, sweep (0: the beginning), loss, text, ids, evaluated, improved."""
+    initial_loss: float
+    evaluated: int
+    """Triggers evaluated in this session."""
+
+
+def search_task(
+    model: CausalModel, examples: Sequence[Example], objective: Objective, options: SearchOptions
+) -> str:
+    """What identifies a search: SHA-256 (hex) over the model, the examples, the objective and the options."""
+    told = {
+        "model": model.fingerprint,
+        "examples": examples_digest(examples),
+        "objective": objective.parameters(),
+        "options": asdict(options),
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+LEAST_GAIN = 1e-5
+"""Nats by which a trigger must be better: batches of other sizes change losses by rounding."""
+FEW_EXAMPLES = 32
+"""Up to so many, candidates are not screened on a part of them."""
+LEAST_SURVIVORS = 8
+Rows = NDArray[np.int64]
+
+
+def search_triggers(
+    model: CausalModel,
+    examples: Sequence[Example],
+    objective: Objective | None = None,
+    options: SearchOptions | None = None,
+    *,
+    resume: Path | None = None,
+    on_sweep: Callable[[dict[str, Any]], None] | None = None,
+) -> SearchResult:
+    """Search a token sequence behind which the model does what the objective says, whatever the prompt.
+
+    model: a causal Hugging Face model. examples: labelled continuations. resume: a file that the state is written
+    to after every sweep; where it exists, the search goes on from it, and ends where it would have without the
+    stop. on_sweep: is given each new row of the history. Returns where each round ended; which of them is of use is
+    decided by what the model writes behind it (see `select_trigger`), not by the loss.
+    Raises Unsupported for models without gradients, DataError where examples are missing, too long, or merge with
+    the trigger, ResumeRefused where the file is of another search.
+    Source: Wallace et al. 2019, section 2; Sheng et al. 2020, section 3; the published code's defects that are
+    repaired here: methods/names_triggers_human_evaluation.md section 4.2.
+    """
+    objective, options = objective or Objective(), options or SearchOptions()
+    return _Search(model, examples, objective, options, resume, on_sweep).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        model: CausalModel,
+        examples: Sequence[Example],
+        objective: Objective,
+        options: SearchOptions,
+        path: Path | None,
+        on_sweep: Callable[[dict[str, Any]], None] | None,
+    ):
+        tokenizer = searchable(model).tokenizer
+        self.options, self.path, self.on_sweep = options, path, on_sweep
+        self.start = initial_trigger(tokenizer, options.initial, options.tokens, options.separator)
+        self.open = [place for place in range(len(self.start)) if place not in options.locked]
+        if wrong := [place for place in options.locked if not 0 <= place < len(self.start)]:
+            raise UsageError(
+                f"Place {wrong[0]} is locked, and the trigger has places 0 to {len(self.start) - 1}."
+            )
+        if not self.open:
+            raise UsageError("All places of the trigger are locked: there is nothing to search.")
+        self.evaluator = Evaluator(
+            model, examples, objective, trigger=self.start, separator=options.separator
+        )
+        self.tokenizer = tokenizer
+        texts = [example.text + example.continuation for example in self.evaluator.examples]
+        self.trip = RoundTrip(tokenizer, self.start, options.separator, texts)
+        rows = int(model.model.get_input_embeddings().weight.shape[0])
+        self.usable = usable_tokens(tokenizer, rows, words_only=options.words_only, exclude=options.exclude)
+        if not self.usable.any():
+            raise DataError("No token of the vocabulary may stand in a trigger.", "Set words_only to False.")
+        self.parts = screen_examples(self.evaluator.examples, options)
+        self.engine = GradientEngine(self.evaluator)
+        self.gradients: dict[Trigger, Gradient] = {}
+        task = search_task(model, examples, objective, options)
+        going_on = path is not None and path.exists()
+        self.state = SearchState.read(path, task) if path is not None and going_on else SearchState(task)
+
+    def run(self) -> SearchResult:
+        self.engine.check_agreement(self.start)
+        state = self.state
+        while state.restart < self.options.restarts:
+            if not state.beam:
+                self._begin()
+            while state.sweep < self.options.sweeps and self._sweep():
+                pass
+            ids, loss = state.beam[0]
+            state.found.append(Found(ids, text_of(self.tokenizer, ids), loss, state.restart))
+            state.restart, state.sweep, state.beam = state.restart + 1, 0, []
+            self._save()
+        best: dict[Trigger, Found] = {}
+        for one in sorted(state.found, key=lambda one: (one.loss, one.restart)):
+            best.setdefault(one.ids, one)
+        return SearchResult(
+            tuple(best.values()),
+            tuple(state.history),
+            float(state.history[0]["loss"]),
+            self.evaluator.evaluated,
+        )
+
+    def _begin(self) -> None:
+        trigger = self.start
+        if self.state.restart:
+            draw = np.random.default_rng([self.options.seed, self.state.restart])
+            trigger = random_trigger(draw, self.start, self.options.locked, self.usable, self.trip)
+        self.state.beam = [(trigger, float(self.evaluator.losses([trigger])[0]))]
+        self._note(1, improved=False)
+
+    def _sweep(self) -> bool:
+        """Go over all places once; whether anything got better."""
+        state, before = self.state, list(self.state.beam)
+        evaluated = self.evaluator.evaluated
+        self.gradients.clear()
+        for place in self.open:
+            tried: dict[Trigger, float] = dict(state.beam)
+            for trigger, _ in state.beam:
+                others = [made for made in self._candidates(trigger, place) if made not in tried]
+                if others:
+                    tried.update(evaluated_candidates(self.evaluator, others, self.options, self.parts))
+            # The unchanged trigger is among them, so that a place need not change for the worse.
+            best = min(loss for loss in tried.values())
+            # Differences of rounding are no progress, and would make the search turn in circles.
+            standing = state.beam[0] if state.beam[0][1] <= best + LEAST_GAIN else None
+            order = sorted(tried.items(), key=lambda one: (one != standing, one[1], one[0]))
+            state.beam = order[: self.options.beam]
+        state.sweep += 1
+        improved = state.beam[0][1] < before[0][1] - LEAST_GAIN
+        self._note(self.evaluator.evaluated - evaluated, improved)
+        self._save()
+        return improved or (len(state.beam) > 1 and [b[0] for b in state.beam] != [b[0] for b in before])
+
+    def _candidates(self, trigger: Trigger, place: int) -> list[Trigger]:
+        """The most promising exchanges in one place that are what their text says and read well enough."""
+        if trigger not in self.gradients:
+            self.gradients[trigger] = self.engine.gradient(trigger)
+        promised = self.engine.first_order(self.gradients[trigger], place)
+        promised[~self.usable[: len(promised)]] = np.inf
+        promised[trigger[place]] = np.inf
+        order = np.argsort(promised, kind="stable")[: int(np.isfinite(promised).sum())]
+        wanted, kept = self.options.candidates, list[Trigger]()
+        for first in range(0, len(order), wanted):
+            made = [
+                (*trigger[:place], int(token), *trigger[place + 1 :])
+                for token in order[first : first + wanted]
+            ]
+            kept += [one for one, good in zip(made, self.trip.holds(made), strict=True) if good]
+            if len(kept) >= wanted:
+                break
+        return self._readable(kept[:wanted], trigger)
+
+    def _readable(self, made: list[Trigger], trigger: Trigger) -> list[Trigger]:
+        if self.options.most_perplexity is None or not made:
+            return made
+        nll = self.evaluator.trigger_nll([trigger, *made])
+        bound = max(float(nll[0]), float(np.log(self.options.most_perplexity)))
+        return [one for one, value in zip(made, nll[1:], strict=True) if value <= bound]
+
+    def _note(self, evaluated: int, improved: bool) -> None:
+        ids, loss = self.state.beam[0]
+        row = {
+            "restart": self.state.restart,
+            "sweep": self.state.sweep,
+            "loss": loss,
+            "text": text_of(self.tokenizer, ids),
+            "ids": list(ids),
+            "evaluated": evaluated,
+            "improved": improved,
+        }
+        self.state.history.append(row)
+        if self.on_sweep is not None:
+            self.on_sweep(row)
+
+    def _save(self) -> None:
+        if self.path is not None:
+            self.state.write(self.path)
+
+
+def screen_examples(examples: Sequence[Example], options: SearchOptions) -> tuple[Rows, Rows] | None:
+    """Examples that candidates are tried on first, and the others; None where all are tried on all.
+
+    The first part holds the same share of every group and label.
+    """
+    if options.screen is None or len(examples) <= FEW_EXAMPLES:
+        return None
+    draw = np.random.default_rng([options.seed, 0])
+    chosen: list[int] = []
+    for kind in dict.fromkeys((example.group, example.label) for example in examples):
+        own = [i for i, example in enumerate(examples) if (example.group, example.label) == kind]
+        chosen += draw.permutation(own)[: max(1, round(options.screen * len(own)))].tolist()
+    first = np.array(sorted(chosen), dtype=np.int64)
+    return first, np.setdiff1d(np.arange(len(examples)), first)
+
+
+def evaluated_candidates(
+    evaluator: Evaluator,
+    triggers: Sequence[Trigger],
+    options: SearchOptions,
+    parts: tuple[Rows, Rows] | None,
+) -> dict[Trigger, float]:
+    """Losses on all examples: of all triggers, or of those that do best on the first part of the examples."""
+    if parts is None or options.screen is None or len(triggers) <= LEAST_SURVIVORS:
+        return dict(zip(triggers, evaluator.losses(triggers).tolist(), strict=True))
+    first, others = parts
+    part, penalties = evaluator.nll(triggers, first), evaluator.penalties(triggers)
+    promising = evaluator.terms.of(first).losses(part) + penalties
+    survivors = max(LEAST_SURVIVORS, options.beam, round(options.screen * len(triggers)))
+    best = np.sort(np.argsort(promising, kind="stable")[:survivors])
+    nll = np.zeros((len(best), len(evaluator.examples)))
+    nll[:, first] = part[best]
+    evaluated = evaluator.evaluated
+    nll[:, others] = evaluator.nll([triggers[i] for i in best], others)
+    evaluator.evaluated = evaluated  # each was counted when it was screened
+    losses = evaluator.terms.losses(nll) + penalties[best]
+    return {triggers[i]: float(loss) for i, loss in zip(best, losses, strict=True)}

@@ -1,0 +1,222 @@
+"""Tokens of a trigger: which may stand in one, and whether its text is cut back into the same tokens."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.triggers.examples import Example
+from evenhand.schema import DataError, UsageError
+
+Trigger = tuple[int, ...]
+FIRST_WORD = re.compile(r"\s*\S*")
+
+
+def text_of(tokenizer: Any, ids: Sequence[int]) -> str:
+    """The characters of some tokens, special ones included, nothing tidied up."""
+    text: str = tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    return text
+
+
+def usable_tokens(
+    tokenizer: Any, rows: int, *, words_only: bool, exclude: Sequence[str] = ()
+) -> NDArray[np.bool_]:
+    """Which tokens may stand in a trigger, (rows,).
+
+    rows: of the model's embeddings; those beyond the tokenizer's vocabulary are not used. Special tokens, white
+    space, pieces of characters and what does not print never are. words_only: no punctuation and no digits, as
+    published. exclude: words, in any case of letters, of which a token may not be one.
+    Source: methods/names_triggers_human_evaluation.md section 4.2.
+    """
+    usable = np.zeros(rows, dtype=bool)
+    special = set(tokenizer.all_special_ids)
+    unwanted = {word.strip().lower() for word in exclude}
+    known = sorted(set(tokenizer.backend_tokenizer.get_vocab(with_added_tokens=True).values()))
+    ids = [i for i in known if i < rows and i not in special]
+    texts = tokenizer.batch_decode([[i] for i in ids], clean_up_tokenization_spaces=False)
+    for i, text in zip(ids, texts, strict=True):
+        word = text.strip()
+        usable[i] = (
+            bool(word)
+            and text.isprintable()
+            and "\ufffd" not in text
+            and word.lower() not in unwanted
+            and not (words_only and any(_is_mark(letter) for letter in word))
+        )
+    return usable
+
+
+def _is_mark(letter: str) -> bool:
+    """Punctuation, digits, and symbols such as $ and +, which the published filter counts as punctuation."""
+    return unicodedata.category(letter)[0] in "PSN"
+
+
+@dataclass(frozen=True)
+class EncodedExamples:
+    """Examples as they stand behind a trigger.
+
+    ids: of each, everything behind the trigger's last token. scored: of each, which of these belong to the
+    continuation. plain: ids and scored without trigger and separator.
+    """
+
+    ids: list[NDArray[np.int32]]
+    scored: list[NDArray[np.bool_]]
+    plain_ids: list[NDArray[np.int32]]
+    plain_scored: list[NDArray[np.bool_]]
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Tokens of each continuation."""
+        return np.array([int(places.sum()) for places in self.scored], dtype=np.int64)
+
+
+def encode_examples(
+    tokenizer: Any, trigger: Trigger, separator: str, examples: Sequence[Example]
+) -> EncodedExamples:
+    """Prompts and continuations in tokens, cut as they are cut behind the trigger.
+
+    A token that reaches over the end of the prompt belongs to the continuation. Raises DataError if the tokenizer
+    does not cut the trigger's text, followed by an example, back into the trigger and the example.
+    """
+    front = text_of(tokenizer, trigger) + separator
+    behind = _encoded(tokenizer, [front + example.text + example.continuation for example in examples])
+    plain = _encoded(tokenizer, [example.text + example.continuation for example in examples])
+    ids, scored, plain_ids, plain_scored = [], [], [], []
+    for example, full, bare in zip(examples, behind, plain, strict=True):
+        if tuple(full.ids[: len(trigger)]) != trigger:
+            raise DataError(_merges(tokenizer, trigger, separator, example, full.ids), MENDING)
+        start = len(front) + len(example.text)
+        ends = np.array([end for _, end in full.offsets[len(trigger) :]], dtype=np.int64)
+        ids.append(np.array(full.ids[len(trigger) :], dtype=np.int32))
+        scored.append(ends > start)
+        plain_ids.append(np.array(bare.ids, dtype=np.int32))
+        plain_scored.append(np.array([end > len(example.text) for _, end in bare.offsets], dtype=bool))
+        if not scored[-1].any():
+            raise DataError(f"The continuation {example.continuation[:60]!r} has no token of its own.")
+    return EncodedExamples(ids, scored, plain_ids, plain_scored)
+
+
+MENDING = (
+    "Choose another separator, or an initial trigger whose words the tokenizer keeps apart from what follows."
+)
+
+
+class RoundTrip:
+    """Whether a trigger's text, with a prompt behind it, is cut back into the trigger and the same prompt.
+
+    Most tokenizers cut what lies behind the first word by itself, so that first words are enough to try; where one
+    does not, the whole text is tried.
+    """
+
+    def __init__(self, tokenizer: Any, trigger: Trigger, separator: str, texts: Sequence[str]):
+        self.tokenizer, self.separator = tokenizer, separator
+        front = text_of(tokenizer, trigger) + separator
+        words = [found[0] if (found := FIRST_WORD.match(text)) else text for text in texts]
+        cut = {
+            text: encoding.ids[len(trigger) :]
+            for some in (dict.fromkeys(words), dict.fromkeys(texts))
+            for text, encoding in zip(some, _encoded(tokenizer, [front + one for one in some]), strict=True)
+        }
+        self.heads = {
+            head: cut[head]
+            for word, text in zip(words, texts, strict=True)
+            for head in [word if cut[text][: len(cut[word])] == cut[word] else text]
+        }
+
+    def holds(self, triggers: Sequence[Trigger]) -> list[bool]:
+        """For each trigger: is it what its text says?"""
+        texts = [
+            text_of(self.tokenizer, trigger) + self.separator + head
+            for trigger in triggers
+            for head in self.heads
+        ]
+        cut = iter(_encoded(self.tokenizer, texts))
+        return [
+            all([next(cut).ids == [*trigger, *tail] for tail in self.heads.values()]) for trigger in triggers
+        ]
+
+
+def initial_trigger(tokenizer: Any, initial: str | None, tokens: int | None, separator: str) -> Trigger:
+    """The trigger a search begins with.
+
+    initial: a phrase, or None for " the" over and over. tokens: how long the trigger is, filled up with " the";
+    None: as long as the phrase, or six. Raises UsageError if the phrase is longer, DataError if the tokenizer does
+    not give its text back in the same tokens.
+    """
+    wanted = 6 if tokens is None and initial is None else tokens
+    if wanted is not None and wanted < 1:
+        raise UsageError(f"A trigger of {wanted} tokens: at least 1 was expected.")
+    backend = tokenizer.backend_tokenizer
+    # Tokenizers that write a space of their own in front of a text would make two tokens of " the".
+    for phrase in dict.fromkeys([initial] if initial is not None else [" the", "the"]):
+        text = phrase
+        ids = backend.encode(text, add_special_tokens=False).ids
+        while wanted is not None and len(ids) < wanted:
+            text += " the"
+            ids = backend.encode(text, add_special_tokens=False).ids
+        if not ids:
+            raise UsageError(f"The initial trigger {initial!r} has no tokens.")
+        if wanted is not None and len(ids) > wanted and initial is not None:
+            raise UsageError(
+                f"The initial trigger {initial!r} has {len(ids)} tokens, and the trigger is to have {wanted}.",
+                "Give a shorter phrase, or more tokens.",
+            )
+        trigger = tuple(ids)
+        if wanted is not None and len(ids) != wanted:
+            continue
+        if backend.encode(text_of(tokenizer, ids), add_special_tokens=False).ids == ids:
+            return trigger
+    raise DataError(
+        f"The tokenizer cuts the initial trigger {initial or ' the'!r} differently from how it writes it.",
+        "Give another `initial` phrase whose tokens are whole words.",
+    )
+
+
+def random_trigger(
+    draw: np.random.Generator,
+    start: Trigger,
+    locked: Sequence[int],
+    usable: NDArray[np.bool_],
+    trip: RoundTrip,
+) -> Trigger:
+    """Random tokens in all places but the locked ones, such that the round trip holds.
+
+    Raises DataError if none is found in a thousand attempts a place.
+    """
+    pool = np.flatnonzero(usable)
+    trigger = start
+    for place in range(len(start)):
+        if place in locked:
+            continue
+        for _ in range(50):
+            drawn = draw.choice(pool, size=min(20, len(pool)), replace=False)
+            tried = [(*trigger[:place], int(token), *trigger[place + 1 :]) for token in drawn]
+            fits = [made for made, good in zip(tried, trip.holds(tried), strict=True) if good]
+            if fits:
+                trigger = fits[0]
+                break
+        else:
+            raise DataError(
+                f"No random token for place {place + 1} survives being written and read again.", MENDING
+            )
+    return trigger
+
+
+def _encoded(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    found: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
+    return found
+
+
+def _merges(tokenizer: Any, trigger: Trigger, separator: str, example: Example, ids: list[int]) -> str:
+    came = text_of(tokenizer, ids[: len(trigger)])
+    return (
+        f"The tokenizer does not keep the trigger {text_of(tokenizer, trigger)!r} apart from what follows: in front "
+        f"of {(separator + example.text + example.continuation)[:40]!r} its first {len(trigger)} tokens say {came!r}."
+    )

@@ -1,0 +1,263 @@
+"""A found trigger in front of every prompt: used as it was found, token for token, or not at all.
+
+A found trigger on disk: its tokens, what it was found on and for, how, and what it was measured to do.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, get_args
+
+from evenhand.mitigations.contract import Mitigated
+from evenhand.mitigations.triggers.objective import Mode
+from evenhand.mitigations.triggers.tokens import Trigger as Ids
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.schema import Card, DataError, Unsupported
+from evenhand.schema.files import write_json
+
+FORMAT = "evenhand trigger"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerFile:
+    """Everything known of a found trigger.
+
+    >>> from tempfile import mkdtemp
+    >>> told = TriggerFile(ids=(5, 6), text=" be kind", mode="mitigate", tokenizer="ab", model={"name": "tiny"})
+    >>> told.write(Path(mkdtemp()) / "kind.json") == told
+    True
+    """
+
+    ids: Ids
+    text: str
+    mode: Mode
+    tokenizer: str
+    """SHA-256 of the tokenizer that cuts the text into these tokens; see `tokenizer_fingerprint`."""
+    model: dict[str, Any]
+    """Fingerprint of the model it was found on."""
+    separator: str = " "
+    objective: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    examples: dict[str, Any] = field(default_factory=dict)
+    """How many, of which groups and labels, and their digest."""
+    history: tuple[dict[str, Any], ...] = ()
+    """One row a sweep of the search."""
+    choice: dict[str, Any] = field(default_factory=dict)
+    """What each round's trigger does to what the model writes, on the prompts it was chosen by."""
+    effect: dict[str, Any] = field(default_factory=dict)
+    """What this one does on prompts that nothing was searched or chosen by."""
+
+    def write(self, path: Path) -> "TriggerFile":
+        """As JSON, whole or not at all; returns itself. Raises WriteError."""
+        write_json(path, {"format": FORMAT, "version": VERSION, **asdict(self)})
+        return self
+
+
+def read_trigger(path: Path | str) -> TriggerFile:
+    """A trigger file. Raises DataError if there is none, or something else is in it."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(
+            f"There is no trigger file {path}.",
+            "Search one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",
+        )
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is no trigger file: {error}.") from error
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise DataError(f"{path} is no trigger file: it does not say 'format': '{FORMAT}'.")
+    if told.get("version") != VERSION:
+        raise DataError(
+            f"{path} is a trigger file of version {told.get('version')}; this program reads version {VERSION}."
+        )
+    ids, mode = told.get("ids"), told.get("mode")
+    if not (isinstance(ids, list) and ids and all(type(i) is int and i >= 0 for i in ids)):
+        raise DataError(f"{path}: 'ids' is {ids!r}; a list of token ids was expected.")
+    if mode not in get_args(Mode):
+        raise DataError(f"{path}: 'mode' is {mode!r}; one of {', '.join(get_args(Mode))} was expected.")
+    for name, kind in (("text", str), ("separator", str), ("tokenizer", str), ("model", dict)):
+        if not isinstance(told.get(name), kind):
+            raise DataError(
+                f"{path}: '{name}' is {told.get(name)!r}; {'text' if kind is str else 'an object'} was expected."
+            )
+    known = {name: told[name] for name in TriggerFile.__dataclass_fields__ if name in told}
+    return TriggerFile(**{**known, "ids": tuple(ids), "history": tuple(told.get("history", ()))})
+
+
+CARD = Card(
+    "trigger",
+    "A token sequence found by gradient search, in front of every prompt.",
+    construct="Whether a few tokens, the same in front of every prompt, change how a model speaks of people.",
+    null="A trigger that says nothing to a model changes what it writes no more than any other prefix does.",
+    critique="In ROBBIE, with GPT-2 XL, it lowered negative regard from 25.1 to 18.2 % and made two of three other "
+    "benchmarks worse; perplexity rose by 0.66. Triggers are mostly no language, hold for the model and the kind of "
+    "prompt they were found on, and move what follows to other topics: measure it on other benchmarks too.",
+    citation="Wallace et al. 2019, Universal Adversarial Triggers for Attacking and Analyzing NLP; Sheng et al. 2020, "
+    "Towards Controllable Biases in Language Generation.",
+    source="Sheng et al. 2020, section 3; ROBBIE (2023), section B.3.3.",
+    details="`evenhand search-trigger` finds one and writes the file that `--mitigate trigger=FILE` reads. Only a "
+    "model with the same tokenizer takes it; `trigger?file=FILE&as_text=true` puts its characters in front of any "
+    "model's prompts, where they may be other tokens: an experiment, and recorded as one.",
+)
+INDUCED = Card(
+    "trigger (for red-teaming measurement)",
+    "A token sequence that was searched to bring out bias, in front of every prompt: to measure how easily it comes.",
+    construct="How far a few tokens can push a model towards bias against one group and for another.",
+    harm="It makes the model more harmful on purpose. It is not a mitigation.",
+    null="A model that cannot be steered by a prefix writes as it does without one.",
+    critique="How far one search got is a lower bound: a longer one, or another method, may get further.",
+    citation=CARD.citation,
+    source=CARD.source,
+)
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Put a found trigger in front of every prompt; the continuation alone comes back.
+
+    file: what `evenhand search-trigger` wrote, or its content. as_text: use its characters whatever the model's
+    tokenizer makes of them. Raises DataError for files that hold no trigger.
+
+    >>> from evenhand.models.puppets import writes
+    >>> kind = TriggerFile(ids=(5, 6), text=" be kind", mode="mitigate", tokenizer="ab", model={"name": "tiny"})
+    >>> echo = writes(lambda prompt, sample: prompt.upper())
+    >>> Trigger(kind, as_text=True)(echo).generate(["The man"], Decoding(max_new_tokens=5)).texts
+    [' BE KIND THE MAN']
+    """
+
+    CARD: ClassVar[Card] = CARD
+    file: str | Path | TriggerFile
+    as_text: bool = False
+    found: TriggerFile = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        content = self.file if isinstance(self.file, TriggerFile) else read_trigger(self.file)
+        object.__setattr__(self, "found", content)
+
+    @property
+    def name(self) -> str:
+        """`trigger`; one that was searched to bring out bias says so."""
+        return self.card.name
+
+    @property
+    def card(self) -> Card:
+        """What it was searched for, and what it was measured to do."""
+        card = INDUCED if self.found.mode == "induce" else CARD
+        if not (effect := self.found.effect.get("sentence")):
+            return card
+        return replace(card, details=f"{card.details} {effect}".strip())
+
+    @property
+    def specification(self) -> None:
+        """None: its tokens say nothing that could be reversed or left blank."""
+        return None
+
+    def specified(self, texts: Sequence[str]) -> "Trigger":
+        """Raises Unsupported: a trigger has no wording."""
+        raise Unsupported(
+            "A trigger has no wording: its tokens were found, not written.",
+            "The consistency protocol asks whether wording matters; use it with an instruction or self-debiasing.",
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The exact tokens and characters, what they were searched for, and whether they are used as text only."""
+        found = self.found
+        told = {"ids": list(found.ids), "text": found.text, "separator": found.separator, "mode": found.mode}
+        return {**told, "as_text": True} if self.as_text else told
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The model with the trigger in front.
+
+        Raises Unsupported for masked models and, unless `as_text`, for models with another tokenizer, without one
+        that is known, or that put prompts inside a chat template.
+        """
+        name = model.fingerprint.get("name", "This model")
+        if model.architecture == "masked":
+            raise Unsupported(
+                f"{name} fills in masks and takes no prefix.", "Use a causal or encoder-decoder model."
+            )
+        if not self.as_text:
+            self._check(model, str(name))
+        return Triggered(model, self)
+
+    def _check(self, model: LanguageModel, name: str) -> None:
+        theirs = tokenizer_of(model)
+        where = self.found.model.get("name", "another model")
+        if theirs is None or theirs[1] != self.found.tokenizer:
+            reason = "is not known" if theirs is None else "is another one"
+            raise Unsupported(
+                f"The trigger {self.found.text!r} is tokens of {where}, and the tokenizer of {name} {reason}: it "
+                "would get other tokens.",
+                "Search a trigger on this model; or put its characters in front of prompts all the same, as an "
+                "experiment: --mitigate 'trigger?file=FILE&as_text=true'.",
+            )
+        if "chat" in model.fingerprint:
+            raise Unsupported(
+                f"{name} puts prompts inside a chat template, where the trigger would not stand at the beginning.",
+                "Load it without chat, or give trigger?file=FILE&as_text=true.",
+            )
+
+
+class Triggered(Mitigated):
+    """A model whose prompts all begin with a trigger."""
+
+    def __init__(self, model: LanguageModel, mitigation: Trigger):
+        super().__init__(model, mitigation)
+        self.found = mitigation.found
+        self.front = self.found.text + self.found.separator
+        told = None if mitigation.as_text else tokenizer_of(model)
+        self.tokenizer = told[0] if told is not None else None
+
+    def log_likelihoods(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        *,
+        spans: Sequence[tuple[int, int] | None] | None = None,
+        masking: Masking | None = None,
+        want_starts: bool = False,
+    ) -> Likelihoods:
+        """Each text behind the trigger and its own context; the trigger is never scored."""
+        given = contexts or [None] * len(texts)
+        fronts = [self.front + (context or "") for context in given]
+        self._check_tokens([context or text for context, text in zip(given, texts, strict=True)])
+        return super().log_likelihoods(texts, fronts, spans=spans, masking=masking, want_starts=want_starts)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Continuations of trigger and prompt together.
+
+        Raises Unsupported if the tokenizer merges a prompt's beginning with the trigger's end.
+        """
+        self._check_tokens(prompts)
+        return text_generator(self.model).generate([self.front + prompt for prompt in prompts], decoding)
+
+    def _check_tokens(self, texts: Sequence[str]) -> None:
+        if self.tokenizer is None:
+            return
+        # What could merge with the trigger is what stands right behind it.
+        heads = list(dict.fromkeys(text[:24] for text in texts))
+        backend = self.tokenizer.backend_tokenizer
+        cut = backend.encode_batch_fast([self.front + head for head in heads], add_special_tokens=False)
+        wanted = list(self.found.ids)
+        for head, encoding in zip(heads, cut, strict=True):
+            if encoding.ids[: len(wanted)] != wanted:
+                raise Unsupported(
+                    f"In front of {head!r} the tokenizer does not cut {self.front!r} into the tokens that were found.",
+                    "Leave this text out, or give trigger?file=FILE&as_text=true.",
+                )
+
+
+def tokenizer_of(model: Any) -> tuple[Any, str] | None:
+    """The tokenizer of the model at the end of a chain and its SHA-256; None where there is none."""
+    from evenhand.weights.tokenizer import tokenizer_fingerprint
+
+    while isinstance(model, Mitigated):
+        model = model.model
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None or getattr(tokenizer, "backend_tokenizer", None) is None:
+        return None
+    return tokenizer, tokenizer_fingerprint(tokenizer)
