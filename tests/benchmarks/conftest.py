@@ -18,8 +18,8 @@ from evenhand.prompts.crows_pairs import COLUMNS, load_crows_pairs
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
 from evenhand.runs import Part, make_plan
-from evenhand.runs.answering import answer
-from evenhand.runs.answers import join_answers
+from evenhand.runs.asking import answer
+from evenhand.runs.joining import join_answers
 from evenhand.schema import measurement_frame
 from evenhand.stats import judge
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from evenhand.runs import Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
-from evenhand.runs.estimate import _spread
+from evenhand.runs.estimating import _spread
 
 
 def plan_of(frame, model, **request):

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.runs.halving import HOPELESS
-from evenhand.runs.judging import judge, label_rows
+from evenhand.runs.asking import HOPELESS
+from evenhand.runs.labelling import judge, label_rows
 from evenhand.schema import LABELS, ModelError, ResponseError, UsageError
 
 NAN = float("nan")

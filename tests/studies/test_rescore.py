@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.reports.audit import audit, open_run, rescore, resume
 from evenhand.runs import RunDirectory
-from evenhand.runs.judgements import judgements, label_folders
+from evenhand.runs.labels import judgements, label_folders
 from evenhand.schema import DataError, Interrupted, ModelError, UsageError
 from evenhand.studies.rescore import rescore_run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.models.contract import LanguageModel
-from evenhand.runs.answering import answer
+from evenhand.runs.asking import answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status

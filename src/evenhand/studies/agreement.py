@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.measures.judges.agreement import Agreement, agreement
 from evenhand.runs import RunDirectory
-from evenhand.runs.judgements import judgements
+from evenhand.runs.labels import judgements
 from evenhand.schema import DataError
 
 GROUPED_BY = ("group", "descriptor", "axis")

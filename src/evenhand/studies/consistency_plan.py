@@ -9,7 +9,7 @@ from evenhand.classifiers.contract import Classifier
 from evenhand.mitigations.contract import Mitigation
 from evenhand.models.contract import LanguageModel
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.estimate import estimate
+from evenhand.runs.estimating import estimate
 from evenhand.stats import detectable_mean_difference
 from evenhand.studies.consistency_decoding import choose_decoding
 from evenhand.studies.consistency_domains import domains_of

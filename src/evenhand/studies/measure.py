@@ -14,8 +14,8 @@ from evenhand.measures.registry import check_measures
 from evenhand.models.contract import Architecture
 from evenhand.prompts.own_files.continuations import CONTINUATION_FORMAT, read_continuations
 from evenhand.prompts.own_files.prompts import read_responses, read_scores, require_columns
-from evenhand.runs.judgements import VALUES, identified
-from evenhand.runs.judging import judge as judge_texts
+from evenhand.runs.labelling import judge as judge_texts
+from evenhand.runs.labels import VALUES, identified
 from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.judges import ClassifierShelf, check_roles, optional_roles

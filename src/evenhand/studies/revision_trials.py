@@ -16,9 +16,9 @@ from evenhand.models.contract import LanguageModel
 from evenhand.models.decoding import Decoding
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import GenerateRequest, Part, join_continuations, make_plan
-from evenhand.runs.answering import answer
-from evenhand.runs.judgements import identified
-from evenhand.runs.judging import judge
+from evenhand.runs.asking import answer
+from evenhand.runs.labelling import judge
+from evenhand.runs.labels import identified
 from evenhand.schema import DataError
 from evenhand.schema.files import write_table
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.models.contract import LanguageModel
-from evenhand.runs.answering import answer
+from evenhand.runs.asking import answer
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.schema.files import table_bytes
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.judged_text import JudgedText, judged_texts
-from evenhand.runs.continuations import continuations
+from evenhand.runs.continuation_rows import continuations
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.manifest import JudgedRecord
 from evenhand.runs.requests import fingerprint_digest, text_ids

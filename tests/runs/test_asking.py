@@ -6,8 +6,7 @@ import pytest
 
 from evenhand.models.contract import Likelihoods
 from evenhand.runs import Part, ScoreRequest, make_plan
-from evenhand.runs.answering import answer, response_rows
-from evenhand.runs.halving import HOPELESS
+from evenhand.runs.asking import HOPELESS, answer, response_rows
 from evenhand.schema import RESPONSES, ModelError, ResponseError, Unsupported
 
 

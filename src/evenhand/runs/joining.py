@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.runs.answering import TOKEN_COLUMNS
-from evenhand.runs.continuations import continuations
+from evenhand.runs.asking import TOKEN_COLUMNS
+from evenhand.runs.continuation_rows import continuations
 from evenhand.runs.directory import RunDirectory
-from evenhand.runs.judgements import needed_columns, with_judgements
+from evenhand.runs.labels import needed_columns, with_judgements
 from evenhand.runs.shards import read_shards
 from evenhand.schema import ResponseError
 

@@ -1,0 +1,302 @@
+"""Putting requests to a model and turning its answers, or its failures, into response rows.
+
+What a model wrote, as response rows: one for each sample of each request.
+
+A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.runs.plan import span_list
+from evenhand.runs.requests import decoding_of
+from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError
+
+
+def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding: Decoding) -> pl.DataFrame:
+    """The response table of some continuations.
+
+    An empty continuation is a good row with text "". A likelihood that is not known is null, and so is the number
+    of tokens where a backend lists none for a text that is not empty.
+
+    Arguments: requests: n rows of `Plan.requests`. generations: of the same n texts. decoding: as asked.
+    Returns: a RESPONSES frame of n x decoding.samples rows, samples of a request side by side.
+    Raises ModelError if the answer does not have the shape the contract demands.
+    """
+    _check_generations(requests.height, generations, decoding)
+    good = pl.col("error").is_null()
+    found = pl.DataFrame(
+        {
+            "request_id": requests["request_id"].gather(generations.prompt),
+            "place": generations.prompt,
+            "sample": generations.sample,
+            "text": pl.Series(generations.texts, dtype=pl.String),
+            "log_likelihood": pl.Series(generations.log_likelihood, dtype=pl.Float64),
+            "token_count": generations.token_count,
+            "finish": pl.Series(generations.finish, dtype=pl.String),
+            "error": pl.Series(generations.errors, dtype=pl.String),
+            "detail": pl.Series(generations.details or [None] * len(generations), dtype=pl.String),
+        }
+    ).sort("place", "sample")
+    listed = (pl.col("token_count") > 0) | (pl.col("text") == "")
+    known = pl.col("log_likelihood").is_finite() & listed
+    return as_responses(
+        found.with_columns(
+            log_likelihood=pl.when(good & known).then("log_likelihood"),
+            token_count=pl.when(good & listed).then("token_count"),
+            text=pl.when(good).then("text"),
+            finish=pl.when(good).then("finish"),
+        )
+    )
+
+
+def as_responses(found: pl.DataFrame) -> pl.DataFrame:
+    """A RESPONSES frame of whatever of its columns are there; sample 0 unless said, the rest null."""
+    return found.select(
+        pl.col(name).cast(kind)
+        if name in found.columns
+        else pl.lit(0 if name == "sample" else None, dtype=kind).alias(name)
+        for name, kind in RESPONSES.items()
+    )
+
+
+def _check_generations(n: int, generations: Generations, decoding: Decoding) -> None:
+    rows, samples, offsets = len(generations), decoding.samples, generations.offsets
+    columns = (generations.prompt, generations.sample, generations.texts, generations.finish)
+    agree = all(len(column) == rows for column in (*columns, generations.log_likelihood))
+    agree = agree and len(generations.details) in (0, rows) and len(offsets) == rows + 1
+    agree = agree and offsets[0] == 0 and offsets[-1] == len(generations.token_ids)
+    if agree and rows == n * samples:
+        rows_said = zip(generations.texts, generations.errors, strict=True)
+        said = all(text is not None or error is not None for text, error in rows_said)
+        numbers = np.sort(generations.prompt.astype(np.int64) * samples + generations.sample)
+        numbered = not rows or int(generations.sample.max()) < samples
+        if said and numbered and np.array_equal(numbers, np.arange(rows)):
+            return
+    raise ModelError(
+        f"The model was asked for {samples} continuations of {n} texts and gave {rows} rows that are not those.",
+        "Generations need one row for each prompt and sample, each with a text or an error, and offsets from 0 to "
+        "the number of tokens (evenhand.models.contract).",
+    )
+
+
+HOPELESS = 20
+"""So many texts failing one by one, with nothing answered in their batch, means the one asked is broken."""
+
+
+def ask_in_halves(
+    batch: pl.DataFrame,
+    ask: Callable[[pl.DataFrame], pl.DataFrame],
+    failed: Callable[[pl.DataFrame, str, str], pl.DataFrame],
+    *,
+    asked: object,
+    code: ResponseError,
+) -> pl.DataFrame:
+    """The rows `ask` makes of a batch, with error rows for the texts on which it fails even alone.
+
+    Arguments: batch: at least one text. ask: answers any part of it. failed: makes the error rows of a batch of
+    one text, given a code and a message. asked: the model or classifier, to be named. code: of its failures, other
+    than memory.
+    Returns: all rows, in another order if the batch failed.
+    Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
+    at all is answered.
+    Source: DESIGN.md, "The engine" (row errors are rows).
+    """
+    level = [batch]
+    answered: list[pl.DataFrame] = []
+    alone: list[pl.DataFrame] = []
+    while level:
+        halves: list[pl.DataFrame] = []
+        for part in level:
+            try:
+                rows = ask(part)
+            except EvenhandError as error:
+                error.rows = _settled(batch, [*answered, *alone], error)
+                raise
+            # A backend is anybody's code: which exceptions it raises for a text cannot be known.
+            except Exception as error:
+                if part.height > 1:
+                    middle = part.height // 2
+                    halves += [part[:middle], part[middle:]]
+                    continue
+                alone.append(failed(part, _code(error, code), _told(error)))
+                if not answered and len(alone) == HOPELESS:
+                    raise ModelError(
+                        f"{type(asked).__name__} failed on each of {HOPELESS} texts asked one by one; "
+                        f"the last said {_told(error)}.",
+                        "Nothing was recorded for these texts: mend it and resume the run.",
+                    ) from error
+            else:
+                answered.append(rows)
+        level = halves
+    return pl.concat(answered + alone)
+
+
+def rows_before(
+    error: EvenhandError,
+    batch: pl.DataFrame,
+    asked: object,
+    rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
+) -> None:
+    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
+
+    Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
+    the answers to it.
+    """
+    before = error.before
+    if before is not None and before.by is asked and before.places:
+        part = batch[before.places]
+        error.rows = part, rows(part, before.answers)
+
+
+def _settled(
+    batch: pl.DataFrame, earlier: list[pl.DataFrame], error: EvenhandError
+) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    found = [*earlier, *([error.rows[1]] if error.rows is not None else [])]
+    if not found:
+        return None
+    rows = pl.concat(found)
+    return batch.join(rows, on=rows.columns[0], how="semi", maintain_order="left"), rows
+
+
+def _code(error: Exception, otherwise: ResponseError) -> str:
+    # torch's error is known by its name: importing torch for a puppet would cost seconds.
+    memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return str(ResponseError.OUT_OF_MEMORY if memory else otherwise)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:500]
+
+
+TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
+
+
+def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
+    """The response rows of each request, one for each sample; a text on which the model fails gets error rows.
+
+    When a batch fails it is halved, level by level, until the texts that cause it stand alone.
+
+    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same masking and decoding.
+    Returns: a RESPONSES frame (in another order if a batch failed).
+    Raises EvenhandError as the model raises it, and ModelError if it answers nothing at all.
+    Source: DESIGN.md, "The engine" (row errors are rows).
+    """
+    stored = requests["decoding"][0]
+    if stored is not None:
+        decoding, writer = decoding_of(stored), text_generator(model)
+
+    def rows(batch: pl.DataFrame, answers: Any) -> pl.DataFrame:
+        return (
+            response_rows(batch, answers) if stored is None else continuation_rows(batch, answers, decoding)
+        )
+
+    def ask(batch: pl.DataFrame) -> pl.DataFrame:
+        try:
+            if stored is None:
+                return rows(batch, _score(model, batch))
+            return rows(batch, writer.generate(batch["text"].to_list(), decoding))
+        except EvenhandError as error:
+            rows_before(error, batch, model, rows)
+            raise
+
+    return ask_in_halves(requests, ask, _failed_rows, asked=model, code=ResponseError.MODEL_ERROR)
+
+
+def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFrame:
+    """The response table of some likelihoods, without a loop over rows.
+
+    Sums are taken per row, so that a row's value does not depend on its neighbours, and a token that
+    is not finite spoils its own row only.
+
+    Arguments: requests: n rows of `Plan.requests`. likelihoods: of the same n texts.
+    Returns: a RESPONSES frame of n rows; token lists only where the request keeps them.
+    Raises ModelError if the answer does not have the shape the contract demands.
+    """
+    _check_shape(requests.height, likelihoods)
+    n, counts = requests.height, likelihoods.counts
+    row_of = np.repeat(np.arange(n), counts)
+    values = likelihoods.log_probs.astype(np.float64)
+    finite = np.isfinite(values)
+    spoiled = np.zeros(n, dtype=bool)
+    spoiled[row_of[~finite]] = True
+    sums = np.bincount(row_of, weights=np.where(finite, values, 0.0), minlength=n)
+    found = pl.DataFrame(
+        {
+            "request_id": requests["request_id"],
+            "log_likelihood": sums,
+            "token_count": counts,
+            "error": pl.Series(likelihoods.errors, dtype=pl.String),
+            "detail": pl.Series(likelihoods.details or [None] * n, dtype=pl.String),
+            "spoiled": spoiled,
+        }
+    )
+    good = pl.col("error").is_null()
+    not_finite, no_token = good & pl.col("spoiled"), good & (pl.col("token_count") == 0)
+    found = found.with_columns(
+        pl.when(not_finite)
+        .then(pl.lit(str(ResponseError.NOT_FINITE)))
+        .when(no_token)
+        .then(pl.lit(str(ResponseError.NO_SCORED_TOKEN)))
+        .otherwise("error")
+        .alias("error"),
+        pl.when(not_finite)
+        .then(pl.lit("the model gave NaN or infinity as a log probability"))
+        .when(no_token)
+        .then(pl.lit("the model listed no token for this text"))
+        .otherwise("detail")
+        .alias("detail"),
+    )
+    found = found.with_columns(
+        pl.when(good).then(name).alias(name) for name in ("log_likelihood", "token_count")
+    )
+    kept = requests["keep_tokens"].to_numpy() & found["error"].is_null().to_numpy()
+    if kept.any():
+        found = _with_tokens(found, likelihoods, row_of, kept)
+    return as_responses(found)
+
+
+def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
+    texts = requests["text"].to_list()
+    n = len(texts)
+    contexts = requests["context"].to_list() if requests["context"].null_count() < n else None
+    spans = span_list(requests) if requests["span_start"].null_count() < n else None
+    # Said only when wanted: offsets cost time, and a model that has none need not know the word.
+    starts = {"want_starts": True} if requests["keep_tokens"].any() else {}
+    return model.log_likelihoods(texts, contexts, spans=spans, masking=requests["masking"][0], **starts)
+
+
+def _check_shape(n: int, likelihoods: Likelihoods) -> None:
+    offsets, total = likelihoods.offsets, len(likelihoods.log_probs)
+    rows_agree = len(likelihoods) == n == len(offsets) - 1 and len(likelihoods.details) in (0, n)
+    tokens_agree = len(likelihoods.token_ids) == total and len(likelihoods.starts) in (0, total)
+    if not (rows_agree and tokens_agree and offsets[0] == 0 and offsets[-1] == total):
+        raise ModelError(
+            f"The model was asked about {n} texts and answered {len(likelihoods)} rows with "
+            f"{len(offsets)} offsets up to {offsets[-1] if len(offsets) else None} for {total} tokens.",
+            "Likelihoods need n errors, n + 1 offsets from 0 to the number of tokens, and arrays of that many "
+            "tokens (evenhand.models.contract).",
+        )
+
+
+def _with_tokens(
+    found: pl.DataFrame, likelihoods: Likelihoods, row_of: NDArray[np.int64], kept: NDArray[np.bool_]
+) -> pl.DataFrame:
+    arrays = (likelihoods.token_ids, likelihoods.log_probs, likelihoods.starts)
+    # A model without offsets gives no starts: that column then stays null.
+    columns = {name: array for name, array in zip(TOKEN_COLUMNS, arrays, strict=True) if len(array)}
+    tokens = pl.DataFrame({"row": row_of, **columns})
+    lists = tokens.filter(kept[row_of]).group_by("row", maintain_order=True).all()
+    numbered = found.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
+    return numbered.join(lists, on="row", how="left", maintain_order="left")
+
+
+def _failed_rows(request: pl.DataFrame, code: str, told: str) -> pl.DataFrame:
+    rows = request.select("request_id", sample=pl.int_ranges(0, "samples", dtype=pl.UInt16)).explode("sample")
+    return as_responses(rows.with_columns(error=pl.lit(code), detail=pl.lit(told)))
