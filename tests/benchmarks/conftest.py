@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions, Benchmark
+from evenhand.benchmarks.crows_pairs import COLUMNS, load_crows_pairs
 from evenhand.models.contract import LanguageModel
 from evenhand.models.puppets import Puppet
-from evenhand.prompts.crows_pairs import COLUMNS, load_crows_pairs
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
 from evenhand.runs import Part, make_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.prompts.bold import DOMAINS, load_bold
+from evenhand.benchmarks.bold import DOMAINS, load_bold
 from evenhand.schema import DataError
 
 

@@ -7,14 +7,13 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import load_benchmark, load_suite
-from evenhand.benchmarks.robbie_axes import AXIS_GROUPS, DATASETS, pooled_rows, robbie_axes
-from evenhand.benchmarks.toxigen import on_published_axes
+from evenhand.benchmarks.analysis.robbie_axes import AXIS_GROUPS, DATASETS, pooled_rows, robbie_axes
+from evenhand.benchmarks.bold import load_bold
+from evenhand.benchmarks.holisticbiasr import load_holisticbiasr
+from evenhand.benchmarks.regard import load_regard
+from evenhand.benchmarks.toxigen import load_toxigen, on_published_axes
 from evenhand.measures import pooled_bias_score
 from evenhand.prompts.advpromptset.pieces import IDENTITIES
-from evenhand.prompts.bold import load_bold
-from evenhand.prompts.holisticbiasr import load_holisticbiasr
-from evenhand.prompts.regard import load_regard
-from evenhand.prompts.toxigen import load_toxigen
 from evenhand.schema import DataError
 
 PAPER = "papers/002_0a1dbb3f33928b4d.txt"

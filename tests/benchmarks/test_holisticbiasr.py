@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenhand.benchmarks.holisticbiasr import load_holisticbiasr
+from evenhand.benchmarks.regard import TEMPLATES
 from evenhand.prompts.holisticbias.files import FILES
 from evenhand.prompts.holisticbias.sentences import HolisticBias
-from evenhand.prompts.holisticbiasr import load_holisticbiasr
-from evenhand.prompts.regard import TEMPLATES
 from evenhand.schema import DataError
 
 GROUPS_PER_AXIS = {

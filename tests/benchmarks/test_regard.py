@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from evenhand.prompts.regard import load_regard
+from evenhand.benchmarks.regard import load_regard
 
 
 def test_counts_and_balance() -> None:

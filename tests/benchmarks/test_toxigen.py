@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.prompts.toxigen import AXES, load_toxigen
+from evenhand.benchmarks.toxigen import AXES, load_toxigen
 from evenhand.schema import DataError, UsageError
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates, judged_responses
+from evenhand.benchmarks.analysis.planning import planned_rates
+from evenhand.benchmarks.analysis.prompt_toxicity import prompt_toxicity_rows
+from evenhand.benchmarks.analysis.rate_rows import RATE_UNIT
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged_responses
-from evenhand.benchmarks.planned_rates import planned_rates
-from evenhand.benchmarks.prompt_toxicity import prompt_toxicity_rows
-from evenhand.benchmarks.rate_rows import RATE_UNIT
 from evenhand.measures import intersections
 from evenhand.prompts.advpromptset.loading import load_advpromptset
 from evenhand.prompts.advpromptset.pieces import HINT, IDENTITIES, METADATA

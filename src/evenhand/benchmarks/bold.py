@@ -1,18 +1,106 @@
-"""bold: how abusive are continuations of Wikipedia sentences about 43 groups?"""
+"""bold: how abusive are continuations of Wikipedia sentences about 43 groups?
 
-from collections.abc import Mapping
+BOLD: the beginnings of Wikipedia sentences about people, occupations, religions and ideologies.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates
+from evenhand.benchmarks.analysis.planning import evenly_over, planned_rates
 from evenhand.benchmarks.contract import Benchmark, Generation, Judge
-from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates
-from evenhand.benchmarks.planned_rates import evenly_over, planned_rates
-from evenhand.prompts.bold import DOMAINS, UNPUBLISHED, load_bold
 from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card
+from evenhand.schema import Card, DataError
+
+DOMAINS = {
+    "gender": "gender_and_sex",
+    "political_ideology": "political_ideologies",
+    "profession": "profession",
+    "race": "race_ethnicity",
+    "religious_ideology": "religion",
+}
+"""Published domain, which names its file, and the axis it stands for."""
+UNPUBLISHED = "profession"
+"""The domain whose groups are not in ROBBIE's tables: occupations are no demographic groups."""
+HINT = (
+    f"Expected {', '.join(f'{domain}_prompt.json' for domain in DOMAINS)} of amazon-science/bold, each an "
+    "object of categories, of entities, of lists of prompts; `evenhand data fetch bold` gets them."
+)
+
+
+def load_bold(folder: Path | str, published_groups: bool = False) -> PromptSet:
+    """The 23,679 BOLD prompts, with the five that are empty.
+
+    folder: holds the five published files. published_groups: only the 25 groups of ROBBIE's tables
+    (13,484 prompts: no professions) instead of all 43. Columns: prompt_id
+    ("<domain>/<category>/<entity>/<number>"), text (ends in a space, as published), axis, group (= category),
+    domain, category, entity (the Wikipedia page), cluster (= entity). An empty text stays a row: a run
+    records it as an error. Raises DataError for a missing file, broken JSON or another shape.
+    Source: Dhamala et al. 2021, section 3; methods/holisticbias_robbie.md, section 3.2.
+    """
+    folder = Path(folder)
+    domains = [domain for domain in DOMAINS if not (published_groups and domain == UNPUBLISHED)]
+    rows = [row for domain in domains for row in _domain(folder, domain)]
+    if not rows:
+        raise DataError(f"{folder} holds no prompts.", HINT)
+    frame = pl.DataFrame(rows).with_columns(group="category", cluster="entity")
+    return PromptSet(frame, _card(frame))
+
+
+def _domain(folder: Path, domain: str) -> Iterator[dict[str, str]]:
+    path = folder / f"{domain}_prompt.json"
+    if not path.is_file():
+        raise DataError(f"{folder} has no {path.name}.", HINT)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} is not valid JSON: {error}.", HINT) from error
+    if not isinstance(content, dict):
+        raise DataError(f"{path} is not an object of categories.", HINT)
+    for category, entities in content.items():
+        if not isinstance(entities, dict):
+            raise DataError(f"{path}, {category}: not an object of entities.", HINT)
+        for entity, texts in entities.items():
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise DataError(f"{path}, {category}, {entity}: not a list of prompts.", HINT)
+            for number, text in enumerate(texts):
+                yield {
+                    "prompt_id": f"{domain}/{category}/{entity}/{number}",
+                    "text": text,
+                    "axis": DOMAINS[domain],
+                    "domain": domain,
+                    "category": category,
+                    "entity": entity,
+                }
+
+
+def _card(frame: pl.DataFrame) -> Card:
+    entry = dataset("bold")
+    groups, empty = frame["group"].n_unique(), (frame["text"] == "").sum()
+    return Card(
+        name="bold",
+        summary=f"BOLD: {frame.height:,} beginnings of Wikipedia sentences about {groups} groups",
+        construct="Toxicity (and, in the original, sentiment and regard) of what a model writes on.",
+        harm="A model that writes more abusively about members of one group than of another.",
+        groups=(
+            "American actors and actresses; four groups of Americans; religions; political ideologies; and "
+            "occupations. Nothing is held fixed: the sentences differ from group to group."
+        ),
+        critique=(
+            "Sentences of different people and subjects are compared, so a difference may come from the "
+            "subject. Encyclopedic openings draw little toxicity out of any model. Groups range from 12 to "
+            "4,839 prompts."
+        ),
+        citation=entry.citation,
+        licence=entry.licence,
+        source=entry.homepage,
+        details=f"{empty} empty prompts are kept as rows. ROBBIE reports 25 groups, without professions.",
+    )
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.likelihood import (
+from evenhand.benchmarks.analysis.likelihood import (
     analyse_likelihoods,
     crossed_by_noun,
     likelihood_card,
     planned_minimum,
 )
+from evenhand.benchmarks.contract import Benchmark
 from evenhand.prompts.language.composer import compose
 from evenhand.prompts.language.templates import load_templates
 from evenhand.prompts.prompt_set import PromptSet

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
-from evenhand.benchmarks.likelihood import (
+from evenhand.benchmarks.analysis.likelihood import (
     analyse_likelihoods,
     crossed_by_noun,
     likelihood_card,
     planned_minimum,
 )
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.prompts.datasets.register import dataset_folder
 from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet

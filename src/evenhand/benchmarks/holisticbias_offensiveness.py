@@ -2,10 +2,15 @@
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.group_rates import (
+    HARMFUL,
+    analyse_group_rates,
+    judged_responses,
+    with_group,
+)
+from evenhand.benchmarks.analysis.holisticbias_replies import REQUEST, build, limited
+from evenhand.benchmarks.analysis.planning import planned_rates
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
-from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged_responses, with_group
-from evenhand.benchmarks.holisticbias_replies import REQUEST, build, limited
-from evenhand.benchmarks.planned_rates import planned_rates
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets.register import dataset
 from evenhand.schema import Card, measurement_rows

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.likelihood import crossed_by_noun, planned_minimum
+from evenhand.benchmarks.analysis.pseudo_likelihood import analyse_phrases, phrases_card, seat_templates
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
-from evenhand.benchmarks.likelihood import crossed_by_noun, planned_minimum
-from evenhand.benchmarks.pll import analyse_phrases, phrases_card, seat_templates
 from evenhand.prompts.datasets.register import dataset_folder
 from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.holisticbias_replies import REQUEST, build, limited
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
-from evenhand.benchmarks.holisticbias_replies import REQUEST, build, limited
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets.register import dataset

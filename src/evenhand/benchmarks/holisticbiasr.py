@@ -1,19 +1,145 @@
-"""holisticbiasr: regard for the people of 774 descriptors on 13 axes, in the ten Regard templates."""
+"""holisticbiasr: regard for the people of 774 descriptors on 13 axes, in the ten Regard templates.
 
+HolisticBiasR: the noun phrases of HolisticBias v1.1 before the ten Regard templates.
+"""
+
+import random
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from evenhand.benchmarks.analysis.group_rates import (
+    HARMFUL,
+    analyse_group_rates,
+    judged_responses,
+    with_group,
+)
+from evenhand.benchmarks.analysis.planning import planned_rates, same_cells
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates, judged_responses, with_group
-from evenhand.benchmarks.planned_rates import planned_rates, same_cells
+from evenhand.benchmarks.regard import TEMPLATES
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.measures import noun_contrast
 from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.holisticbiasr import VERSION, load_holisticbiasr
+from evenhand.prompts.holisticbias.phrases import CONTROL_AXIS, Phrase
+from evenhand.prompts.holisticbias.sentences import PROMPT_NAMES, HolisticBias
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, measurement_rows
+from evenhand.prompts.sampling import uniforms
+from evenhand.schema import Card, DataError, measurement_rows
+
+VERSION = "v1.1"
+ARTICLE = re.compile(r"^an? ")
+
+
+def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = False) -> PromptSet:
+    """The 214,460 prompts of HolisticBiasR: templates in the outer loop, noun phrases in the inner one.
+
+    folder: holds the four files of HolisticBias v1.1. seed: any integer, of the two spelling draws of each
+    prompt (hyphens to spaces; lower case; each with probability 1/2). as_published: take the draws one
+    after the other from Python's generator, two per prompt, as the published builder does right after
+    seeding; default: draws that depend on seed and prompt_id only, so that a subset keeps its spelling.
+
+    Columns: prompt_id (row number), text, axis, group (the descriptor as HolisticBias has it; null for the
+    control rows of axis "null"), the HolisticBias columns of the noun phrase (descriptor, bucket,
+    preference, noun, gender, ...), formatted_noun_phrase (what stands in the text), hyphens_removed and
+    lowercased (whether that changed the phrase), topic, template, cluster (= template).
+    (axis, group) are the 774 published groups. Raises DataError as `HolisticBias.load`,
+    and for a noun phrase without an article.
+    Source: Esiobu et al. 2023, appendix B.1; methods/holisticbias_robbie.md, section 3.4.
+    """
+    source = HolisticBias.load(folder, VERSION, as_published)
+    phrases = [phrase for phrase in source.phrases if phrase.noun_phrase_type != "descriptor"]
+    number = len(phrases)
+    total = number * len(TEMPLATES)
+    ids = pl.Series("prompt_id", range(total), dtype=pl.Int64).cast(pl.String)
+    hyphens, lower = _published_draws(total, seed) if as_published else _draws(ids, seed)
+
+    phrase_of = np.tile(np.arange(number), len(TEMPLATES))
+    template_of = np.repeat(np.arange(len(TEMPLATES)), number)
+    spelling = phrase_of + number * (hyphens + 2 * lower.astype(np.int64))
+    table = pl.DataFrame(phrases, schema=dict.fromkeys(Phrase._fields, pl.String), orient="row")
+    columns = table.rename(PROMPT_NAMES)[phrase_of]
+    frame = pl.DataFrame(
+        {
+            "prompt_id": ids,
+            "formatted_noun_phrase": pl.Series(_spellings(phrases))[spelling],
+            "hyphens_removed": hyphens & np.array(["-" in p.noun_phrase for p in phrases])[phrase_of],
+            "lowercased": lower & np.array([not p.noun_phrase.islower() for p in phrases])[phrase_of],
+            "topic": pl.Series(list(TEMPLATES.values()))[template_of],
+            "template": pl.Series(list(TEMPLATES))[template_of],
+        }
+    ).with_columns(columns.get_columns())
+    group = pl.when(pl.col("axis") != CONTROL_AXIS).then("descriptor")
+    text = pl.concat_str("formatted_noun_phrase", pl.lit(" "), "template")
+    frame = frame.select(
+        "prompt_id", text.alias("text"), "axis", group.alias("group"), pl.exclude("axis", "prompt_id")
+    )
+    return PromptSet(frame.with_columns(cluster="template"), _card(total, as_published, source.modified))
+
+
+Flags = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+def _draws(ids: pl.Series, seed: int) -> Flags:
+    return uniforms(ids, seed, "hyphens") < 0.5, uniforms(ids, seed, "lowercase") < 0.5
+
+
+def _published_draws(total: int, seed: int) -> Flags:
+    draw = random.Random(seed).random
+    drawn = np.fromiter((draw() for _ in range(2 * total)), np.float64, 2 * total).reshape(total, 2) < 0.5
+    return drawn[:, 0], drawn[:, 1]
+
+
+def _spellings(phrases: list[Phrase]) -> list[str]:
+    """Every phrase as it is, then without hyphens, then in lower case, then both: shape (4 x phrases,)."""
+    plain = [phrase.noun_phrase for phrase in phrases]
+    spaced = [phrase.replace("-", " ") for phrase in plain]
+    lowered = [phrase.lower() for phrase in plain]
+    return [_definite(phrase) for phrase in [*plain, *spaced, *lowered, *map(str.lower, spaced)]]
+
+
+def _definite(phrase: str) -> str:
+    definite, replaced = ARTICLE.subn("The ", phrase)
+    if not replaced:
+        raise DataError(
+            f"The noun phrase {phrase!r} does not begin with 'a' or 'an', so it cannot begin a sentence here.",
+            "Give every standalone noun phrase of the HolisticBias files an article.",
+        )
+    return definite
+
+
+def _card(rows: int, as_published: bool, modified: bool) -> Card:
+    entry = dataset("holisticbias")
+    draws = "in row order from one generator, as published" if as_published else "by prompt"
+    edited = ", from edited files" if modified else ""
+    return Card(
+        name="holisticbiasr",
+        summary=f"HolisticBiasR: {rows:,} unfinished sentences about people on 13 axes{edited}",
+        construct="How well a text thinks of the person it speaks of (regard).",
+        harm="Continuations that hold members of a group in lower esteem repeat and teach that view.",
+        groups=(
+            "(axis, descriptor); of the published 774 groups 660 have 320 prompts and 96 only 10. Templates and "
+            "nouns are held fixed. The 320 prompts without a descriptor (axis 'null') belong to no group."
+        ),
+        critique=(
+            "US-English descriptors, some rare or slurs; ten templates. Groups differ in size by a factor of "
+            "32, so a rule that asks for small upper bounds fails the small ones."
+        ),
+        citation=(
+            "Esiobu, Tan, Hosseini, Ung, Zhang, Fernandes, Dwivedi-Yu, Presani, Williams, Smith (2023): "
+            f"ROBBIE: Robust Bias Evaluation of Large Generative Language Models. EMNLP 2023. {entry.citation}"
+        ),
+        licence=entry.licence,
+        source=entry.homepage,
+        details=(
+            f"Spellings are drawn {draws}. The published builder writes the formatted phrase over the "
+            "descriptor, which leaves 31,465 groups instead of 774; here both are columns."
+        ),
+    )
+
 
 CONTRAST = "noun_contrast"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.group_rates import judged_responses
+from evenhand.benchmarks.analysis.planning import evenly_over
+from evenhand.benchmarks.analysis.prompt_toxicity import prompt_toxicity_rows
+from evenhand.benchmarks.analysis.rate_rows import overall_rates
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.benchmarks.group_rates import judged_responses
-from evenhand.benchmarks.planned_rates import evenly_over
-from evenhand.benchmarks.prompt_toxicity import prompt_toxicity_rows
-from evenhand.benchmarks.rate_rows import overall_rates
 from evenhand.measures import toxicity_over_samples
 from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet

@@ -10,7 +10,7 @@ from evenhand.schema.registry import Registry
 
 def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
     """ROBBIE's overall BiasScore, which pools the groups of all data sets."""
-    from evenhand.benchmarks.robbie_axes import pooled_rows
+    from evenhand.benchmarks.analysis.robbie_axes import pooled_rows
 
     groups = {name: analysis.details.get("published_groups") for name, analysis in analyses.items()}
     return pooled_rows({name: table for name, table in groups.items() if table is not None})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.pairs import planned_preference
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
-from evenhand.benchmarks.pairs import planned_preference
 from evenhand.measures import stereoset, stereoset_published
 from evenhand.models.contract import Architecture
 from evenhand.prompts.datasets.register import dataset_folder

@@ -1,18 +1,177 @@
-"""toxigen: does a model turn harmless talk about some groups into abuse?"""
+"""toxigen: does a model turn harmless talk about some groups into abuse?
 
-from collections.abc import Mapping
+ToxiGen v2: a balanced selection of benign sentences about 13 groups, whose continuations are judged.
+"""
+
+import json
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates
+from evenhand.benchmarks.analysis.planning import evenly_over, planned_rates
 from evenhand.benchmarks.contract import Benchmark, Generation, Judge
-from evenhand.benchmarks.group_rates import HARMFUL, analyse_group_rates
-from evenhand.benchmarks.planned_rates import evenly_over, planned_rates
 from evenhand.prompts.datasets.register import dataset, dataset_folder
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.toxigen import AXES, load_toxigen
-from evenhand.schema import Card
+from evenhand.prompts.sampling import row_keys
+from evenhand.schema import Card, DataError, UsageError
+
+FILE = "toxiGen.json"
+AXES = {
+    "asian": ("race_ethnicity",),
+    "black": ("race_ethnicity",),
+    "chinese": ("nationality",),
+    "jewish": ("religion",),
+    "latino": ("race_ethnicity",),
+    "lgbtq": ("sexual_orientation", "gender_and_sex"),
+    "mental dis": ("ability",),
+    "mexican": ("nationality",),
+    "middle-eastern": ("race_ethnicity",),
+    "muslim": ("religion",),
+    "native-american": ("race_ethnicity",),
+    "physical dis": ("ability",),
+    "women": ("gender_and_sex",),
+}
+"""The 13 target groups and the axes of ROBBIE's tables, which count lgbtq on two of them."""
+LABELS = ("neutral", "hate")
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "id": int,
+    "text": str,
+    "toxicity_score": (int, float),
+    "label": str,
+    "target_groups": list,
+}
+HINT = (
+    f"Expected {FILE} of microsoft/SafeNLP, a list of objects with {', '.join(FIELDS)}; "
+    "`evenhand data fetch toxigen-v2` gets it."
+)
+
+
+def load_toxigen(
+    folder: Path | str, per_group: int | None = 40, seed: int = 0, ids: Collection[int] | None = None
+) -> PromptSet:
+    """Benign ToxiGen v2 sentences, equally many for each target group, one row per (group, sentence).
+
+    folder: holds toxiGen.json. per_group: distinct sentences of each group, chosen by a hash of (seed,
+    group, sentence), so that a larger number contains every smaller one; None: as many as the smallest
+    group has. seed: any integer. ids: take exactly these published numbers instead of drawing, each for
+    all of its groups (for those who have the list of 413 that ROBBIE's program holds).
+
+    Columns: prompt_id ("<group>/<published id>"), text, axis, group, id, annotated_toxicity (people's
+    judgement, 1 to 5), label, cluster (= id: a sentence about two groups stands in both). Raises DataError
+    for a missing file, broken JSON, a missing field or an unknown label or group; UsageError for a
+    per_group that some group cannot fill, and for ids that are unknown or not benign.
+    Source: Hosseini et al. 2023; Esiobu et al. 2023, appendix B.2; methods/holisticbias_robbie.md,
+    section 3.2.
+    """
+    path = Path(folder) / FILE
+    benign = _read(path).filter(pl.col("label") != "hate")
+    if ids is None:
+        chosen = _balanced(benign, per_group, seed)
+        rule = f"{chosen.height // len(AXES)} benign sentences of each group, drawn with seed {seed}"
+    else:
+        chosen = _named(benign, ids)
+        rule = f"{len(set(ids))} given sentences, each for all of its groups"
+    frame = chosen.select(
+        pl.format("{}/{}", "group", "id").alias("prompt_id"),
+        "text",
+        pl.col("group").replace_strict({group: axes[0] for group, axes in AXES.items()}).alias("axis"),
+        "group",
+        "id",
+        pl.col("toxicity_score").alias("annotated_toxicity"),
+        "label",
+        pl.col("id").cast(pl.String).alias("cluster"),
+    )
+    return PromptSet(frame, _card(frame, rule))
+
+
+def _balanced(benign: pl.DataFrame, per_group: int | None, seed: int) -> pl.DataFrame:
+    pool = benign.unique(["group", "text"], keep="first", maintain_order=True)
+    sizes = dict(pool["group"].value_counts().rows())
+    smallest = min(AXES, key=lambda group: sizes.get(group, 0))
+    available = sizes.get(smallest, 0)
+    wanted = available if per_group is None else per_group
+    if not 1 <= wanted <= available:
+        raise UsageError(
+            f"{wanted} sentences of each group are asked for; '{smallest}' has {available} benign ones.",
+            "Ask for at least 1 and no more than the smallest group has.",
+        )
+    names = pool.select(pl.format("{}/{}", "group", "id"))["group"]
+    keyed = pool.with_columns(pl.Series("key", row_keys(names, seed, "toxigen")))
+    return keyed.filter(pl.col("key").rank("ordinal").over("group") <= wanted).sort("group", "id")
+
+
+def _named(benign: pl.DataFrame, ids: Collection[int]) -> pl.DataFrame:
+    if lacking := sorted(set(ids) - set(benign["id"])):
+        raise UsageError(
+            f"{len(lacking)} of the given ids are no benign sentences of {FILE}, first {lacking[0]}.",
+            "Give values of its field 'id' whose label is not 'hate'.",
+        )
+    if not ids:
+        raise UsageError("No ids were given.", "Leave ids out to draw a balanced selection.")
+    return benign.filter(pl.col("id").is_in(list(ids))).sort("group", "id")
+
+
+def _read(path: Path) -> pl.DataFrame:
+    """One row per (sentence, target group), in file order."""
+    if not path.is_file():
+        raise DataError(f"{path.parent} has no {path.name}.", HINT)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} is not valid JSON: {error}.", HINT) from error
+    if not isinstance(content, list) or not content:
+        raise DataError(f"{path} is not a list of sentences.", HINT)
+    rows = []
+    for number, item in enumerate(content):
+        where = f"{path}, entry {number}"
+        for field, kind in FIELDS.items():
+            if not isinstance(item, dict) or not isinstance(item.get(field), kind):
+                raise DataError(f"{where}: '{field}' is missing or of the wrong type.", HINT)
+        if item["label"] not in LABELS:
+            raise DataError(f"{where}: the label is {item['label']!r}; expected {' or '.join(LABELS)}.", HINT)
+        for group in dict.fromkeys(item["target_groups"]):
+            if group not in AXES:
+                raise DataError(
+                    f"{where}: unknown target group {group!r}; expected one of {', '.join(AXES)}.", HINT
+                )
+            score = float(item["toxicity_score"])
+            rows.append((item["id"], item["text"], score, item["label"], group))
+    schema = {
+        "id": pl.Int64, "text": pl.String, "toxicity_score": pl.Float64, "label": pl.String, "group": pl.String,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _card(frame: pl.DataFrame, rule: str) -> Card:
+    entry = dataset("toxigen-v2")
+    return Card(
+        name="toxigen-v2",
+        summary=f"ToxiGen v2: {frame['id'].n_unique():,} benign sentences about 13 groups ({frame.height:,} rows)",
+        construct="Toxicity of what a model writes after a benign sentence about a group.",
+        harm="A model that turns harmless talk about some groups into abuse.",
+        groups=(
+            "13 target groups, equally many sentences each; nothing else is held fixed. A sentence may speak "
+            "of several groups (all about Chinese people are also about Asian people)."
+        ),
+        critique=(
+            "Sentences were written by GPT-3 and judged by three people; 'benign' means a low average, and "
+            "some carry stereotypes. The sentences differ from group to group."
+        ),
+        citation=entry.citation,
+        licence=entry.licence,
+        source=entry.homepage,
+        details=(
+            f"Selection: {rule}. ROBBIE balances benign sentences too, but through a fixed list of 413 numbers "
+            "(368 distinct texts) inside its program, and repeats each 16 to 50 times, by group; its paper "
+            "counts 431 prompts. Sentences here are therefore others than there, and repetition is left to "
+            "the number of samples. ROBBIE's tables count lgbtq under both gender and sexual orientation; "
+            "the column axis has the latter."
+        ),
+    )
+
 
 SAMPLES = 15
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.rate_rows import largest_rows
+from evenhand.benchmarks.analysis.rate_rows import largest_rows
 from evenhand.measures import axis_rates, max_subgroup_rate
 from evenhand.measures.columns import cluster_codes, cluster_column, negative_outcomes, responses_once
 from evenhand.measures.rates.group_comparison import compare_groups, spread_p

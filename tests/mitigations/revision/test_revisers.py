@@ -206,7 +206,7 @@ def test_names_of_groups_and_prompts_are_kept_out() -> None:
 
 
 def test_our_own_instructions_pass_the_screen_of_the_published_sets() -> None:
-    from evenhand.prompts.regard import NOUNS
+    from evenhand.benchmarks.regard import NOUNS
 
     screen = Screen(group_words=words_of_groups(NOUNS))
     assert [screen.against(text, set()) for text in SEEDS] == [None] * 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.prompts.crows_pairs import load_crows_pairs
+from evenhand.benchmarks.crows_pairs import load_crows_pairs
 from evenhand.prompts.datasets.register import dataset
 from evenhand.prompts.published.stereoset import COLUMNS, content_sha256, load_stereoset
 from evenhand.schema import DataError

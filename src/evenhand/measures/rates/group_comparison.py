@@ -141,7 +141,7 @@ CARDS = (
             null="The pooled rate of all other groups.",
             critique="It mixes refusals with failures of model and classifier; refusal_rate has the former alone.",
             citation=ROBBIE,
-            source="evenhand.benchmarks.group_rates",
+            source="evenhand.benchmarks.analysis.group_rates",
             details="One-sided exact test, as bias_score; tested only where some are missing and some are not.",
         ),
         unit="percent of responses",
@@ -159,7 +159,7 @@ CARDS = (
             critique=CLASSIFIER
             + "With fewer than six templates no difference can be found, however large; ten are published.",
             citation=ROBBIE,
-            source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.paired_contrasts",
+            source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
             details=(
                 "p by flipping signs (all patterns up to 16 templates), 95 % t limits over templates. In 900 "
                 "simulated contrasts without difference, templates differing much, p was at most .05 in 4.0 "

@@ -2,8 +2,13 @@
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.likelihood import (
+    corrected_rows,
+    published_rows,
+    several_descriptors,
+    valence_rows,
+)
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.benchmarks.likelihood import corrected_rows, published_rows, several_descriptors, valence_rows
 from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
 from evenhand.prompts.language.templates import Template, load_templates
 from evenhand.schema import Card

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from evenhand.benchmarks.analysis.planning import same_cells
 from evenhand.benchmarks.contract import Generation
-from evenhand.benchmarks.planned_rates import same_cells
 from evenhand.prompts.datasets.register import dataset_folder
 from evenhand.prompts.holisticbias.sentences import HolisticBias
 from evenhand.prompts.prompt_set import PromptSet

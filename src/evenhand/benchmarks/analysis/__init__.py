@@ -1,0 +1,1 @@
+"""What several benchmarks compute alike: rates of groups, paired contrasts, likelihoods, plans of detectable rates."""
