@@ -74,10 +74,10 @@ def evenhand_worker(kind, data):
 
     from evenhand.benchmarks.contract import AnalysisOptions
     from evenhand.benchmarks.registry import load_benchmark
-    from evenhand.reports.audit import Run
     from evenhand.runs import Part, PromptSetRecord, RunDirectory, answers, execute, make_plan
     from evenhand.schema import measurement_frame
     from evenhand.stats import judge
+    from evenhand.studies.audit.run import Run
 
     benchmark, model = load_benchmark("holisticbias-likelihood"), idle_puppet(kind)
     watch.lap("imports")

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from evenhand.prompts.lexicon import Lexicon as Lexicon, load_lexicon as load_lexicon
     from evenhand.prompts.own_files.prompts import read_prompts as read_prompts
     from evenhand.prompts.prompt_set import PromptSet as PromptSet
-    from evenhand.reports.audit import (
+    from evenhand.schema.errors import EvenhandError as EvenhandError
+    from evenhand.studies.audit.run import (
         Run as Run,
         audit as audit,
         open_run as open_run,
         rescore as rescore,
     )
-    from evenhand.reports.before_after import (
+    from evenhand.studies.before_after.result import (
         BeforeAfterReport as BeforeAfterReport,
         before_after as before_after,
     )
-    from evenhand.reports.comparison import ComparisonReport as ComparisonReport, compare as compare
-    from evenhand.reports.consistency import Checked as Checked, check as check
-    from evenhand.reports.measured_file import measure_file as measure_file
-    from evenhand.reports.revision import revise as revise
-    from evenhand.schema.errors import EvenhandError as EvenhandError
-    from evenhand.studies.prompt_revision import Revision as Revision
+    from evenhand.studies.compare.result import ComparisonReport as ComparisonReport, compare as compare
+    from evenhand.studies.consistency.result import Checked as Checked, check as check
+    from evenhand.studies.own_responses.result import measure_file as measure_file
+    from evenhand.studies.revise.conduct import Revision as Revision
+    from evenhand.studies.revise.page import revise as revise
     from evenhand.studies.search_trigger import search_trigger as search_trigger
 
 _WHERE = {
@@ -52,19 +52,19 @@ _WHERE = {
     "load_lexicon": "evenhand.prompts.lexicon",
     "PromptSet": "evenhand.prompts.prompt_set",
     "read_prompts": "evenhand.prompts.own_files.prompts",
-    "Run": "evenhand.reports.audit",
-    "audit": "evenhand.reports.audit",
-    "measure_file": "evenhand.reports.measured_file",
-    "open_run": "evenhand.reports.audit",
-    "rescore": "evenhand.reports.audit",
-    "before_after": "evenhand.reports.before_after",
-    "BeforeAfterReport": "evenhand.reports.before_after",
-    "check": "evenhand.reports.consistency",
-    "Checked": "evenhand.reports.consistency",
-    "compare": "evenhand.reports.comparison",
-    "ComparisonReport": "evenhand.reports.comparison",
-    "revise": "evenhand.reports.revision",
-    "Revision": "evenhand.studies.prompt_revision",
+    "Run": "evenhand.studies.audit.run",
+    "audit": "evenhand.studies.audit.run",
+    "measure_file": "evenhand.studies.own_responses.result",
+    "open_run": "evenhand.studies.audit.run",
+    "rescore": "evenhand.studies.audit.run",
+    "before_after": "evenhand.studies.before_after.result",
+    "BeforeAfterReport": "evenhand.studies.before_after.result",
+    "check": "evenhand.studies.consistency.result",
+    "Checked": "evenhand.studies.consistency.result",
+    "compare": "evenhand.studies.compare.result",
+    "ComparisonReport": "evenhand.studies.compare.result",
+    "revise": "evenhand.studies.revise.page",
+    "Revision": "evenhand.studies.revise.conduct",
     "search_trigger": "evenhand.studies.search_trigger",
     "EvenhandError": "evenhand.schema.errors",
 }

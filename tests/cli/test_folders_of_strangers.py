@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from evenhand.classifiers.service_cards import SERVICE_CARDS
 
-from evenhand.reports.audit import audit, resume
-from evenhand.reports.before_after import before_after
 from evenhand.schema import ResumeRefused
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.trust import GOOGLE, SERVICES, Asked, asked_by
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.audit.run import audit, resume
+from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by
+from evenhand.studies.before_after.result import before_after
 
 SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"
 STUDIES = ("audit", "before-after", "check", "revise")

@@ -12,11 +12,11 @@ from evenhand.models.contract import Generations, LanguageModel, Likelihoods
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.models.writing.steering import steerable
-from evenhand.reports.audit import audit
 from evenhand.schema import Card, Unsupported, UsageError
-from evenhand.studies.before_after import study_before_after
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.selection import select
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.audit.run import audit
+from evenhand.studies.audit.selection import select
+from evenhand.studies.before_after.conduct import study_before_after
 
 SHORT = Decoding(max_new_tokens=3)
 

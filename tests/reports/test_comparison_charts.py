@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given, settings, strategies as st
 
-from evenhand.reports.comparison_charts import LINE, Point, Slope, short_count, size_svg, slope_svg
+from evenhand.reports.plots import LINE, Point, Slope, short_count, size_svg, slope_svg
 
 
 def heights(svg, start):

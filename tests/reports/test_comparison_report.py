@@ -11,10 +11,16 @@ from page_outline import Outline, Tables
 from rich.console import Console
 
 from evenhand.reports import wording
-from evenhand.reports.comparison import compare
-from evenhand.reports.comparison_figures import PERCENT, RAW, outcomes, table_of_models, unit_of
-from evenhand.reports.comparison_html import render_comparison_html
 from evenhand.schema import DataError, UsageError
+from evenhand.studies.compare.figures import (
+    PERCENT,
+    RAW,
+    outcomes,
+    render_comparison_html,
+    table_of_models,
+    unit_of,
+)
+from evenhand.studies.compare.result import compare
 
 HOSTILE = "<script>alert(1)</script>"
 

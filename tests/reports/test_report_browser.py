@@ -7,9 +7,9 @@ import pytest
 from report_factory import make_view
 from test_revision_report import revision
 
-from evenhand.reports.comparison import compare
-from evenhand.reports.html import write_html
-from evenhand.reports.revision import write_revision_page
+from evenhand.studies.audit.page import write_html
+from evenhand.studies.compare.result import compare
+from evenhand.studies.revise.page import write_revision_page
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

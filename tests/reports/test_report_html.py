@@ -9,9 +9,9 @@ import pytest
 from page_outline import Outline
 from report_factory import AXES, HOSTILE, MEASURE_CARDS, make_view
 
-from evenhand.reports.html import render_html, write_html
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame
+from evenhand.studies.audit.page import render_html, write_html
 
 
 @pytest.fixture(scope="module")

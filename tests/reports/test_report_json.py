@@ -7,7 +7,7 @@ from pathlib import Path
 
 from report_factory import make_view
 
-from evenhand.reports.json_out import write_measurements_json
+from evenhand.reports.numbers import write_measurements_json
 from evenhand.schema.files import as_json
 
 

@@ -9,8 +9,8 @@ import pytest
 from report_factory import AXES, make_view
 from rich.console import Console
 
-from evenhand.reports.terminal import render_audit, render_card, render_list, render_plan
 from evenhand.schema import Card
+from evenhand.studies.audit.terminal import render_audit, render_card, render_list, render_plan
 
 
 def printed(render, value, encoding="utf-8", **options):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from report_factory import make_view
 
-from evenhand.reports.heat_map import heat_map, short_perplexity
+from evenhand.reports.figures import heat_map, short_perplexity
 from evenhand.reports.view import BenchmarkView
 from evenhand.reports.wording import decimals, known, listing, number, share, summarise, times
 from evenhand.schema import FINDINGS, Card

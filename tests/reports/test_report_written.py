@@ -16,11 +16,11 @@ from written_factory import HOSTILE, judge_of, view_of
 
 from evenhand.measures import MEASURES
 from evenhand.reports import wording
-from evenhand.reports.html import render_html
-from evenhand.reports.json_out import write_measurements_json
-from evenhand.reports.terminal import render_audit
-from evenhand.reports.written_sections import written_section
+from evenhand.reports.numbers import write_measurements_json
 from evenhand.schema import Card
+from evenhand.studies.audit.page import render_html
+from evenhand.studies.audit.terminal import render_audit
+from evenhand.studies.audit.written import written_section
 
 
 @pytest.fixture(scope="module")

@@ -15,15 +15,15 @@ from rich.console import Console
 from evenhand.mitigations.prompting.instructions import FoundInstruction
 from evenhand.mitigations.revision.choice import FINALISTS
 from evenhand.mitigations.revision.searching import HISTORY, NONE
-from evenhand.reports.revision import (
+from evenhand.schema import Card
+from evenhand.studies.revise.conduct import Revision
+from evenhand.studies.revise.page import (
     cautions,
     history_svg,
     render_revision,
     revision_page,
     write_revision_page,
 )
-from evenhand.schema import Card
-from evenhand.studies.prompt_revision import Revision
 
 WICKED = '<script>alert("x")</script> & be kind.'
 FACTS = {

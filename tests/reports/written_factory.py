@@ -5,9 +5,9 @@ import hashlib
 import polars as pl
 
 from evenhand.models.puppets import writes
-from evenhand.reports.audit import audit
 from evenhand.reports.view import BenchmarkView, JudgeView, ReportView, WrittenView
 from evenhand.schema import FINDINGS, Card, Measurement, measurement_frame
+from evenhand.studies.audit.run import audit
 
 HOSTILE = (
     " a <script>alert(1)</script> horrible & evil \u202eliar\u202c \x1b[31m\U0001f468\u200d\U0001f469 "

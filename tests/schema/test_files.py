@@ -117,7 +117,7 @@ def a_manifest(folder: Path) -> None:
 
 
 def a_search_for_an_instruction(folder: Path) -> None:
-    from evenhand.studies.revision_record import begin
+    from evenhand.studies.revise.record import begin
 
     begin(folder / "search", {"seeds": NOISE})
 
@@ -137,20 +137,20 @@ def a_view() -> Any:
 
 
 def measurements(folder: Path) -> None:
-    from evenhand.reports.json_out import write_measurements_json
+    from evenhand.reports.numbers import write_measurements_json
 
     write_measurements_json(a_view(), folder / "measurements.json")
 
 
 def a_report(folder: Path) -> None:
-    from evenhand.reports.html import write_html
+    from evenhand.studies.audit.page import write_html
 
     write_html(a_view(), folder / "report.html")
 
 
 def an_agreement(folder: Path) -> None:
-    from evenhand.reports.judging import write_agreement_json
-    from evenhand.studies.agreement import AgreementStudy
+    from evenhand.studies.agreement.agreement import AgreementStudy
+    from evenhand.studies.agreement.terminal import write_agreement_json
 
     write_agreement_json(AgreementStudy(folder, (), tuple(NOISE)), folder / "agreement.json")
 

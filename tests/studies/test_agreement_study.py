@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from evenhand.reports.audit import audit, open_run, rescore
 from evenhand.schema import DataError
-from evenhand.studies.agreement import classifier_agreement
+from evenhand.studies.agreement.agreement import classifier_agreement
+from evenhand.studies.audit.run import audit, open_run, rescore
 
 
 @pytest.fixture

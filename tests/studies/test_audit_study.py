@@ -11,12 +11,12 @@ from evenhand.benchmarks import SUITES, Suite, load_benchmark
 from evenhand.benchmarks.registry import BENCHMARKS
 from evenhand.models.puppets import load_puppet, random_puppet
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.reports.audit import resume
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, DataError, DatasetMissing, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.audit import conduct, measure_run, preview
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.selection import select
+from evenhand.studies.audit.conduct import conduct, measure_run, preview
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.audit.run import resume
+from evenhand.studies.audit.selection import select
 
 
 def small(axes=("diet", "sleep"), nouns=12) -> PromptSet:

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from evenhand.models.puppets import load_puppet, random_puppet
-from evenhand.reports.audit import audit, audit_with, resume
 from evenhand.runs import RunDirectory
 from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.audit import conduct, preview
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.judges import named_by_role
-from evenhand.studies.selection import select, with_classifiers
+from evenhand.studies.audit.conduct import conduct, preview
+from evenhand.studies.audit.judges import named_by_role
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.audit.run import audit, audit_with, resume
+from evenhand.studies.audit.selection import select, with_classifiers
 
 
 def config(**options) -> AuditConfig:

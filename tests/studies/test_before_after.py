@@ -11,17 +11,17 @@ from evenhand.mitigations import Prefix
 from evenhand.mitigations.contract import Mitigated
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.puppets import Puppet, load_puppet, random_puppet, writes
-from evenhand.reports.audit import audit, resume
-from evenhand.reports.before_after import BeforeAfterReport, before_after, resumed_study
-from evenhand.reports.before_after_html import render_before_after_html
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.before_after import study_before_after, with_judges
-from evenhand.studies.before_after_harm import answered_pairs, harm_changes, silence_changes, with_verdicts
-from evenhand.studies.before_after_quality import quality_changes, text_perplexity_change
+from evenhand.studies.audit.judges import named_or_loaded
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.audit.run import audit, resume
+from evenhand.studies.before_after.conduct import study_before_after, with_judges
+from evenhand.studies.before_after.harm import answered_pairs, harm_changes, silence_changes, with_verdicts
+from evenhand.studies.before_after.page import render_before_after_html
+from evenhand.studies.before_after.quality import quality_changes, text_perplexity_change
+from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
 from evenhand.studies.chain import chain_of, folder_name, named_chain, words_of
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.judges import named_or_loaded
 
 
 def drawn(prompt: str, sample: int, salt: str = "") -> float:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.compare import compare
-from evenhand.studies.compared_outputs import BenchmarkOutputs, Outputs, read_outputs
+from evenhand.studies.compare.comparing import compare
+from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 
 DATA = Path(__file__).parent / "data"
 LM_EVAL = DATA / "samples_harm_demo_2026-11-20T22-06-48.029750.jsonl"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.config import SAME_RESULTS, AuditConfig, read_config
+from evenhand.studies.audit.options import SAME_RESULTS, AuditConfig, read_config
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from evenhand.mitigations.contract import Mitigated, Specification
 from evenhand.mitigations.loading import load_mitigation
 from evenhand.mitigations.prompting.prefix import Prefix
 from evenhand.models.puppets import load_puppet, writes
-from evenhand.reports.consistency import Checked, check
 from evenhand.runs import RunDirectory
 from evenhand.schema import (
     Card,
@@ -28,8 +27,8 @@ from evenhand.schema import (
     Unsupported,
     UsageError,
 )
-from evenhand.studies.consistency_levels import levels_of
-from evenhand.studies.nonsense import LENGTHS, Frame, frame_of, nonsense
+from evenhand.studies.consistency.levels import LENGTHS, Frame, frame_of, levels_of, nonsense
+from evenhand.studies.consistency.result import Checked, check
 
 METHOD = Prefix("Be kind.", levels=(("opposite", ("Be cruel.",)),))
 SELF_DEBIASING = Specification(

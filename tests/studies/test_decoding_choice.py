@@ -6,8 +6,8 @@ from evenhand.benchmarks.contract import Generation
 from evenhand.models.decoding import PRESETS, Decoding
 from evenhand.models.puppets import writes
 from evenhand.schema import UsageError
-from evenhand.studies.config import AuditConfig, read_config
-from evenhand.studies.decoding import choose_decoding, described, model_family
+from evenhand.studies.audit.decoding import choose_decoding, described, model_family
+from evenhand.studies.audit.options import AuditConfig, read_config
 
 ASKED = Generation(max_new_tokens=30, samples=4, min_new_tokens=2, no_repeat_ngram_size=3)
 GREEDY = {"temperature": None, "top_k": None, "top_p": None}

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.reports.audit import audit
-from evenhand.reports.measured_file import measure_file
 from evenhand.schema import DataError, ModelError, UsageError
-from evenhand.studies.measure import measure_responses
+from evenhand.studies.audit.run import audit
+from evenhand.studies.own_responses.measuring import measure_responses
+from evenhand.studies.own_responses.result import measure_file
 
 
 @pytest.fixture

@@ -32,11 +32,11 @@ from evenhand.schema import (
     UsageError,
     WriteError,
 )
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.prompt_revision import HISTORY_FILE, INSTRUCTION_FILE, Revision, revise_prompts
-from evenhand.studies.revision_options import RevisionConfig
-from evenhand.studies.revision_prompts import RevisionPrompts, revision_prompts
-from evenhand.studies.revision_record import is_search, stored_search
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.revise.conduct import HISTORY_FILE, INSTRUCTION_FILE, Revision, revise_prompts
+from evenhand.studies.revise.options import RevisionConfig
+from evenhand.studies.revise.record import is_search, stored_search
+from evenhand.studies.revise.trials import RevisionPrompts, revision_prompts
 
 HAIR = ("red", "brown", "black")
 CALMING = {"dignity": 0.2, "fair": 0.15, "kindness": 0.1}

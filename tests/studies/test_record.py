@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from evenhand.schema import DataError, ResumeRefused, UsageError
-from evenhand.studies import before_after_record, consistency_record, revision_record
-from evenhand.studies.config import AuditConfig
-from evenhand.studies.consistency_options import CheckOptions
+from evenhand.studies.audit.options import AuditConfig
+from evenhand.studies.before_after import record as before_after_record
+from evenhand.studies.consistency import level_runs as consistency_record
+from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.record import StudyRecord
-from evenhand.studies.revision_options import RevisionConfig
+from evenhand.studies.revise import record as revision_record
+from evenhand.studies.revise.options import RevisionConfig
 
 AUDIT = {"model": "gpt2", "seed": 3, "benchmarks": ["toxigen"]}
 CHECK = {"method": "prefix=Be kind.", "model": "gpt2", "seed": 3}

@@ -44,7 +44,7 @@ class Analysis:
 @dataclass(frozen=True)
 class Generation:
     """How a benchmark asks for continuations; the rest of the decoding belongs to the model's family or the
-    user (`evenhand.studies.decoding`)."""
+    user (`evenhand.studies.audit.decoding`)."""
 
     max_new_tokens: int
     samples: int = 1
@@ -115,7 +115,7 @@ class Benchmark:
         """The request as this model takes it: masking is for masked models only, continuations for those that
         write.
 
-        decoding: how they are written, for a benchmark of continuations (`evenhand.studies.decoding`). Raises
+        decoding: how they are written, for a benchmark of continuations (`evenhand.studies.audit.decoding`). Raises
         Unsupported if the model cannot write them, UsageError if no decoding is given.
         """
         if isinstance(self.request, Generation):

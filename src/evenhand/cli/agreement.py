@@ -16,8 +16,8 @@ def agreement(
     """
     from rich.console import Console
 
-    from evenhand.reports.audit import open_run
-    from evenhand.reports.judging import render_agreement, write_agreement_json
+    from evenhand.studies.agreement.terminal import render_agreement, write_agreement_json
+    from evenhand.studies.audit.run import open_run
 
     study = open_run(run).agreement()
     console = Console()

@@ -90,14 +90,14 @@ def audit(
     from rich.console import Console
     from rich.text import Text
 
-    from evenhand.reports.audit import audit_with, resume
-    from evenhand.reports.judging import render_planned_continuations
-    from evenhand.reports.terminal import render_audit, render_plan
     from evenhand.runs import RunDirectory, progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.audit import audited_model, preview
-    from evenhand.studies.config import read_config
-    from evenhand.studies.selection import with_classifiers
+    from evenhand.studies.agreement.terminal import render_planned_continuations
+    from evenhand.studies.audit.conduct import audited_model, preview
+    from evenhand.studies.audit.options import read_config
+    from evenhand.studies.audit.run import audit_with, resume
+    from evenhand.studies.audit.selection import with_classifiers
+    from evenhand.studies.audit.terminal import render_audit, render_plan
 
     given = {
         "model": model,

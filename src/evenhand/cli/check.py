@@ -87,12 +87,12 @@ def check(
     from rich.console import Console
 
     from evenhand.mitigations.loading import load_mitigation
-    from evenhand.reports.consistency import check_with, load_judge_of, resumed_options
-    from evenhand.reports.consistency_terminal import render_check_plan, render_consistency
     from evenhand.runs import progress_for
     from evenhand.schema.options import split_role
-    from evenhand.studies.consistency_options import check_options
-    from evenhand.studies.consistency_plan import preview
+    from evenhand.studies.consistency.options import check_options
+    from evenhand.studies.consistency.plan import preview
+    from evenhand.studies.consistency.result import check_with, load_judge_of, resumed_options
+    from evenhand.studies.consistency.terminal import render_check_plan, render_consistency
     from evenhand.studies.model_options import load_named_model
 
     role, judge = split_role(classifier) if classifier else (None, None)

@@ -17,7 +17,7 @@ def list_data() -> None:
 
     from evenhand.prompts.datasets.register import list_datasets
     from evenhand.reports.catalogue import dataset_is_here
-    from evenhand.reports.terminal import render_list
+    from evenhand.studies.audit.terminal import render_list
 
     rows = [
         (

@@ -34,11 +34,11 @@ def rescore(
 
     from rich.console import Console
 
-    from evenhand.reports.audit import open_run
-    from evenhand.reports.terminal import render_audit
     from evenhand.runs import progress_for
-    from evenhand.studies.judges import named_by_role
-    from evenhand.studies.rescore import judged_benchmarks
+    from evenhand.studies.audit.judges import named_by_role
+    from evenhand.studies.audit.rescoring import judged_benchmarks
+    from evenhand.studies.audit.run import open_run
+    from evenhand.studies.audit.terminal import render_audit
 
     opened = replace(open_run(run), error_threshold=error_threshold)
     named = named_by_role(classifier, judged_benchmarks(opened.directory))

@@ -67,12 +67,12 @@ def revise(
     """
     from rich.console import Console
 
-    from evenhand.reports.revision import PAGE, render_revision, resumed_search, revise_with
     from evenhand.runs import progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.prompt_revision import INSTRUCTION_FILE
-    from evenhand.studies.revision_options import revision_config
-    from evenhand.studies.revision_record import is_search
+    from evenhand.studies.revise.conduct import INSTRUCTION_FILE
+    from evenhand.studies.revise.options import revision_config
+    from evenhand.studies.revise.page import PAGE, render_revision, resumed_search, revise_with
+    from evenhand.studies.revise.record import is_search
 
     given = {
         "reviser": reviser,

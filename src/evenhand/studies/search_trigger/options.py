@@ -9,7 +9,7 @@ from evenhand.mitigations.triggers.objective import Mode, Objective
 from evenhand.mitigations.triggers.search import SearchOptions
 from evenhand.models.decoding import Decoding
 from evenhand.schema import UsageError
-from evenhand.studies.config import Seeded
+from evenhand.studies.audit.options import Seeded
 from evenhand.studies.model_options import ModelOptions, check_chat
 
 

@@ -1,0 +1,1 @@
+"""How far the classifiers that judged a run agree."""

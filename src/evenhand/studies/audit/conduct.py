@@ -1,0 +1,267 @@
+"""An audit: one model, some benchmarks, every number beside its null. Resumable at any instant."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.contract import AnalysisOptions
+from evenhand.benchmarks.registry import load_benchmark, load_suite
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.registry import check_measures
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.loading import mitigated
+from evenhand.models.contract import LanguageModel
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs import (
+    Outcome,
+    Progress,
+    PromptSetRecord,
+    RunDirectory,
+    answers,
+    default_path,
+    estimate,
+    execute,
+)
+from evenhand.runs.labelling import LabelOutcome, label
+from evenhand.schema import ResumeRefused, measurement_frame
+from evenhand.stats import judge
+from evenhand.studies.audit.decoding import described
+from evenhand.studies.audit.options import Analysis, Asking, AuditConfig
+from evenhand.studies.audit.selection import Selection, select
+from evenhand.studies.chain import folder_name, records
+from evenhand.studies.model_options import load_named_model
+
+LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
+"""How notes of a session begin."""
+
+
+def preview(
+    config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
+) -> dict[str, Any]:
+    """What `--plan` prints: cost from a short probe, the smallest effect the budget could detect, who will judge.
+
+    Asks the model a few hundred texts and no classifier; writes nothing.
+    """
+    selection = select(config, model, loaded=loaded)
+    facts = estimate(selection.plan(model), model)
+    sizes = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
+    facts["benchmarks"] = sizes
+    facts["left_out"] = dict(selection.left_out)
+    options = analysis_options(config, config)
+    facts["minimum_detectable"] = {
+        b.name: b.minimum_detectable(selection.prompts[b.name].frame, options)
+        for b in selection.benchmarks
+        if b.minimum_detectable is not None
+    }
+    facts["continuations"] = {
+        name: {
+            "prompts": sizes[name],
+            "samples": chosen.decoding.samples,
+            "continuations": sizes[name] * chosen.decoding.samples,
+            "decoding": described(chosen.decoding),
+            "why": chosen.reason,
+        }
+        for name, chosen in selection.decodings.items()
+    }
+    facts["judges"] = [
+        {
+            "benchmark": wanted.benchmark,
+            "role": wanted.role,
+            "classifier": wanted.classifier,
+            "texts": facts["continuations"][wanted.benchmark]["continuations"],
+        }
+        for wanted in selection.labellings
+    ]
+    facts["not_judged"] = list(selection.unjudged)
+    return facts
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """A finished audit: where it lies, how its responses came out and how judging them did."""
+
+    directory: RunDirectory
+    outcome: Outcome
+    left_out: Mapping[str, str]
+    """Benchmarks of the suite that were not run, with the reason."""
+    labelled: LabelOutcome | None = None
+    """None where nothing is judged."""
+
+
+def conduct(
+    config: AuditConfig,
+    model: LanguageModel,
+    *,
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+) -> AuditResult:
+    """Run an audit to its findings, or go on with one: ask, judge, measure.
+
+    config: all options. model: already loaded. output: the run's folder; one that holds a run is resumed,
+    provided the options are the same. given: arguments as the user wrote them, for the manifest. loaded:
+    classifiers that need no loading, by the name the options give them. Every classifier is loaded before
+    anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
+    """
+    selection = select(config, model, loaded=loaded)
+    plan = selection.plan(model)
+    path = output or default_path(
+        folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"
+    )
+    if RunDirectory.is_run(path):
+        directory = RunDirectory.open(path)
+        check_options(directory, config)
+        _check_whole(directory, selection)
+    else:
+        directory = RunDirectory.create(
+            path,
+            model=model,
+            given=given or {},
+            resolved=config.same_results(),
+            prompt_sets={b.name: _record(selection.prompts[b.name]) for b in selection.benchmarks},
+            benchmark_cards={b.name: b.card.to_dict() for b in selection.benchmarks},
+            seeds={"prompts": config.seed, "analysis": config.seed, "decoding": config.seed},
+        )
+        directory.manifest.mitigations = records(model, config.mitigate)
+        directory.save()
+    outcome = execute(
+        plan,
+        model,
+        directory,
+        error_threshold=config.error_threshold,
+        progress=progress,
+        retry_errors=config.retry_errors,
+    )
+    note_session(directory, _notes(selection))
+    labelled = None
+    if selection.labellings:
+        labelled = label(
+            directory,
+            selection.labellings,
+            selection.classifiers,
+            progress=progress,
+            retry_errors=config.retry_errors,
+        )
+    measure_run(directory, config, config)
+    return AuditResult(directory, outcome, selection.left_out, labelled)
+
+
+def measure_run(directory: RunDirectory, asking: Asking, analysis: Analysis) -> None:
+    """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones.
+
+    asking: names the suite whose summary over benchmarks is added, if any.
+    """
+    began = perf_counter()
+    architecture = directory.manifest.model.description.get("architecture", "causal")
+    options = replace(analysis_options(asking, analysis), architecture=architecture)
+    judged, analyses = [], {}
+    for name in directory.benchmarks:
+        benchmark = load_benchmark(name)
+        own = replace(options, labels=_labels(directory, name))
+        done = analyses[name] = benchmark.analyse(answers(directory, name), own)
+        check_measures([row.measure for row in done.measurements], f"The benchmark {name!r}")
+        rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
+        judged.append(judge(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
+        directory.write_details(name, done.details)
+    suite = load_suite(asking.suite) if asking.suite else None
+    if suite is not None and suite.summarise is not None:
+        summary = suite.summarise(analyses)
+        check_measures([row.measure for row in summary], f"The suite {suite.name!r}")
+        rows = measurement_frame(summary).with_columns(benchmark=pl.lit(suite.name))
+        judged.append(judge(rows, alpha=analysis.alpha))
+    measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
+    directory.write_measurements(measurements)
+    directory.write_findings(findings)
+    with directory.lock():
+        directory.manifest.timings["measures"] = perf_counter() - began
+        directory.save()
+
+
+def _labels(directory: RunDirectory, benchmark: str) -> dict[str, tuple[str, ...]]:
+    """What the scores of each role are called, as its classifier said."""
+    manifest = directory.manifest
+    return {
+        role: tuple(manifest.labels[record.classifier].labels)
+        for role, record in manifest.judged.get(benchmark, {}).items()
+        if record.classifier in manifest.labels
+    }
+
+
+def check_options(directory: RunDirectory, config: AuditConfig) -> None:
+    """Raise ResumeRefused, listing each difference, unless these options give the results of the run.
+
+    Options that the version of the run did not know count as their defaults.
+    """
+    stored = directory.manifest.arguments_resolved
+    now = config.comparable_with(stored)
+    judges = {"classifiers": stored.get("classifiers", {})}
+    if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
+        told = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
+        raise ResumeRefused(
+            f"The run {directory.path} is judged by {told[0]}, and {told[1]} was asked for.",
+            f"Judge it anew without asking the model: evenhand rescore {directory.path} --classifier ROLE=NAME",
+        )
+    directory.check_same(now)
+
+
+def analysis_options(asking: Asking, analysis: Analysis) -> AnalysisOptions:
+    """The options of an audit that its analyses share."""
+    return AnalysisOptions(
+        seed=analysis.seed,
+        alpha=analysis.alpha,
+        margin=analysis.margin,
+        valence_margin=analysis.valence_margin,
+        samples=asking.samples,
+    )
+
+
+def note_session(directory: RunDirectory, notes: list[str]) -> None:
+    """Write notes into the record of the last session."""
+    if notes:
+        with directory.lock():
+            directory.manifest.sessions[-1].notes += notes
+            directory.save()
+
+
+def audited_model(
+    config: AuditConfig, model: LanguageModel | None = None, chain: Sequence[Mitigation] = ()
+) -> LanguageModel:
+    """The model of an audit behind its mitigations.
+
+    model, chain: in place of those the options name, where they are there already. Raises what loading raises, and
+    Unsupported where the model cannot do what a mitigation needs.
+    """
+    return mitigated(model or load_named_model(config), chain or config.mitigate)
+
+
+def _check_whole(directory: RunDirectory, selection: Selection) -> None:
+    for name in directory.benchmarks:
+        if name in selection.left_out:
+            raise ResumeRefused(
+                f"The run {directory.path} holds {name}, which cannot go on now: {selection.left_out[name]}",
+                "Mend that and resume. What was answered and judged before is intact.",
+            )
+
+
+def _notes(selection: Selection) -> list[str]:
+    return [
+        *(f"{LEFT_OUT}{name}: {reason}" for name, reason in selection.left_out.items()),
+        *(
+            f"{DECODING}{name}: {described(chosen.decoding)} ({chosen.reason})"
+            for name, chosen in selection.decodings.items()
+        ),
+        *(f"{NOT_JUDGED}{told}" for told in selection.unjudged),
+    ]
+
+
+def _record(prompts: PromptSet) -> PromptSetRecord:
+    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict())
+
+
+def _named(classifiers: Mapping[str, str]) -> str:
+    return ", ".join(f"{role}={name}" for role, name in classifiers.items()) or "the published classifiers"

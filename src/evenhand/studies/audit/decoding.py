@@ -1,0 +1,132 @@
+"""How continuations are written: what a benchmark asks for, what its model's family was evaluated with, what the
+user says."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.benchmarks.contract import Generation
+from evenhand.models.contract import LanguageModel
+from evenhand.models.decoding import PRESETS, Decoding, decoding_preset
+from evenhand.schema import UsageError
+from evenhand.studies.audit.options import Asking
+
+OTHERS = "llama"
+"""Whose settings models get whose own family has no published ones."""
+OVERRIDES = ("temperature", "top_k", "top_p")
+
+
+@dataclass(frozen=True)
+class ChosenDecoding:
+    """One decoding, and in one sentence where its settings come from."""
+
+    decoding: Decoding
+    reason: str
+
+
+def choose_decoding(generation: Generation, asking: Asking, model: LanguageModel) -> ChosenDecoding:
+    """The decoding of a benchmark's continuations.
+
+    generation: what the benchmark asks for. asking: `decoding` names whose settings are taken ("auto": those of
+    the model's family), and `temperature`, `top_k`, `top_p`, `samples` and `max_new_tokens` replace single ones;
+    top_k 0 and top_p 1 turn these filters off. model: its `describe()["family"]`, else its fingerprint's, names
+    the family.
+    Returns the decoding and its reason, for the manifest and the report. Raises UsageError for settings that
+    contradict each other, and for several samples without drawing.
+    Source: methods/holisticbias_robbie.md section 3.9 (settings by family).
+
+    >>> from evenhand.models.puppets import writes
+    >>> writer = writes(lambda prompt, sample: "")
+    >>> chosen = choose_decoding(Generation(max_new_tokens=30), Asking(), writer)
+    >>> chosen.decoding.temperature, chosen.decoding.top_p
+    (1.0, 0.9)
+    """
+    settings, reasons = _named_settings(asking, model)
+    if asking.num_beams is not None:
+        settings, reasons = dict.fromkeys(OVERRIDES), [f"beam search, {asking.num_beams} beams, as asked"]
+    overrides = {name: value for name in OVERRIDES if (value := getattr(asking, name)) is not None}
+    if (asking.decoding == "greedy" or asking.num_beams is not None) and overrides:
+        rule = "Greedy decoding" if asking.num_beams is None else "Beam search"
+        raise UsageError(
+            f"{rule} draws no tokens, and {' and '.join(overrides)} was given.",
+            "Leave it out, or leave out --decoding greedy and --beams.",
+        )
+    settings |= {name: _switched_off(name, value) for name, value in overrides.items()}
+    reasons += [f"{name} {value} as given" for name, value in overrides.items()]
+    greedy = settings["temperature"] is None
+    if greedy and (asking.samples or 1) > 1:
+        raise UsageError(
+            f"{'Greedy decoding' if asking.num_beams is None else 'Beam search'} writes the same text "
+            f"{asking.samples} times.",
+            "Leave out --samples, or draw tokens: --decoding auto, or a temperature.",
+        )
+    samples = asking.samples or (1 if greedy else generation.samples)
+    if greedy and generation.samples > 1:
+        reasons.append(f"one continuation instead of {generation.samples}, because all would be the same")
+    decoding = Decoding(
+        max_new_tokens=asking.max_new_tokens or generation.max_new_tokens,
+        min_new_tokens=generation.min_new_tokens,
+        no_repeat_ngram_size=generation.no_repeat_ngram_size,
+        no_repeat_ngram_in=generation.no_repeat_ngram_in,
+        num_beams=asking.num_beams,
+        samples=samples,
+        seed=asking.seed,
+        **settings,
+    )
+    return ChosenDecoding(decoding, "; ".join(reasons))
+
+
+def model_family(model: LanguageModel) -> str | None:
+    """The Hugging Face model type of a model, or None where it states none.
+
+    >>> from evenhand.models.puppets import load_puppet
+    >>> model_family(load_puppet("uniform"))
+    'puppet'
+    """
+    for facts in (model.describe(), model.fingerprint):
+        for key in ("family", "model_type"):
+            if isinstance(facts.get(key), str):
+                return str(facts[key])
+    return None
+
+
+def described(decoding: Decoding) -> str:
+    """A decoding in a few words, settings that are off left out.
+
+    >>> described(Decoding(max_new_tokens=30, temperature=1.0, top_p=0.9, samples=4))
+    'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'
+    """
+    likeliest = "greedy" if decoding.num_beams is None else f"{decoding.num_beams} beams"
+    told = [likeliest] if decoding.is_greedy else [f"temperature {decoding.temperature}"]
+    told += [f"top-k {decoding.top_k}"] if decoding.top_k is not None else []
+    told += [f"top-p {decoding.top_p}"] if decoding.top_p is not None else []
+    least = f"{decoding.min_new_tokens} to " if decoding.min_new_tokens else "up to "
+    told.append(f"{least}{decoding.max_new_tokens} tokens")
+    if decoding.no_repeat_ngram_size:
+        told.append(f"no repeated {decoding.no_repeat_ngram_size}-gram")
+    if decoding.samples > 1:
+        told.append(f"{decoding.samples} samples a prompt")
+    return ", ".join(told)
+
+
+def _named_settings(asking: Asking, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
+    if asking.decoding == "greedy":
+        return dict.fromkeys(OVERRIDES), ["greedy, as asked"]
+    if asking.decoding != "auto":
+        return _of_family(asking.decoding), [f"the published settings of {asking.decoding}, as asked"]
+    family = model_family(model)
+    if family in PRESETS:
+        return _of_family(family), [f"the published settings of the model's family, {family}"]
+    whose = (
+        "the model states no family" if family is None else f"its family, {family}, has no published settings"
+    )
+    return _of_family(OTHERS), [f"the settings published for LLaMa and OPT, because {whose}"]
+
+
+def _of_family(family: str) -> dict[str, Any]:
+    preset = decoding_preset(family, max_new_tokens=1)
+    return {name: getattr(preset, name) for name in OVERRIDES}
+
+
+def _switched_off(name: str, value: float) -> float | None:
+    everything = 0 if name == "top_k" else 1
+    return None if name in ("top_k", "top_p") and value == everything else value

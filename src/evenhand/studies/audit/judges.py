@@ -1,0 +1,267 @@
+"""Who judges an audit's continuations: the roles, the classifiers named for them, loaded before anything is asked.
+
+A language model as judge of other models' continuations: how surprising does it find them?
+
+It stands here because it is a model behind the classifiers' contract, and those two rooms do not know each other.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from evenhand.benchmarks.contract import Benchmark, Judge
+from evenhand.classifiers.contract import Classifier, Judgements
+from evenhand.models.contract import LanguageModel
+from evenhand.runs.requests import fingerprint_digest
+from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.options import split_role
+
+MODEL_ROLE = "perplexity"
+"""The role whose judges are language models, named as models are."""
+UNTIL_NAMED = "judge-lm"
+"""In the place of a published classifier: nobody judges until the user names somebody."""
+
+
+def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
+    """The names of the benchmarks that each role judges in, by role."""
+    roles: dict[str, list[str]] = {}
+    for benchmark in benchmarks:
+        for judge in benchmark.judges:
+            roles.setdefault(judge.role, []).append(benchmark.name)
+    return roles
+
+
+def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
+    """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role.
+
+    named: the values as given. benchmarks: those selected. Returns
+    classifier names by role. Raises UsageError naming the roles there are.
+
+    >>> named_by_role([], [])
+    {}
+    """
+    roles = list(roles_of(benchmarks))
+    chosen: dict[str, str] = {}
+    for value in named:
+        if not roles:
+            raise _nothing_to_judge([value], benchmarks)
+        role, name = split_role(value)
+        if role is None and len(roles) > 1:
+            raise UsageError(
+                f"--classifier {value} does not say for which role; there are {', '.join(roles)}.",
+                f"For example: --classifier {roles[0]}={value}",
+            )
+        if role is not None and role not in roles:
+            raise unknown_name("role", role, roles)
+        if chosen.get(role or roles[0], name) != name:
+            raise UsageError(
+                f"Two classifiers are named for {role or roles[0]}: {chosen[role or roles[0]]} and {name}.",
+                "Name one, and the other with `evenhand rescore` afterwards.",
+            )
+        chosen[role or roles[0]] = name
+    return chosen
+
+
+def named_or_loaded(
+    classifiers: Mapping[str, str | Classifier | LanguageModel],
+) -> tuple[dict[str, str], dict[str, Classifier]]:
+    """Classifiers by role, as names alone, and those that came loaded by the name of their fingerprint.
+
+    A language model judges by its perplexity.
+    """
+    names: dict[str, str] = {}
+    loaded: dict[str, Classifier] = {}
+    for role, given in classifiers.items():
+        if isinstance(given, str):
+            names[role] = given
+        else:
+            classifier = given if isinstance(given, Classifier) else model_judge(given)
+            names[role] = str(classifier.fingerprint.get("name", type(classifier).__name__))
+            loaded[names[role]] = classifier
+    return names, loaded
+
+
+def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark]) -> None:
+    """Raise UsageError if a classifier is named for a role that none of the benchmarks has."""
+    roles = roles_of(benchmarks)
+    for role, name in classifiers.items():
+        if not roles:
+            raise _nothing_to_judge([f"{role}={name}"], benchmarks)
+        if role not in roles:
+            raise unknown_name("role", role, roles)
+
+
+@dataclass
+class ClassifierShelf:
+    """Classifiers loaded once each, whichever roles and benchmarks they judge in.
+
+    device: for those with weights. given: classifiers that are loaded already, by the name they go by.
+    """
+
+    device: str = "auto"
+    given: Mapping[str, Classifier] = field(default_factory=dict)
+    _loaded: dict[str, Classifier | EvenhandError] = field(default_factory=dict)
+
+    def get(self, name: str) -> Classifier:
+        """The classifier of that name; raises what loading it raised, each time."""
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self.given[name] if name in self.given else load_judge(name, self.device)
+            except EvenhandError as error:
+                self._loaded[name] = error
+        found = self._loaded[name]
+        if isinstance(found, EvenhandError):
+            raise found
+        return found
+
+    def of(
+        self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
+    ) -> dict[str, tuple[Judge, str]]:
+        """The judges of a benchmark with the names of their classifiers, all loaded, by role.
+
+        named: classifiers in place of the published ones, by role. only: these roles; all by default. Raises
+        UsageError for a wrong name in `named`, else ClassifierMissing with the reason and how to name another.
+        """
+        judges = {
+            judge.role: (judge, _full_name(judge.role, named.get(judge.role, judge.classifier), self.given))
+            for judge in benchmark.judges
+            if (only is None or judge.role in only) and not _waits(judge, named)
+        }
+        for role, (_, name) in judges.items():
+            try:
+                self.get(name)
+            except EvenhandError as error:
+                if isinstance(error, UsageError) and role in named:
+                    raise  # a slip of the pen, which no other classifier mends
+                raise ClassifierMissing(benchmark.name, role, name, error) from error
+        return judges
+
+
+class ClassifierMissing(ModelError):
+    """A classifier that a benchmark needs cannot be loaded."""
+
+    def __init__(self, benchmark: str, role: str, name: str, error: EvenhandError):
+        self.role = role
+        told = error.message if error.message.endswith(".") else f"{error.message}."
+        super().__init__(
+            f"The classifier {name!r}, which judges {role} in {benchmark}, cannot be loaded: {told}",
+            " ".join(
+                part
+                for part in (
+                    None if error.hint is None else error.hint.replace("ROLE=", f"{role}="),
+                    f"To judge {role} by another, name it: --classifier {role}=NAME "
+                    "(`evenhand list classifiers` shows them).",
+                )
+                if part
+            ),
+        )
+
+
+def load_judge(name: str, device: str) -> Classifier:
+    """A classifier by name; "perplexity:MODEL" is a language model as judge.
+
+    Raises EvenhandError if it cannot be loaded.
+    """
+    if name.startswith(f"{MODEL_ROLE}:"):
+        from evenhand.models import load_model
+
+        return model_judge(load_model(name.removeprefix(f"{MODEL_ROLE}:"), device=device))
+    from evenhand.classifiers.loading import load_classifier
+
+    return load_classifier(name, device=device)
+
+
+def model_judge(model: LanguageModel) -> Classifier:
+    """A language model as judge of how surprising a continuation is; raises Unsupported for masked models."""
+
+    return cast(Classifier, PerplexityJudge(model))
+
+
+def without_judge(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
+    """Roles of a benchmark that nobody judges, each with how to have it judged."""
+    return [
+        f"{judge.role} in {benchmark.name}: name a language model to judge it, --classifier {judge.role}=MODEL"
+        for judge in benchmark.judges
+        if _waits(judge, named)
+    ]
+
+
+def optional_roles(benchmark: Benchmark) -> set[str]:
+    """Roles without which a benchmark is still measured."""
+    return {judge.role for judge in benchmark.judges if judge.classifier == UNTIL_NAMED}
+
+
+def _waits(judge: Judge, named: Mapping[str, str]) -> bool:
+    return judge.classifier == UNTIL_NAMED and judge.role not in named
+
+
+def _full_name(role: str, name: str, given: Collection[str]) -> str:
+    plain = role != MODEL_ROLE or name in given or name.startswith(f"{MODEL_ROLE}:")
+    return name if plain else f"{MODEL_ROLE}:{name}"
+
+
+def _nothing_to_judge(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
+    names = ", ".join(benchmark.name for benchmark in benchmarks)
+    return UsageError(
+        f"A classifier is named ({', '.join(named)}), and nothing is judged by one in {names}.",
+        "Leave --classifier out, or name a benchmark of continuations (`evenhand list benchmarks`).",
+    )
+
+
+class PerplexityJudge:
+    """Perplexity of each text behind its context, as another language model sees it.
+
+    `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
+    verdict. Source: ROBBIE, section B.1.4 (there the judge was text-davinci-002, which is no longer served).
+
+    >>> from evenhand.models.puppets import load_puppet
+    >>> judge = PerplexityJudge(load_puppet("puppet/uniform"))
+    >>> float(judge.classify([" a cook."], ["The man worked as"]).score[0].round(3))
+    7.389
+    """
+
+    labels: tuple[str, ...] = ("perplexity",)
+    reads_context = True
+
+    def __init__(self, model: LanguageModel):
+        if model.architecture == "masked":
+            raise Unsupported(
+                f"{model.fingerprint.get('name', 'This model')} fills in masks and has no perplexity.",
+                "Name a causal or encoder-decoder model as judge of perplexity.",
+            )
+        self.model = model
+        self.judged = 0
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """The judging model's own."""
+        name = str(self.model.fingerprint.get("name", type(self.model).__name__))
+        return {
+            "name": f"perplexity under {name}",
+            "kind": "perplexity",
+            "model": fingerprint_digest(self.model.fingerprint),
+        }
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Perplexity of each text; a text the model cannot score is an error row."""
+        answers = self.model.log_likelihoods(texts, contexts)
+        self.judged += len(texts)
+        counts, sums = answers.counts, answers.sums
+        per_token = np.divide(sums, counts, out=np.full(len(texts), np.nan), where=counts > 0)
+        with np.errstate(over="ignore"):  # a text the model holds impossible is infinitely perplexing
+            perplexity = np.exp(-per_token)
+        return Judgements(
+            scores=perplexity.astype(np.float32)[:, None],
+            labels=[None] * len(texts),
+            score=perplexity,
+            negative=[None] * len(texts),
+            errors=list(answers.errors),
+            details=list(answers.details) or [None] * len(texts),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for the manifest and the report."""
+        return {**self.fingerprint, "texts_judged": self.judged, "judge": self.model.describe()}

@@ -1,0 +1,260 @@
+"""report.html: the whole audit on one page that needs no network, verdict first."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import figures, wording
+from evenhand.reports.figures import Forest, HeatMap, heat_map
+from evenhand.reports.page import rendered
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.schema import Card
+from evenhand.schema.files import write_text
+from evenhand.schema.version import VERSION
+from evenhand.studies.audit.glance import glance, pooled
+from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
+
+PAIRS_SHOWN = 10
+GROUPS_SHOWN = 10
+CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
+
+
+@dataclass(frozen=True)
+class MeasureSection:
+    name: str
+    label: str
+    card: Card | None
+    forest: Forest
+    judged: bool
+
+
+@dataclass(frozen=True)
+class AxisSection:
+    """What is known of one axis beyond its headline number."""
+
+    label: str
+    verdict: wording.Verdict | None
+    likely: tuple[Forest, Forest] | None
+    valence: tuple[Forest, Forest] | None
+    heat: HeatMap | None
+    pairs: list[dict[str, Any]]
+    descriptors: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class BenchmarkSection:
+    view: BenchmarkView
+    anchor: str
+    summary: wording.Summary
+    measures: list[MeasureSection]
+    matrix: list[tuple[str, list[tuple[str, str, str]]]]
+    scorings: Forest | None
+    distributions: Forest | None
+    axes: list[AxisSection]
+    singled_out: list[tuple[str, str, int, list[dict[str, Any]]]]
+    error_kinds: list[str]
+    errors: list[tuple[str, list[int], int]]
+    unmeasured: list[dict[str, Any]]
+    unmeasured_groups: int
+    written: WrittenSection | None
+
+
+def render_html(view: ReportView) -> str:
+    """The report as one HTML document: styles and drawings inside, every text escaped.
+
+    view: what to show. Returns the document. A content security policy in it forbids every request
+    and every script but its own (which only unfolds sections before printing).
+
+    >>> import polars as pl
+    >>> from evenhand.schema import FINDINGS, MEASUREMENTS
+    >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
+    >>> "&lt;b&gt;" in render_html(ReportView("<b>", {}, {}, *empty, ()))
+    True
+    """
+    sections = [_benchmark(view, benchmark, i) for i, benchmark in enumerate(view.benchmarks)]
+    return rendered(
+        "report.html.j2",
+        view=view,
+        sections=sections,
+        glance=glance(view),
+        pooled=pooled(view),
+        cards=_measure_cards(view),
+        citations=_citations(view),
+        facts=_facts(view),
+        provenance=_provenance(view),
+    )
+
+
+def write_html(view: ReportView, path: Path | str) -> Path:
+    """Write the report, whole or not at all.
+
+    view: what to show. path: where to. Returns the path. Raises WriteError (full disk, no permission).
+    """
+    return write_text(path, render_html(view))
+
+
+def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> BenchmarkSection:
+    name = benchmark.name
+    judged = view.judged(name)
+    measures = []
+    for measure in view.measures(name):
+        forest = figures.measure_forest(view, benchmark, measure)
+        if forest is not None:
+            card = view.measure_cards.get(measure)
+            measures.append(MeasureSection(measure, wording.label(measure), card, forest, measure in judged))
+    summary = wording.summarise(view, name)
+    verdicts = {v.axis: v for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
+    kinds, errors = _errors(benchmark)
+    written = written_section(view, benchmark)
+    drawn = (
+        set()
+        if written is None
+        else {"negative_rate", *FAILING, *(figure.name for figure in written.figures)}
+    )
+    elsewhere = [measure for measure in view.measures(name) if measure not in drawn]
+    blank = view.findings.filter(
+        (pl.col("benchmark") == name) & (pl.col("verdict") == wording.NOT_MEASURABLE)
+    )
+    return BenchmarkSection(
+        view=benchmark,
+        anchor=f"b{number}",
+        summary=summary,
+        measures=measures,
+        matrix=_matrix([m for m in measures if m.judged]),
+        scorings=figures.scoring_forest(view, benchmark),
+        distributions=figures.distributions(benchmark),
+        axes=[_axis(benchmark, axis, verdicts.get(axis), view.alpha) for axis in _axes(benchmark)],
+        singled_out=[s for m in elsewhere if (s := _singled_out(view, name, m)) is not None],
+        error_kinds=kinds,
+        errors=errors,
+        unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
+        unmeasured_groups=blank.drop_nulls("group").select("axis", "group").n_unique(),
+        written=written,
+    )
+
+
+def _singled_out(
+    view: ReportView, benchmark: str, measure: str
+) -> tuple[str, str, int, list[dict[str, Any]]] | None:
+    """(measure, unit, how many in all, the groups farthest from the null) of a measure of single groups."""
+    biased = view.rows(benchmark, measure, groups=True).filter(pl.col("verdict") == wording.BIASED)
+    if biased.is_empty():
+        return None
+    distance = (pl.col("estimate") - pl.col("null").fill_null(0.0)).abs()
+    farthest = biased.sort(distance, "group", descending=[True, False], nulls_last=True).head(GROUPS_SHOWN)
+    return wording.label(measure), biased["unit"][0] or "", biased.height, farthest.to_dicts()
+
+
+def _matrix(measures: list[MeasureSection]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Axes by measures; a cell is (class, symbol, verdict). Only worth its room with two measures."""
+    if len(measures) < 2:
+        return []
+    axes = dict.fromkeys(row.label for m in measures for row in m.forest.rows)
+    cells = [{row.label: (row.kind, row.symbol, row.verdict) for row in m.forest.rows} for m in measures]
+    return [(axis, [column.get(axis, ("", "", "")) for column in cells]) for axis in axes]
+
+
+def _axes(benchmark: BenchmarkView) -> list[str]:
+    frames = (benchmark.detail(name) for name in ("descriptors", "valence", "descriptor_templates", "pairs"))
+    return list(
+        dict.fromkeys(a for f in frames if f is not None for a in f["axis"].to_list() if a is not None)
+    )
+
+
+def _axis(benchmark: BenchmarkView, axis: str, verdict: wording.Verdict | None, alpha: float) -> AxisSection:
+    descriptors = benchmark.detail("descriptors", axis)
+    valence = benchmark.detail("valence", axis)
+    pairs = benchmark.detail("pairs", axis)
+    if pairs is not None:
+        pairs = pairs.sort("share_templates", "log_ratio", descending=True, nulls_last=True).head(PAIRS_SHOWN)
+    return AxisSection(
+        label=wording.label(axis),
+        verdict=verdict,
+        likely=None if descriptors is None else figures.extremes(descriptors, "log_ratio", alpha),
+        valence=None if valence is None else figures.extremes(valence, "shift", alpha),
+        heat=heat_map(benchmark, axis),
+        pairs=[] if pairs is None else pairs.to_dicts(),
+        descriptors=[] if descriptors is None else descriptors.sort("descriptor").to_dicts(),
+    )
+
+
+def _errors(benchmark: BenchmarkView) -> tuple[list[str], list[tuple[str, list[int], int]]]:
+    frame = benchmark.errors
+    if frame is None or frame.is_empty():
+        return [], []
+    frame = frame.filter(pl.col("error").is_not_null() & (pl.col("count") > 0))
+    kinds = sorted(frame["error"].unique().to_list())
+    counts: dict[str | None, dict[str, int]] = {}
+    for axis, error, count in frame.select("axis", "error", "count").rows():
+        counts.setdefault(axis, {})[error] = count
+    lines = [
+        (wording.label(a), [row.get(k, 0) for k in kinds], sum(row.values())) for a, row in counts.items()
+    ]
+    return [wording.label(k) for k in kinds], sorted(lines, key=lambda line: -line[2])
+
+
+def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
+    used = dict.fromkeys(m for b in view.benchmarks for m in view.measures(b.name))
+    return [(wording.label(name), view.measure_cards[name]) for name in used if name in view.measure_cards]
+
+
+def _citations(view: ReportView) -> list[tuple[str, str, str]]:
+    """(what, citation, licence), each citation once."""
+    cards = [(b.name, b.card) for b in view.benchmarks] + _measure_cards(view)
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
+    seen = {own: ("evenhand", own, "Apache-2.0")}
+    for name, card in cards:
+        if card.citation and card.citation not in seen:
+            seen[card.citation] = (name, card.citation, card.licence)
+    return list(seen.values())
+
+
+def _facts(view: ReportView) -> list[tuple[str, str]]:
+    """The line under the title: what a reader wants to know before anything else."""
+    total = sum(b.n_prompts if b.written is None else b.written.n_prompts for b in view.benchmarks)
+    facts = [("benchmarks", ", ".join(b.name for b in view.benchmarks)), ("prompts", f"{total:,}")]
+    stated = {**dict(view.manifest.get("model") or {}), **view.model}
+    named = [(key, stated.get(key)) for key in ("architecture", "parameters", "dtype", "device")]
+    facts += [(k, f"{v:,}" if isinstance(v, int) else str(v)) for k, v in named if v is not None]
+    if created := view.manifest.get("created"):
+        facts.append(("run", str(created).replace("T", " ")[:16]))
+    return [(key, value) for key, value in facts if value]
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Nested data as dotted names and texts. Cards are left out: the page shows them elsewhere."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in CARDS:
+                yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
+        for i, inner in enumerate(value, 1):
+            yield from _flat(inner, f"{path}.{i}")
+    elif isinstance(value, (list, tuple)):
+        yield path, ", ".join(map(str, value)) if value else "none"
+    else:
+        yield path, "none" if value is None else str(value)
+
+
+def _provenance(view: ReportView) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """(name, column heads, rows): arguments given beside resolved, the model, then the rest."""
+    manifest = {k: v for k, v in view.manifest.items() if k not in CARDS}
+    given, resolved = (dict(_flat(manifest.pop(f"arguments_{k}", None) or {})) for k in ("given", "resolved"))
+    arguments = [
+        (key, given.get(key, ""), resolved.get(key, "")) for key in dict.fromkeys([*given, *resolved])
+    ]
+    if isinstance(record := manifest.get("model"), Mapping) and view.model:
+        manifest["model"] = {k: v for k, v in record.items() if k != "description"}  # it is view.model
+    single = {k: v for k, v in manifest.items() if not isinstance(v, (Mapping, list, tuple))}
+    blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
+        ("arguments", ("argument", "given", "resolved"), [*arguments]),
+        ("model", (), [*_flat(view.model)]),
+        ("run", (), [*_flat(single)]),
+    ]
+    for key, value in manifest.items():
+        if key not in single:
+            blocks.append(("model record" if key == "model" else wording.label(key), (), [*_flat(value)]))
+    return [block for block in blocks if block[2]]

@@ -1,0 +1,235 @@
+"""Rates of groups as figures: every group beside all others, BiasScore by axis, whose rate is the largest.
+
+The heat map of styles: how much oftener replies about some descriptors have a style than replies about others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports.charts import Scale, axis_svg, diverging_class, scale_over
+from evenhand.reports.figures import Forest, Row, forest_row, measure_forest
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.reports.wording import decimals, known, label, number
+
+GROUPS_DRAWN = 15
+"""Groups with a drawing; the table behind a fold has all."""
+FEW_GROUPS = 40
+"""Up to so many single groups of a measure are drawn where it has no rows of whole axes."""
+PARTS_DRAWN = 60
+
+
+@dataclass(frozen=True)
+class GroupRates:
+    """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are harmed;
+    `rows` holds all, by axis, and whether each fails as published (None: it is not among the published ones)."""
+
+    forest: Forest
+    total: int
+    harmed: int
+    rows: list[dict[str, Any]]
+
+
+def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None:
+    """The rate of every group beside that of all others; None where groups are not compared."""
+    groups = benchmark.detail("groups")
+    if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
+        return None
+    ranked = groups.filter(pl.col("rate").is_not_null()).sort(
+        "harmed", "pooled", "axis", "group", descending=[True, True, False, False], nulls_last=True
+    )
+    drawn = ranked.head(GROUPS_DRAWN).to_dicts()
+    verdicts = {
+        (row["axis"], row["group"]): row
+        for row in view.rows(benchmark.name, "negative_rate", groups=True).to_dicts()
+    }
+    numbers = [row[c] for row in drawn for c in ("rate", "low", "high")]
+    scale = scale_over(
+        [*numbers, *(row["background"] for row in drawn)], include=[0.0] if _near_zero(numbers) else []
+    )
+    places = decimals(numbers)
+    rows = tuple(
+        _group_row(row, verdicts.get((row["axis"], row["group"]), {}), scale, places) for row in drawn
+    )
+    published = benchmark.detail("published_groups")
+    fails = {} if published is None else {
+        (axis, group): failing for axis, group, failing in published.select("axis", "group", "fails").rows()
+    }  # fmt: skip
+    everyone = groups.sort(
+        "axis", "rate", "group", descending=[False, True, False], nulls_last=True
+    ).to_dicts()
+    return GroupRates(
+        forest=Forest(rows, axis_svg(scale), unit="% of responses", null=True),
+        total=groups.height,
+        harmed=int(groups["harmed"].sum()),
+        rows=[{**row, "fails": fails.get((row["axis"], row["group"]))} for row in everyone],
+    )
+
+
+def _near_zero(numbers: list[float | None]) -> bool:
+    there = [value for value in numbers if known(value) and value is not None]
+    return bool(there) and min(there) < 0.5 * max(there)
+
+
+def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> Row:
+    told = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
+    told["note"] = judged.get("note")
+    return forest_row(told, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
+
+
+def bias_scores(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
+    """Corrected BiasScore by axis, with the groups it counts and the published score beside it."""
+    axes = benchmark.detail("axes")
+    if axes is None or not {"n_harmed", "n_groups"} <= set(axes.columns):
+        return None
+    published = dict(view.rows(benchmark.name, "bias_score_published").select("axis", "estimate").rows())
+    rates = dict(view.rows(benchmark.name, "negative_rate").select("axis", "estimate").rows())
+    counted = {
+        axis: f"{harmed} of {all_}"
+        for axis, harmed, all_ in axes.select("axis", "n_harmed", "n_groups").rows()
+    }
+    further = {
+        axis: (
+            counted.get(axis, ""),
+            number(rates.get(axis), 1),
+            number(published[axis], 1) if axis in published else "",
+        )
+        for axis in {*counted, *published}
+    }
+    heads = ("groups", "negative %", "published")
+    return measure_forest(view, benchmark, "bias_score", heads, further)
+
+
+def largest_rates(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
+    """The largest rate of a group on each axis and over all, with whose it is."""
+    maxima = benchmark.detail("maxima")
+    if maxima is None:
+        return None
+    whose = {
+        axis: (label(group) if group is not None else "",)
+        for axis, group in maxima.select("axis", "group").rows()
+    }
+    return measure_forest(view, benchmark, "max_subgroup_rate", ("whose",), whose)
+
+
+def group_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
+    """A measure's rows of single groups (a contrast of two groups, say), if there are only few of them."""
+    rows = view.rows(benchmark.name, measure, groups=True).to_dicts()
+    if not 0 < len(rows) <= FEW_GROUPS:
+        return None
+    return _rows_forest(rows, "group", under="axis")
+
+
+def strata_forest(view: ReportView, benchmark: BenchmarkView, measure: str) -> Forest | None:
+    """A measure's rows of single parts (toxic prompts, a cluster of styles), over everything or by axis."""
+    table = view.rows(benchmark.name, measure, strata=True)
+    whole = table.filter(pl.col("axis").is_null())
+    rows = (table if whole.is_empty() else whole).to_dicts()
+    return _rows_forest(rows, "stratum", under="axis") if 0 < len(rows) <= PARTS_DRAWN else None
+
+
+def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest:
+    numbers = [row[c] for row in rows for c in ("estimate", "low", "high")]
+    scale = scale_over(numbers, include=[row["null"] for row in rows if known(row["null"])])
+    places = decimals(numbers)
+    drawn = (
+        forest_row(
+            row, label(row[name]), scale, places, under="" if row[under] is None else label(row[under])
+        )
+        for row in rows
+    )
+    return Forest(
+        tuple(drawn),
+        axis_svg(scale),
+        unit=rows[0]["unit"] or "",
+        null=any(known(row["null"]) for row in rows),
+    )
+
+
+STYLES_SHOWN = 14
+DESCRIPTORS_SHOWN = 14
+
+
+@dataclass(frozen=True)
+class StyleMap:
+    """Rows (axes, or descriptors of one) by styles, those that differ most.
+
+    rows: name and its cells as (CSS class, percent, points beside the mean). largest: points at the ends of the
+    colours. shown_of: rows in all. styles_of: styles in all.
+    """
+
+    title: str
+    styles: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
+    largest: str
+    shown_of: int
+    styles_of: int
+
+
+def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
+    """One map of the axes and one of each axis' descriptors that stand out; empty without the tables.
+
+    Made from the details `style_means` (axis, descriptor, style, probability) and `styles` (axis, style, corrected:
+    what each adds to Gen Bias). Colours compare with the mean over all rows of the same map.
+    """
+    means, styles = benchmark.detail("style_means"), benchmark.detail("styles")
+    if means is None or styles is None:
+        return []
+    whole = styles.filter(pl.col("axis").is_null())
+    ranked = (whole if whole.height else styles).sort(
+        "corrected", "style", descending=[True, False], nulls_last=True
+    )
+    chosen = ranked["style"].unique(maintain_order=True).to_list()[:STYLES_SHOWN]
+    shown = means.filter(pl.col("style").is_in(chosen))
+    total = styles["style"].n_unique()
+    by_axis = shown.group_by(pl.col("axis").alias("row"), "style").agg(pl.col("probability").mean())
+    maps = [_map("all axes", by_axis, chosen, total)] if by_axis["row"].n_unique() > 1 else []
+    for (axis,), part in shown.group_by("axis", maintain_order=True):
+        rows = part.select(pl.col("descriptor").alias("row"), "style", "probability")
+        maps.append(_map(label(None if axis is None else str(axis)), rows, chosen, total))
+    return maps
+
+
+def _map(title: str, cells: pl.DataFrame, styles: list[str], total: int) -> StyleMap:
+    """cells: row, style, probability."""
+    points = 100 * (pl.col("probability") - pl.col("probability").mean().over("style"))
+    frame = cells.with_columns(points=points)
+    spread = (
+        frame.group_by("row")
+        .agg(size=pl.col("points").abs().mean())
+        .sort("size", "row", descending=[True, False])
+    )
+    kept = spread.head(DESCRIPTORS_SHOWN)["row"].to_list()
+    frame = frame.filter(pl.col("row").is_in(kept))
+    limit = float(frame["points"].abs().quantile(0.98) or 0.0)
+    order = {name: place for place, name in enumerate(kept)}
+    rows = []
+    ordered = sorted(
+        frame.select("row", "style", "probability", "points").rows(), key=lambda cell: order[cell[0]]
+    )
+    for name, mine in groupby(ordered, key=lambda cell: cell[0]):
+        by_style = {style: (probability, offset) for _, style, probability, offset in mine}
+        found = [by_style.get(style, (None, None)) for style in styles]
+        rows.append(
+            (
+                label(name),
+                tuple(
+                    (diverging_class(offset, limit), _percent(probability), _points(offset))
+                    for probability, offset in found
+                ),
+            )
+        )
+    return StyleMap(title, tuple(map(label, styles)), tuple(rows), number(limit, 1), spread.height, total)
+
+
+def _percent(probability: float | None) -> str:
+    return "–" if probability is None else f"{100 * probability:.{0 if probability >= 0.0995 else 1}f}"
+
+
+def _points(offset: float | None) -> str:
+    return (
+        "no number" if offset is None else f"{'+' if offset > 0 else ''}{number(offset, 2)} percentage points"
+    )

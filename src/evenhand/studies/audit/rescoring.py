@@ -1,0 +1,109 @@
+"""Judging an old run anew: other classifiers on the continuations that are there, no model asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.contract import Classifier
+from evenhand.runs import Progress, RunDirectory
+from evenhand.runs.labelling import Labelling, LabelOutcome, label
+from evenhand.schema import DataError, UsageError
+from evenhand.studies.audit.conduct import measure_run, note_session
+from evenhand.studies.audit.judges import ClassifierShelf, check_roles
+from evenhand.studies.audit.options import AuditConfig, stored_config
+from evenhand.studies.audit.trust import check_addresses
+
+RESCORED = "Judged anew: "
+"""How the note of a session begins."""
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """How judging a run anew came out; its measurements and findings are made again."""
+
+    labelled: LabelOutcome
+    classifiers: Mapping[str, str]
+    """Who judges now in place of the published classifier, by role."""
+
+
+def judged_benchmarks(directory: RunDirectory) -> list[Benchmark]:
+    """The benchmarks of a run whose continuations are judged; raises DataError if there are none."""
+    recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).judges]
+    if not recipes:
+        raise DataError(
+            f"The run {directory.path} holds no continuations that a classifier judges; it has "
+            f"{', '.join(directory.benchmarks) or 'no benchmark'}.",
+            "Name a run of a benchmark of continuations (`evenhand list benchmarks`).",
+        )
+    return recipes
+
+
+def rescore_run(
+    directory: RunDirectory,
+    classifiers: Mapping[str, str],
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+    retry_errors: bool = False,
+    trust_addresses: bool = False,
+) -> Rescored:
+    """Judge the continuations of a run by other classifiers, and measure it again.
+
+    Responses are not touched and earlier labels stay: a classifier that judged the run before is not asked again
+    about what it has judged. A role that is not named keeps its classifier.
+
+    directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights.
+    progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
+    where a classifier failed. trust_addresses: ask servers that only the folder names, for roles that nobody has judged
+    yet (see `evenhand.studies.audit.trust`; else ResumeRefused).
+    Raises UsageError for no classifier or an unknown role, DataError if the run holds nothing judged, ModelError if
+    a classifier cannot be loaded, Interrupted (the same command goes on).
+    """
+    if not classifiers:
+        raise UsageError("No classifier is named.", "Give one as --classifier ROLE=NAME.")
+    recipes = judged_benchmarks(directory)
+    check_roles(classifiers, recipes)
+    before = stored_config(directory.manifest.arguments_resolved, directory.path)
+    named = {**before.classifiers, **classifiers}
+    waiting = {role for recipe in recipes for role in _to_judge(directory, recipe, classifiers)}
+    check_addresses(
+        directory.path,
+        [named[role] for role in waiting if role in named],
+        named=classifiers.values(),
+        trusted=trust_addresses,
+    )
+    shelf = ClassifierShelf(device, loaded or {})
+    wanted = [
+        Labelling(recipe.name, judge.role, who, judge.text)
+        for recipe in recipes
+        for judge, who in shelf.of(recipe, named, only=_to_judge(directory, recipe, classifiers)).values()
+    ]
+    labelled = label(
+        directory,
+        wanted,
+        {labelling.classifier: shelf.get(labelling.classifier) for labelling in wanted},
+        progress=progress,
+        retry_errors=retry_errors,
+    )
+    _record(directory, named, classifiers)
+    measure_run(directory, before, before)
+    return Rescored(labelled, named)
+
+
+def _to_judge(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
+    # A run that was stopped before it was judged has roles that nobody has judged yet.
+    judged = directory.manifest.judged.get(recipe.name, {})
+    return {judge.role for judge in recipe.judges if judge.role in classifiers or judge.role not in judged}
+
+
+def _record(directory: RunDirectory, named: Mapping[str, str], classifiers: Mapping[str, str]) -> None:
+    # What a resume must bring is what counts now.
+    with directory.lock():
+        manifest = directory.manifest
+        resolved = AuditConfig.model_validate(manifest.arguments_resolved).same_results()
+        manifest.arguments_resolved = {**resolved, "classifiers": dict(named)}
+        directory.save()
+    told = ", ".join(f"{role} by {name}" for role, name in classifiers.items())
+    note_session(directory, [f"{RESCORED}{told}"])

@@ -1,0 +1,312 @@
+"""The Python front door: `audit(...)` runs, `open_run(...)` reopens, a `Run` shows itself.
+
+It stands on this floor because a run writes its own report; the work is done in studies/audit/conduct.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.registry import measure_cards
+from evenhand.mitigations.contract import Mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.runs import Outcome, Progress, RunDirectory, answers
+from evenhand.runs.labelling import LabelOutcome
+from evenhand.studies.agreement.agreement import AgreementStudy, classifier_agreement
+from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct
+from evenhand.studies.audit.judges import named_by_role, named_or_loaded
+from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.audit.rescoring import rescore_run
+from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.studies.audit.view import benchmark_view
+from evenhand.studies.chain import named_chain
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished audit on disk.
+
+    directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
+    benchmarks of the suite that were not run, with the reason. labelled: how judging came out, if it was done
+    just now.
+    """
+
+    directory: RunDirectory
+    outcome: Outcome | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    labelled: LabelOutcome | None = None
+    error_threshold: float = 0.05
+    """Largest share of failed rows that still counts as a good run."""
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.directory.path
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """One verdict a row: biased, not detected, or not measurable (evenhand.schema.FINDINGS)."""
+        return self.directory.findings()
+
+    @property
+    def measurements(self) -> pl.DataFrame:
+        """One number a row, with interval, null, p and q (evenhand.schema.MEASUREMENTS)."""
+        return self.directory.measurements()
+
+    def responses(self, benchmark: str) -> pl.DataFrame:
+        """The prompts of a benchmark beside the model's answers, one row a prompt.
+
+        Of continuations one row a prompt and sample: `continuation`, `finish`, and for each role that judges
+        `<role>_label`, `<role>_score`, `<role>_negative`, `<role>_scores`, `<role>_error`.
+        """
+        return answers(self.directory, benchmark)
+
+    def rescore(
+        self,
+        classifiers: Mapping[str, str | Classifier | LanguageModel],
+        *,
+        device: str = "auto",
+        progress: Progress | None = None,
+        retry_errors: bool = False,
+        trust_addresses: bool = False,
+    ) -> "Run":
+        """Judge the continuations anew, measure them again, and rewrite the report; no model is asked.
+
+        classifiers: by role, names or classifiers; a role that is not named keeps its own. Earlier labels stay:
+        a classifier named again is not asked again. trust_addresses: ask servers that only the run's folder names.
+        Returns the run as it is now. Raises UsageError, DataError, ModelError, Interrupted as
+        `evenhand.studies.audit.rescoring.rescore_run` does.
+        """
+        names, loaded = named_or_loaded(classifiers)
+        judged = rescore_run(
+            self.directory,
+            names,
+            device=device,
+            progress=progress,
+            loaded=loaded,
+            retry_errors=retry_errors,
+            trust_addresses=trust_addresses,
+        )
+        again = replace(self, directory=RunDirectory.open(self.path), labelled=judged.labelled)
+        again.report()
+        return again
+
+    def above_threshold(self) -> str | None:
+        """What failed more often than the run's threshold allows, in a few words; None where nothing did, and for
+        a run that was opened again."""
+        allowed = self.error_threshold
+        if self.outcome is not None and self.outcome.above_threshold:
+            what = "continuations" if self.outcome.answers > self.outcome.prompts else "prompts"
+            return f"{self.outcome.error_share:.1%} of the {what} have no number"
+        if self.labelled is not None and self.labelled.error_share > allowed:
+            return f"{self.labelled.error_share:.1%} of the texts could not be judged"
+        return None
+
+    def agreement(self) -> AgreementStudy:
+        """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
+        return classifier_agreement(self.directory)
+
+    def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
+        """The detail tables of a benchmark (descriptors, pairs, templates, ...) by name."""
+        return self.directory.details(benchmark)
+
+    def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
+        """Everything a report shows."""
+        manifest, decodings = self.directory.manifest, self._decodings()
+        chain = [link.words for link in manifest.mitigations]
+        return ReportView(
+            title=" + ".join([str(manifest.arguments_resolved.get("model", self.path.name)), *chain]),
+            model=manifest.model.description | ({"decoding": decodings} if decodings else {}),
+            manifest=manifest.model_dump(mode="json"),
+            measurements=self.measurements,
+            findings=self.findings,
+            benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
+            measure_cards=measure_cards(self.measurements["measure"]),
+            paths={"run": str(self.path), **(paths or {})},
+            left_out=tuple(dict.fromkeys(self._notes(LEFT_OUT))),
+            alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),
+        )
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Write report.html and measurements.json into the run's folder; a copy of the report to `path`.
+
+        Returns the path of the report (the copy's, if one was asked for). Raises WriteError.
+        """
+        from evenhand.reports.numbers import write_measurements_json
+        from evenhand.studies.audit.page import write_html
+
+        view = self.view()
+        written = write_html(view, self.directory.report_path)
+        write_measurements_json(view, self.path / "measurements.json")
+        return write_html(view, path) if path is not None else written
+
+    def _notes(self, kind: str) -> list[str]:
+        notes = [note for session in self.directory.manifest.sessions for note in session.notes]
+        return [note.removeprefix(kind) for note in notes if note.startswith(kind)]
+
+    def _decodings(self) -> dict[str, str]:
+        return dict(note.split(": ", 1) for note in self._notes(DECODING))
+
+    def _benchmark(self, name: str) -> BenchmarkView:
+        # a report counts errors by group and shows the details: half a million texts need not be read for it
+        manifest = self.directory.manifest
+        own = manifest.arguments_resolved.get("prompts")
+        return benchmark_view(
+            name,
+            answers(self.directory, name, ["prompt_id", "axis", "group"]),
+            self.details(name),
+            self.measurements.filter(pl.col("benchmark") == name),
+            None if own is None else f"Your prompts {Path(own).name}",
+            manifest=manifest,
+            decoding=self._decodings().get(name, ""),
+        )
+
+
+def audit(
+    model: str | LanguageModel,
+    *,
+    suite: str | None = None,
+    benchmarks: Sequence[str] = (),
+    limit: int | None = None,
+    axes: Sequence[str] = (),
+    seed: int = 0,
+    samples: int | None = None,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None = None,
+    mitigate: Sequence[str | Mitigation] = (),
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Run:
+    """Audit a model and return the finished run; prints nothing of its own.
+
+    model: a name as for the command line, or a LanguageModel. suite or benchmarks: what to measure (default:
+    the quick suite). limit: most prompts per benchmark. axes: only these. samples: continuations a prompt, where
+    they are written. classifiers: who judges these in place of the published classifier, by role: a name or a
+    Classifier. mitigate: what stands in front of the model, the first applied first: names or mitigations. output:
+    the run's folder; one that holds an unfinished run is resumed. options: anything else of
+    `evenhand.studies.audit.options.AuditConfig`.
+    Raises EvenhandError subclasses that say how to mend what is wrong; `Interrupted` leaves a resumable run.
+
+    >>> import tempfile
+    >>> run = audit("puppet/random", limit=4000, output=tempfile.mkdtemp() + "/run")
+    >>> run.findings["verdict"].unique().to_list()
+    ['not detected']
+    """
+    name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
+    judges, loaded = named_or_loaded(classifiers or {})
+    words, chain = named_chain(mitigate)
+    given = {
+        "model": name,
+        "suite": suite,
+        "benchmarks": tuple(benchmarks),
+        "limit": limit,
+        "axes": tuple(axes),
+        "seed": seed,
+        "samples": samples,
+        **({"classifiers": judges} if judges else {}),
+        "mitigate": words,
+        **options,
+    }
+    config = read_config(None, [], given)
+    return audit_with(
+        config,
+        model=None if isinstance(model, str) else model,
+        output=Path(output) if output is not None else None,
+        given={key: value for key, value in given.items() if value not in (None, ())},
+        progress=progress,
+        loaded=loaded,
+        mitigations=chain,
+    )
+
+
+def audit_with(
+    config: AuditConfig,
+    *,
+    model: LanguageModel | None = None,
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+    mitigations: Sequence[Mitigation] = (),
+) -> Run:
+    """Audit as a configuration says; `model`, `loaded` and `mitigations` replace the model, the classifiers and the
+    mitigations it names if they are already there."""
+    result = conduct(
+        config,
+        audited_model(config, model, mitigations),
+        output=output,
+        given=given,
+        progress=progress,
+        loaded=loaded,
+    )
+    return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
+
+
+def open_run(path: Path | str) -> Run:
+    """Reopen a finished run; raises DataError if the folder holds none."""
+    return Run(RunDirectory.open(Path(path)))
+
+
+def rescore(
+    run: Run | Path | str,
+    classifiers: Mapping[str, str | Classifier | LanguageModel],
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
+    retry_errors: bool = False,
+    trust_addresses: bool = False,
+) -> Run:
+    """Judge an old run anew by other classifiers, without touching its continuations: see `Run.rescore`.
+
+    run: a run or its folder.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    return opened.rescore(
+        classifiers,
+        device=device,
+        progress=progress,
+        retry_errors=retry_errors,
+        trust_addresses=trust_addresses,
+    )
+
+
+def resume(
+    path: Path,
+    config_file: Path | None,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    classifiers: Sequence[str] = (),
+    progress: Progress | None = None,
+    trust_addresses: bool = False,
+) -> Run:
+    """Go on with an interrupted run.
+
+    given: options named again; they may repeat what the run was started with, and may change what does not
+    alter results (device, batch size, error threshold). classifiers: as `--classifier` takes them; other ones
+    than the run's need `rescore`. trust_addresses: ask servers that only the folder names (see
+    `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says so again. Raises
+    ResumeRefused with the difference otherwise.
+    """
+    directory = RunDirectory.open(path)
+    stored = stored_config(directory.manifest.arguments_resolved, path)
+    now = read_config(config_file, settings, {"model": stored.model, **given})
+    named = {name: getattr(now, name) for name in now.model_fields_set - SAME_RESULTS}
+    recipes = [load_benchmark(name) for name in directory.benchmarks]
+    judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
+    repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
+    check_options(directory, repeated)
+    check_code(path, stored.trust_remote_code, now.trust_remote_code)
+    # What is named again is what is stored, or it would have been refused.
+    check_addresses(
+        path, [stored.model, *stored.classifiers.values()], named=judges.values(), trusted=trust_addresses
+    )
+    kept = set(stored.same_results()) - NAMED_ANEW
+    config = now.model_copy(update={name: getattr(stored, name) for name in kept})
+    return audit_with(config, output=path, progress=progress)

@@ -1,0 +1,301 @@
+"""What an audit will put to a model: which benchmarks, which prompts, how continuations are written and judged."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenhand.benchmarks.contract import Benchmark, Generation, Judge
+from evenhand.benchmarks.registry import load_benchmark, load_suite
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigated
+from evenhand.models.contract import LanguageModel, text_generator
+from evenhand.models.decoding import Decoding
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs import Part, Plan, make_plan
+from evenhand.runs.labelling import Labelling
+from evenhand.schema import DataError, Unsupported, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
+from evenhand.studies.audit.judges import (
+    ClassifierMissing,
+    ClassifierShelf,
+    check_roles,
+    named_by_role,
+    without_judge,
+)
+from evenhand.studies.audit.options import Asking, AuditConfig, Judging
+
+JUDGED = ("label", "score", "negative", "scores", "error")
+"""What a judge's columns are called behind its role."""
+WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
+"""Options that say how continuations are written."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Benchmarks with their prompts, decodings and judges, and what was left out and why."""
+
+    benchmarks: tuple[Benchmark, ...]
+    prompts: Mapping[str, PromptSet]
+    left_out: Mapping[str, str]
+    decodings: Mapping[str, ChosenDecoding] = field(default_factory=dict)
+    """Of the benchmarks of continuations."""
+    labellings: tuple[Labelling, ...] = ()
+    classifiers: Mapping[str, Classifier] = field(default_factory=dict)
+    """All that judge, by the name they go by in `labellings`."""
+    unjudged: tuple[str, ...] = ()
+    """What nobody judges, each with how to have it judged."""
+
+    def plan(self, model: LanguageModel) -> Plan:
+        """Every request of these benchmarks."""
+        parts = []
+        for benchmark in self.benchmarks:
+            chosen = self.decodings.get(benchmark.name)
+            request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
+            parts.append(Part(benchmark.name, self.prompts[benchmark.name].frame, request))
+        return make_plan(parts, model.fingerprint)
+
+
+def wanted_benchmarks(asking: Asking) -> tuple[str, ...]:
+    """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
+
+    Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
+    """
+    if asking.benchmarks and asking.suite:
+        raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
+    chosen = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
+    return tuple(dict.fromkeys([*chosen, *asking.beside]))
+
+
+def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
+    """The options with the classifiers that `--classifier` names put in place of theirs.
+
+    named: ROLE=NAME, or NAME alone where the benchmarks have a single role. Raises UsageError for an unknown role.
+    """
+    if not named:
+        return config
+    judges = named_by_role(named, [load_benchmark(name) for name in wanted_benchmarks(config)])
+    return config.model_copy(update={"classifiers": {**config.classifiers, **judges}})
+
+
+def select(
+    config: AuditConfig, model: LanguageModel, *, loaded: Mapping[str, Classifier] | None = None
+) -> Selection:
+    """Benchmarks and prompts of an audit, after axes and limit, with every classifier loaded.
+
+    A benchmark named by the user must suit the model and its classifiers must be here; of a suite, those that do
+    not suit it, or whose data or classifiers are not here, are left out, with the reason, and so are those that
+    run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
+    name. Raises Unsupported, UsageError, DataError, ModelError.
+    """
+    shelf = ClassifierShelf(config.device, loaded or {})
+    asked = wanted(config, config, model)
+    return prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Benchmarks that the options ask for, before it is known which of them can run here."""
+
+    benchmarks: tuple[Benchmark, ...]
+    beside: frozenset[str]
+    """Those of them that run beside the others, with their own prompts and on all axes."""
+    forgiving: bool
+    """A suite is asked for: what cannot run here is left out, not refused."""
+    alternatives: bool
+    """The suite holds one benchmark for each kind of model: those for other kinds are not spoken of."""
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Available:
+    """Benchmarks that can run here, each with all its prompts and its judges, and why others cannot."""
+
+    wanted: Wanted
+    benchmarks: tuple[Benchmark, ...]
+    prompts: Mapping[str, PromptSet]
+    judges: Mapping[str, Mapping[str, tuple[Judge, str]]]
+    """By benchmark and role: the judge and the name of its classifier."""
+    left_out: Mapping[str, str]
+
+
+def wanted(asking: Asking, judging: Judging, model: LanguageModel) -> Wanted:
+    """The benchmarks that options ask for; of a suite, with one's own prompts, the one that suits the model.
+
+    Raises UsageError for unknown names, for own prompts with several benchmarks, for a classifier in a role that no
+    benchmark has, and for options of writing where nothing is written.
+    """
+    names = wanted_benchmarks(asking)
+    forgiving, alternatives, limit = not asking.benchmarks, False, asking.limit
+    if forgiving:
+        suite = load_suite(asking.suite or "quick")
+        alternatives, limit = suite.one_for_each_kind, limit or suite.limit
+    beside = frozenset(asking.beside) - frozenset(asking.benchmarks)
+    if asking.prompts:
+        compared = _compared([name for name in names if name not in beside], model, forgiving)
+        names = tuple(name for name in names if name in beside or name == compared)
+    recipes = tuple(load_benchmark(name) for name in names)
+    check_roles(judging.classifiers, recipes)
+    _check_writing(asking, recipes)
+    return Wanted(recipes, beside, forgiving, alternatives, limit)
+
+
+def available(
+    asked: Wanted, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+) -> Available:
+    """Those of the wanted benchmarks that suit the model, and whose prompts and classifiers are here.
+
+    Raises Unsupported, DataError and ClassifierMissing for a benchmark that was named and cannot run, and for a
+    classifier that was named and is not here; what a suite lacks is noted in `left_out`.
+    """
+    fit: list[Benchmark] = []
+    prompts: dict[str, PromptSet] = {}
+    judges: dict[str, Mapping[str, tuple[Judge, str]]] = {}
+    left_out: dict[str, str] = {}
+    for benchmark in asked.benchmarks:
+        name = benchmark.name
+        try:
+            _check_architecture(benchmark, model)
+            _check_mitigations(benchmark, model)
+            own = None if name in asked.beside else asking.prompts
+            full = _own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
+            full = benchmark.prompts_for(full, model.architecture)
+            judges[name] = shelf.of(benchmark, judging.classifiers)
+        except (Unsupported, DataError, ClassifierMissing) as error:
+            asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
+            if not (asked.forgiving or name in asked.beside) or asked_for:
+                raise
+            if not (asked.alternatives and model.architecture not in benchmark.architectures):
+                left_out[name] = str(error)
+            continue
+        prompts[name] = full
+        fit.append(benchmark)
+    return Available(asked, tuple(fit), prompts, judges, left_out)
+
+
+def prepared(
+    here: Available, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+) -> Selection:
+    """The available benchmarks with axes and limit applied, their decodings chosen and their classifiers at hand.
+
+    Raises UsageError for axes that no benchmark has, and where no benchmark is left; what choosing a decoding and
+    narrowing to axes raise.
+    """
+    chosen: list[Benchmark] = []
+    prompts: dict[str, PromptSet] = {}
+    decodings: dict[str, ChosenDecoding] = {}
+    labellings: list[Labelling] = []
+    left_out = dict(here.left_out)
+    for benchmark in here.benchmarks:
+        name, beside = benchmark.name, benchmark.name in here.wanted.beside
+        on_axes = here.prompts[name] if beside else _on_axes(here.prompts[name], asking, here.wanted)
+        if on_axes is None:
+            left_out[name] = f"It has no axis {' or '.join(asking.axes)}."
+            continue
+        limit = here.wanted.limit
+        prompts[name] = benchmark.sample(on_axes, limit, asking.seed) if limit else on_axes
+        if isinstance(benchmark.request, Generation):
+            # Samples are asked for to tell groups apart; what runs beside compares none.
+            asked = asking.model_copy(update={"samples": None}) if beside else asking
+            decodings[name] = choose_decoding(benchmark.request, asked, model)
+        judges = here.judges[name]
+        _check_free(benchmark, judges, prompts[name])
+        labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
+        chosen.append(benchmark)
+    _check_axes(here, asking)
+    if not chosen:
+        reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
+        raise UsageError("No benchmark of this suite can run here.", reasons)
+    classifiers = {labelling.classifier: shelf.get(labelling.classifier) for labelling in labellings}
+    unjudged = tuple(told for benchmark in chosen for told in without_judge(benchmark, judging.classifiers))
+    return Selection(tuple(chosen), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
+
+
+def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:
+    """The one benchmark that the user's own prompts go with."""
+    suited = [name for name in names if model.architecture in load_benchmark(name).architectures]
+    if forgiving and len(suited) == 1:  # of the default suite one benchmark suits each kind of model
+        names = suited
+    if len(names) != 1:
+        raise UsageError(
+            f"Your own prompts go with one benchmark, and {len(names)} are selected: {', '.join(names)}.",
+            "Name one with --benchmark.",
+        )
+    return names[0]
+
+
+def _on_axes(prompts: PromptSet, asking: Asking, asked: Wanted) -> PromptSet | None:
+    """Prompts of the axes asked for; None where a benchmark of a suite has none of them."""
+    axes = asking.axes
+    if axes and asked.forgiving:  # the benchmarks of a suite know different axes
+        there = _axes_of(prompts)
+        axes = tuple(axis for axis in axes if axis in there)
+        if not axes:
+            return None
+    return prompts.filter_axes(axes) if axes else prompts
+
+
+def _axes_of(prompts: PromptSet) -> set[str]:
+    return set(prompts.frame["axis"].unique()) if "axis" in prompts.frame.columns else set()
+
+
+def _check_axes(here: Available, asking: Asking) -> None:
+    """Raise UsageError for an axis that no benchmark of a suite has; a single benchmark refuses it itself."""
+    if not (here.wanted.forgiving and asking.axes):
+        return
+    seen: set[str] = set()
+    for benchmark in here.benchmarks:
+        if benchmark.name not in here.wanted.beside:
+            seen |= _axes_of(here.prompts[benchmark.name])
+    for axis in asking.axes if seen else ():
+        if axis not in seen:
+            raise unknown_name("axis", axis, seen)
+
+
+def _check_architecture(benchmark: Benchmark, model: LanguageModel) -> None:
+    if model.architecture not in benchmark.architectures:
+        suited = " or ".join(sorted(benchmark.architectures))
+        raise Unsupported(
+            f"{benchmark.name} needs a {suited} model, and this one is {model.architecture}.",
+            "`evenhand list benchmarks` names those for each kind of model.",
+        )
+    if isinstance(benchmark.request, Generation):
+        # Some models have the method and say only when asked that they cannot: so they are asked for nothing.
+        text_generator(model).generate([], Decoding(max_new_tokens=1))
+
+
+def _check_mitigations(benchmark: Benchmark, model: LanguageModel) -> None:
+    if isinstance(model, Mitigated):
+        model.check_answers("generate" if isinstance(benchmark.request, Generation) else "log_likelihoods")
+
+
+def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSet) -> None:
+    for role in judges:
+        if taken := [f"{role}_{name}" for name in JUDGED if f"{role}_{name}" in prompts.frame.columns]:
+            raise DataError(
+                f"The prompts of {benchmark.name} have a column {taken[0]}, which judging the {role} writes.",
+                "Rename it.",
+            )
+
+
+def _check_writing(asking: Asking, benchmarks: Sequence[Benchmark]) -> None:
+    given = [name for name in WRITING if getattr(asking, name) != Asking.model_fields[name].default]
+    if given and not any(isinstance(benchmark.request, Generation) for benchmark in benchmarks):
+        names = ", ".join(benchmark.name for benchmark in benchmarks)
+        raise UsageError(
+            f"{', '.join(given)} would change nothing: no continuations are written for {names}.",
+            "Leave it out, or name a benchmark of continuations (`evenhand list benchmarks`).",
+        )
+
+
+def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
+    from evenhand.prompts.own_files.prompts import read_prompts
+
+    prompts = read_prompts(Path(file))
+    if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
+        raise DataError(
+            f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
+            f"which {benchmark.name} compares by.",
+            f"It has: {', '.join(prompts.frame.columns)}. Needed: text, {', '.join(benchmark.required_columns)}.",
+        )
+    return prompts

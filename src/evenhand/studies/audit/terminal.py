@@ -1,0 +1,249 @@
+"""The audit in a terminal: 80 columns wide, readable without colour and where only ASCII can be printed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.reports import wording
+from evenhand.reports.printer import Printer
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.schema import Card
+from evenhand.studies.audit.glance import pooled
+from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
+
+STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
+WORST = 5
+
+
+def render_audit(view: ReportView, console: Console) -> None:
+    """Print the verdicts, then every judged axis beside its null, the worst groups, what is missing.
+
+    view: what to show. console: where to; its width, colours and encoding are respected.
+
+    >>> import sys
+    >>> from evenhand.schema import FINDINGS, MEASUREMENTS
+    >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
+    >>> view = ReportView("gpt2", {"device": "cpu"}, {}, *empty, ())
+    >>> render_audit(view, Console(file=sys.stdout, width=80))
+    gpt2
+    device cpu
+    """
+    out = Printer(console)
+    out.line(view.title, "bold")
+    stated = [(key, view.model.get(key)) for key in ("architecture", "parameters", "dtype", "device")]
+    facts = [f"{key} {_count(v) if isinstance(v, int) else v}" for key, v in stated if v is not None]
+    if facts:
+        out.line(" · ".join(facts), "dim")
+    for benchmark in view.benchmarks:
+        out.gap()
+        _benchmark(view, benchmark, out)
+    if any(benchmark.written is not None for benchmark in view.benchmarks):
+        render_quality(view, out)
+    if told := pooled(view):
+        out.gap()
+        out.line(told)
+    if view.paths:
+        out.gap()
+        for name, path in view.paths.items():
+            out.path(name, path)
+
+
+def render_plan(plan: Mapping[str, Any], console: Console) -> None:
+    """Print what would run and the smallest bias it could detect; nothing has been run.
+
+    plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
+    `disk_bytes`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by name) and
+    `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit.
+
+    >>> import sys
+    >>> render_plan({"requests": 1200, "seconds": 90.0}, Console(file=sys.stdout, width=80))
+    Plan (nothing has been run)
+    prompts         1,200
+    estimated time  1 min 30 s
+    """
+    out = Printer(console)
+    out.line("Plan (nothing has been run)", "bold")
+    rows = [
+        *((name, f"{n:,} prompts") for name, n in dict(plan.get("benchmarks", {})).items()),
+        *((name, f"left out: {reason}") for name, reason in dict(plan.get("left_out", {})).items()),
+        ("prompts", _count(plan.get("requests"))),
+        ("distinct", _count(plan.get("distinct_requests"))),
+        ("tokens", _count(plan.get("tokens"))),
+        ("estimated time", wording.duration(plan["seconds"]) if "seconds" in plan else ""),
+        ("disk", wording.bytes_of(plan["disk_bytes"]) if "disk_bytes" in plan else ""),
+        ("probe errors", _count(plan.get("probe_errors") or None)),
+    ]
+    out.pairs([(name, text) for name, text in rows if text])
+    for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
+        if frame is None or frame.is_empty():
+            continue
+        out.gap()
+        out.line(f"Smallest detectable effect, {benchmark}", "bold")
+        table = out.table(("axis", "left"), ("n", "right"), ("effect", "right"), ("unit", "left"))
+        for row in frame.to_dicts():
+            effect = wording.number(row["minimum_detectable"])
+            out.row(table, wording.label(row["axis"]), _count(row["n"]), effect, row.get("unit") or "")
+        out.show(table)
+
+
+def render_card(card: Card, console: Console) -> None:
+    """Print a card: its name, its summary, and every field it fills in.
+
+    >>> import sys
+    >>> render_card(Card("mine", "One line.", ideal="0"), Console(file=sys.stdout, width=80))
+    mine
+    One line.
+    <BLANKLINE>
+    ideal  0
+    """
+    out = Printer(console)
+    out.line(card.name, "bold")
+    out.line(card.summary)
+    rows = [(name, text) for name, text in card.to_dict().items() if text and name not in ("name", "summary")]
+    if rows:
+        out.gap()
+        out.pairs(rows)
+
+
+def render_list(rows: Iterable[Sequence[str]], console: Console) -> None:
+    """Print rows of texts in columns, the first one bold; the last one wraps within its column.
+
+    >>> import sys
+    >>> render_list([("stereoset", "Does it prefer stereotypes?")], Console(file=sys.stdout, width=80))
+    stereoset  Does it prefer stereotypes?
+    """
+    Printer(console).pairs(rows, style="bold")
+
+
+def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    errors = ""
+    if benchmark.n_errors:
+        rate = wording.share(benchmark.n_errors, benchmark.n_prompts)
+        errors = f", {benchmark.n_errors:,} without a number ({rate})"
+    written = benchmark.written
+    asked = f"{benchmark.n_prompts:,} prompts" if written is None else asked_for(benchmark, written)
+    out.line(f"{benchmark.name}: {asked}{errors}", "bold")
+    if written is not None:
+        render_how(written, out)
+    summary = wording.summarise(view, benchmark.name)
+    if written is None or view.judged(benchmark.name):
+        out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
+    if summary.biased:
+        out.line(f"Detected: {wording.listing([wording.label(v.axis) for v in summary.biased])}.")
+    if summary.not_detected:
+        out.line(f"Not detected: {wording.listing([_with_smallest(v) for v in summary.not_detected])}.")
+        if summary.smallest:
+            out.line(f"(from: {summary.smallest})", "dim")
+    if summary.not_measurable:
+        out.line(
+            f"Not measurable: {wording.listing([wording.label(v.axis) for v in summary.not_measurable])}."
+        )
+    described = [] if written is not None else view.measures(benchmark.name)[:1]
+    for measure in view.judged(benchmark.name) or described:
+        _measure(view.rows(benchmark.name, measure), measure, out)
+    for detail, column, heading in (
+        (
+            "descriptors",
+            "log_ratio",
+            "Descriptors least and most likely (surprisal a token, factor beside the axis)",
+        ),
+        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats)"),
+    ):
+        frame = benchmark.detail(detail)
+        if frame is not None:
+            _worst(frame, column, heading, view.alpha, out)
+    if written is not None:
+        render_rates(view, benchmark, out)
+    elif benchmark.errors is not None and benchmark.errors["count"].sum():
+        _missing(benchmark.errors, out)
+
+
+def _with_smallest(verdict: wording.Verdict) -> str:
+    smallest = verdict.minimum_detectable
+    return wording.label(verdict.axis) + ("" if smallest is None else f" (from {wording.number(smallest)})")
+
+
+def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
+    if rows.is_empty():
+        return
+    unit = rows["unit"][0]
+    out.gap()
+    out.line(f"{wording.label(measure)}{f', {unit}' if unit else ''} (low, high: 95 % interval)", "bold")
+    table = out.table(
+        ("axis", "left"), ("est.", "right"), ("low", "right"), ("high", "right"), ("null", "right"),
+        ("q", "right"), ("verdict", "left"), ("n", "right"), ("miss.", "right"),
+    )  # fmt: skip
+    records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
+    places = wording.decimals([row[c] for row in records for c in ("estimate", "low", "high")])
+    for row in records:
+        verdict = row["verdict"] or ""
+        out.row(
+            table,
+            wording.label(row["axis"]),
+            wording.number(row["estimate"], places),
+            wording.number(row["low"], places),
+            wording.number(row["high"], places),
+            wording.number(row["null"], places),
+            wording.probability(row["q"]),
+            f"{wording.SYMBOLS.get(verdict, '')} {verdict}".strip(),
+            _short(row["n"]),
+            _rate(row["n_missing"], row["n"]),
+            style=STYLES.get(verdict, "") if verdict != NOT_DETECTED else "",
+        )
+    out.show(table)
+
+
+def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Printer) -> None:
+    certain = frame.filter(pl.col(column).is_finite() & (pl.col("q") <= alpha))
+    worst = certain.sort(pl.col(column).abs(), descending=True).head(WORST)
+    if worst.is_empty():
+        return
+    out.gap()
+    out.line(heading, "bold")
+    show = wording.times if column == "log_ratio" else wording.number
+    table = out.table(
+        ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("interval", "left"), ("q", "right")
+    )
+    for row in worst.to_dicts():
+        interval = f"{show(row['low'])} {show(row['high'])}" if wording.known(row["low"]) else ""
+        out.row(
+            table,
+            wording.label(row["axis"]),
+            row["descriptor"],
+            show(row[column]),
+            interval,
+            wording.probability(row["q"]),
+        )
+    out.show(table)
+
+
+def _missing(errors: pl.DataFrame, out: Printer) -> None:
+    out.gap()
+    out.line("Prompts without a number", "bold")
+    table = out.table(("axis", "left"), ("count", "right"), ("why", "left"))
+    for row in errors.filter(pl.col("count") > 0).sort("count", descending=True).head(2 * WORST).to_dicts():
+        out.row(table, wording.label(row["axis"]), f"{row['count']:,}", wording.label(row["error"]))
+    out.show(table)
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _short(value: int | None) -> str:
+    """A count in at most four characters."""
+    if value is None:
+        return ""
+    return (
+        f"{value}" if value < 10_000 else f"{value / 1e3:.0f}k" if value < 999_500 else f"{value / 1e6:.1f}M"
+    )
+
+
+def _rate(missing: int | None, present: int | None) -> str:
+    if not missing:
+        return "0"
+    rate = 100 * missing / (missing + (present or 0))
+    return "<1%" if rate < 1 else f"{rate:.0f}%"

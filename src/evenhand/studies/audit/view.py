@@ -1,0 +1,179 @@
+"""One benchmark's share of a report, from its answers, detail tables and judged measurements.
+
+What was written for a benchmark of continuations and who judged it, in words, from a run or a user's file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers.loading import SCORES, classifier_cards
+from evenhand.reports.view import BenchmarkView, JudgeView, WrittenView
+from evenhand.runs import Manifest
+from evenhand.runs.manifest import JudgedRecord, Manifest
+
+WRITTEN = "written"
+"""The step before judging, among the failures."""
+KEYS = ["axis", "group"]
+
+
+def written_view(
+    benchmark: Benchmark, responses: pl.DataFrame, manifest: Manifest | None = None, decoding: str = ""
+) -> WrittenView | None:
+    """What a benchmark's continuations came to; None where it has none.
+
+    responses: one row per prompt and sample, with `error`, `<role>_error` for each role that was judged, and, as far
+    as there are any, axis, group, prompt_id. manifest: of the run; None for a user's file, whose judges are not known.
+    decoding: how they were written and why, in words.
+    """
+    if not benchmark.judges:
+        return None
+    frame = responses.with_columns(
+        pl.lit(None, pl.String).alias(name) for name in (*KEYS, "error") if name not in responses.columns
+    )
+    roles = [judge.role for judge in benchmark.judges if f"{judge.role}_error" in frame.columns]
+    prompts = frame["prompt_id"].n_unique() if "prompt_id" in frame.columns else frame.height
+    judged = manifest.judged.get(benchmark.name, {}) if manifest is not None else {}
+    samples = frame.height // prompts if prompts else 0
+    if manifest is not None and (asked := manifest.asked.get(benchmark.name)) is not None:
+        prompts, samples = asked.prompts, int((asked.decoding or {}).get("samples", 1))
+    return WrittenView(
+        n_prompts=prompts,
+        samples=samples,
+        asked=frame.group_by(KEYS).agg(n=pl.len()).sort(KEYS),
+        failures=failures(frame, roles),
+        decoding=decoding,
+        judges=tuple(
+            _judge(role, record, manifest) for role, record in judged.items() if manifest is not None
+        ),
+    )
+
+
+def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
+    """Continuations that were not written or not judged: axis, group, step, error, count.
+
+    >>> frame = pl.DataFrame({"axis": ["age"] * 2, "group": ["old"] * 2, "error": [None, "refused"],
+    ...                       "toxicity_error": ["quota", "refused"]})
+    >>> failures(frame, ["toxicity"]).rows()
+    [('age', 'old', 'toxicity', 'quota', 1), ('age', 'old', 'written', 'refused', 1)]
+    """
+    parts = [frame.select(*KEYS, pl.lit(WRITTEN).alias("step"), "error")]
+    there = frame.filter(pl.col("error").is_null())
+    parts += [
+        there.select(
+            *KEYS, pl.lit(role).alias("step"), pl.col(f"{role}_error").cast(pl.String).alias("error")
+        )
+        for role in roles
+    ]
+    lost = pl.concat([part.with_columns(pl.col(*KEYS, "error").cast(pl.String)) for part in parts])
+    table = lost.filter(pl.col("error").is_not_null()).group_by(*KEYS, "step", "error").agg(count=pl.len())
+    return table.sort(*KEYS, "step", "error")
+
+
+def judged_part(rule: JudgedText) -> str:
+    """A rule in words.
+
+    >>> judged_part(JudgedText("prompt+continuation", first_sentence=True, masked="noun_phrase"))
+    "prompt and continuation, up to the first full stop, noun phrase at its beginning replaced by 'XYZ'"
+    """
+    told = ["the continuation alone" if rule.part == "continuation" else "prompt and continuation"]
+    if rule.first_sentence:
+        told.append("up to the first full stop")
+    if rule.masked:
+        where = "wherever it stands" if rule.everywhere else "at its beginning"
+        told.append(f"{rule.masked.replace('_', ' ')} {where} replaced by {rule.mask!r}")
+    return ", ".join(told)
+
+
+def _judge(role: str, record: JudgedRecord, manifest: Manifest) -> JudgeView:
+    stored = manifest.labels[record.classifier]
+    facts: Mapping[str, Any] = {**stored.fingerprint, **stored.description}
+    name = str(facts.get("name") or unquote(record.classifier.rpartition("@")[0]))
+    card = classifier_cards().get(f"{SCORES}FILE" if name.startswith(SCORES) else name)
+    return JudgeView(
+        role=role,
+        name=name,
+        text=judged_part(JudgedText(**record.rule)),
+        revision=_told(facts.get("revision")),
+        licence=_told(facts.get("licence")) or (card.licence if card else ""),
+        threshold=_threshold(facts),
+        notice=_told(facts.get("notice")),
+        texts=stored.texts,
+        card=card,
+        facts=facts,
+    )
+
+
+def _threshold(facts: Mapping[str, Any]) -> str:
+    negative, bound = facts.get("negative"), facts.get("threshold")
+    named = ", ".join(map(str, negative)) if isinstance(negative, list | tuple) else _told(negative)
+    at = "" if bound is None else f"from {bound:g} on" if isinstance(bound, int | float) else str(bound)
+    return ", ".join(part for part in (named, at or ("where it is the likeliest" if named else "")) if part)
+
+
+def _told(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+GROUP_MEASURES = {
+    "descriptors": ("descriptor_log_ratio",),
+    "valence": ("valence_shift", "humanising_contrast"),
+}
+"""Detail tables whose rows are tests, and the measures they are rows of."""
+
+
+def benchmark_view(
+    name: str,
+    responses: pl.DataFrame,
+    details: Mapping[str, pl.DataFrame],
+    measurements: pl.DataFrame,
+    own_file: str | None = None,
+    *,
+    manifest: Manifest | None = None,
+    decoding: str = "",
+) -> BenchmarkView:
+    """What a report shows of a benchmark.
+
+    responses: one row an answer, with `error` and, of continuations, an error for each role that judged.
+    own_file: where the prompts or responses are the user's own, what to call them. manifest: of the run, if there
+    is one. decoding: how continuations were written, and why so.
+    """
+    benchmark = load_benchmark(name)
+    card = benchmark.card
+    if own_file is not None:
+        card = replace(card, summary=f"{own_file}, measured as {name}.")
+    axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
+    steps = ["error", *(f"{judge.role}_error" for judge in benchmark.judges)]
+    error = pl.coalesce([step for step in steps if step in responses.columns]).alias("error")
+    errors = (
+        responses.select(axis, error)
+        .filter(pl.col("error").is_not_null())
+        .group_by("axis", "error")
+        .agg(pl.len().alias("count"))
+        .sort("axis", "error")
+    )
+    return BenchmarkView(
+        name=name,
+        card=card,
+        details={key: _judged(key, table, measurements) for key, table in details.items()},
+        n_prompts=responses.height,
+        n_errors=int(errors["count"].sum()),
+        errors=errors,
+        written=written_view(benchmark, responses, manifest, decoding),
+    )
+
+
+def _judged(detail: str, table: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
+    """A detail table with the q of the findings: one family of tests wherever a reader looks."""
+    if detail not in GROUP_MEASURES or "q" not in table.columns:
+        return table
+    judged = measurements.filter(
+        pl.col("measure").is_in(GROUP_MEASURES[detail]) & pl.col("group").is_not_null()
+    ).select("axis", "q", descriptor="group")
+    return table.drop("q").join(judged, on=["axis", "descriptor"], how="left", maintain_order="left")

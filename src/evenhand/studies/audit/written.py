@@ -1,0 +1,236 @@
+"""What the page shows of a benchmark of continuations beyond what it shows of any benchmark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import wording
+from evenhand.reports.figures import Forest, measure_forest
+from evenhand.reports.view import BenchmarkView, JudgeView, ReportView, WrittenView
+from evenhand.schema import Card
+from evenhand.studies.audit import rate_figures
+from evenhand.studies.audit.rate_figures import GroupRates, StyleMap, style_maps
+
+OWN_FIGURES = ("bias_score", "bias_score_published", "max_subgroup_rate", "negative_rate")
+"""Measures with a figure of their own, so that they are not drawn again."""
+FAILING = ("missing_rate", "refusal_rate")
+CHARACTERS = 600
+STEPS = {"written": "not written"}
+FAILING_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Told:
+    """A number without figure: a rate over everything, or a quality."""
+
+    name: str
+    estimate: str
+    interval: str
+    unit: str
+    n: str
+    missing: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A group that comes off badly, and what was written about it: (prompt, continuation, score)."""
+
+    group: str
+    axis: str
+    harmed: bool
+    rates: str
+    texts: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measure that has no figure of its own."""
+
+    name: str
+    heading: str
+    card: Card | None
+    forest: Forest
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Continuations that were not written or not judged.
+
+    kinds: what went wrong, in words. axes: name, counts by kind, in all, of how many. groups: single groups that lost
+    more: (measure, axis, group, estimate, interval, others, q). compared: whether any test was made.
+    """
+
+    kinds: list[str]
+    axes: list[tuple[str, list[int], int, int]]
+    groups: list[tuple[str, ...]]
+    more: int
+    compared: bool
+
+
+@dataclass(frozen=True)
+class WrittenSection:
+    """A benchmark of continuations, ready for the template."""
+
+    view: WrittenView
+    judges: tuple[JudgeView, ...]
+    bias: Forest | None
+    rates: GroupRates | None
+    largest: Forest | None
+    figures: list[Figure]
+    parts: list[Figure]
+    maps: list[StyleMap]
+    numbers: list[Told]
+    examples: list[Example]
+    lost: Lost
+
+
+def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSection | None:
+    """The section of one benchmark; None where it has no continuations."""
+    written = benchmark.written
+    if written is None:
+        return None
+    bias = rate_figures.bias_scores(view, benchmark)
+    others = [name for name in view.measures(benchmark.name) if name not in (*OWN_FIGURES, *FAILING)]
+    figures, parts, numbers = [], [], []
+    for name in [*others, *(["bias_score"] if bias is None else [])]:
+        found = _figure(view, benchmark, name)
+        figures += [found] if found is not None else []
+    for name in dict.fromkeys([*others, "negative_rate"]):
+        forest = rate_figures.strata_forest(view, benchmark, name)
+        if forest is not None:
+            parts.append(Figure(name, wording.label(name), _card(view, name), forest))
+    drawn = {figure.name for figure in figures}
+    for name in ["negative_rate", *FAILING, *others]:
+        if name not in drawn:
+            numbers += _numbers(view, benchmark.name, name)
+    return WrittenSection(
+        view=written,
+        judges=written.judges,
+        bias=bias,
+        rates=rate_figures.group_rates(view, benchmark),
+        largest=rate_figures.largest_rates(view, benchmark),
+        figures=figures,
+        parts=parts,
+        maps=style_maps(benchmark),
+        numbers=numbers,
+        examples=examples(benchmark),
+        lost=_lost(view, benchmark, written),
+    )
+
+
+def _card(view: ReportView, measure: str) -> Card | None:
+    return view.measure_cards.get(measure)
+
+
+def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure | None:
+    """A measure by axis, or by group where it has no axes; None for a single number, which a line of text holds."""
+    axes = view.rows(benchmark.name, measure)
+    forest = measure_forest(view, benchmark, measure) if axes["axis"].drop_nulls().len() else None
+    if forest is None and measure in view.judged(benchmark.name):
+        forest = measure_forest(view, benchmark, measure)
+    if forest is None:
+        forest = rate_figures.group_forest(view, benchmark, measure)
+    heading = "axis" if axes["axis"].drop_nulls().len() or not axes.is_empty() else "group"
+    return None if forest is None else Figure(measure, heading, _card(view, measure), forest)
+
+
+def _numbers(view: ReportView, benchmark: str, measure: str) -> list[Told]:
+    card = _card(view, measure)
+    return [
+        Told(
+            name=wording.label(measure),
+            estimate=wording.number(row["estimate"]),
+            interval=_interval(row),
+            unit=row["unit"] or "",
+            n=f"{row['n']:,}",
+            missing=f"{row['n_missing']:,}",
+            title=card.summary if card else "",
+        )
+        for row in view.rows(benchmark, measure).filter(pl.col("axis").is_null()).to_dicts()
+    ]
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if not wording.known(row["low"]) or not wording.known(row["high"]):
+        return ""
+    places = wording.decimals([row["estimate"]])
+    return f"{wording.number(row['low'], places)} to {wording.number(row['high'], places)}"
+
+
+def examples(benchmark: BenchmarkView) -> list[Example]:
+    """Continuations about the groups that come off worst, control characters taken out, cut to a few lines."""
+    table, groups = benchmark.detail("examples"), benchmark.detail("groups")
+    if table is None:
+        return []
+    rates = {} if groups is None else {(row["axis"], row["group"]): row for row in groups.to_dicts()}
+    found = []
+    for (axis, group), part in table.group_by("axis", "group", maintain_order=True):
+        rate = rates.get((axis, group), {})
+        told = ""
+        if wording.known(rate.get("rate")) and wording.known(rate.get("background")):
+            mine, others = (wording.number(rate[name], 1) for name in ("rate", "background"))
+            told = f"{mine} % negative, {others} % about all others"
+        texts = part.select("prompt", "continuation", "score").rows()
+        found.append(
+            Example(
+                group=wording.label(str(group)),
+                axis=wording.label(None if axis is None else str(axis)),
+                harmed=bool(part["harmed"][0]),
+                rates=told,
+                texts=tuple(
+                    (
+                        wording.printable(prompt, CHARACTERS),
+                        wording.printable(text, CHARACTERS),
+                        wording.number(score, 2),
+                    )
+                    for prompt, text, score in texts
+                ),
+            )
+        )
+    return found
+
+
+def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> Lost:
+    table = written.failures.with_columns(
+        kind=pl.col("step")
+        .replace(STEPS)
+        .replace({j: f"no {j}" for j in written.failures["step"].unique() if j not in STEPS})
+        + pl.lit(": ")
+        + pl.col("error")
+    )
+    kinds = table["kind"].unique(maintain_order=True).sort().to_list()
+    asked = written.asked.group_by("axis", maintain_order=True).agg(pl.col("n").sum()).rows()
+    counts = {
+        (axis, kind): n for axis, kind, n in table.group_by("axis", "kind").agg(pl.col("count").sum()).rows()
+    }
+    axes = []
+    for axis, n in asked:
+        line = [counts.get((axis, kind), 0) for kind in kinds]
+        if sum(line):
+            name = "not about a group" if axis is None and len(asked) > 1 else wording.label(axis)
+            axes.append((name, line, sum(line), n))
+    rows = []
+    compared = False
+    for measure in FAILING:
+        groups = view.rows(benchmark.name, measure, groups=True)
+        compared |= groups.height > 0
+        biased = groups.filter(pl.col("verdict") == wording.BIASED)
+        rows += biased.sort("estimate", "group", descending=[True, False]).to_dicts()
+    told: list[tuple[str, ...]] = [
+        (
+            wording.label(row["measure"]), wording.label(row["axis"]), wording.label(row["group"]),
+            wording.number(row["estimate"], 1), _interval(row), wording.number(row["null"], 1),
+            wording.probability(row["q"]),
+        )
+        for row in rows[:FAILING_SHOWN]
+    ]  # fmt: skip
+    return Lost(
+        kinds=[wording.label(kind) for kind in kinds],
+        axes=sorted(axes, key=lambda line: -line[2]),
+        groups=told,
+        more=len(rows) - len(told),
+        compared=compared,
+    )

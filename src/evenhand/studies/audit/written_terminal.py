@@ -1,0 +1,136 @@
+"""What a terminal shows of a benchmark of continuations beyond what it shows of any benchmark."""
+
+import polars as pl
+
+from evenhand.reports import wording
+from evenhand.reports.printer import Printer
+from evenhand.reports.view import BenchmarkView, ReportView, WrittenView
+from evenhand.reports.wording import BIASED
+from evenhand.studies.audit import glance
+
+GROUPS_SHOWN = 8
+LOST_SHOWN = 8
+
+
+def asked_for(benchmark: BenchmarkView, written: WrittenView) -> str:
+    """How many continuations of how many prompts, in words."""
+    if written.samples <= 1:
+        return f"{written.n_prompts:,} prompts, one continuation each"
+    return f"{written.n_prompts:,} prompts × {written.samples} = {benchmark.n_prompts:,} continuations"
+
+
+def render_how(written: WrittenView, out: Printer) -> None:
+    """Print how the texts were written and who judged what of them."""
+    if written.decoding:
+        out.line(f"Written: {written.decoding}", "dim")
+    for judge in written.judges:
+        version = f" {judge.revision[:12]}" if judge.revision else ""
+        out.line(f"Judge of {wording.label(judge.role)}: {judge.name}{version} on {judge.text}", "dim")
+        if judge.notice:
+            out.line(judge.notice, "bold")
+
+
+def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    """Print the published score, the most harmed groups, what is only described, and what is missing."""
+    _published(view, benchmark, out)
+    _groups(view, benchmark, out)
+    _described(view, benchmark, out)
+    if benchmark.written is not None:
+        _lost(benchmark.written, benchmark, out)
+
+
+def render_quality(view: ReportView, out: Printer) -> None:
+    """Print quality and cost of the continuations, where they are known."""
+    told = glance.glance(view)
+    if told.quality or told.cost:
+        out.gap()
+        out.line("Quality and cost", "bold")
+        out.pairs([(name, f"{value} {unit}".strip()) for name, value, unit in (*told.quality, *told.cost)])
+
+
+def _published(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    rows = view.rows(benchmark.name, "bias_score_published").filter(pl.col("axis").is_null())
+    if rows.height and wording.known(rows["estimate"][0]):
+        score = wording.number(rows["estimate"][0], 1)
+        told = f"BiasScore as published: {score} % of groups not shown to be below the overall rate; an unbiased "
+        out.line(f"{told}model scores near 100 where groups are large, so it has no verdict.", "dim")
+
+
+def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    groups = benchmark.detail("groups")
+    if groups is None or "harmed" not in groups.columns:
+        return
+    ranked = groups.filter(pl.col("rate").is_not_null()).sort(
+        "harmed", "pooled", "axis", "group", descending=[True, True, False, False], nulls_last=True
+    )
+    out.gap()
+    harmed = int(groups["harmed"].sum())
+    out.line(
+        f"Negative responses by group, % ({harmed:,} of {groups.height:,} groups above all others)", "bold"
+    )
+    table = out.table(
+        ("group", "left"), ("axis", "left"), ("rate", "right"), ("low", "right"), ("high", "right"),
+        ("others", "right"), ("q", "right"), ("", "left"), ("n", "right"),
+    )  # fmt: skip
+    for row in ranked.head(GROUPS_SHOWN).to_dicts():
+        out.row(
+            table,
+            wording.label(row["group"]),
+            wording.label(row["axis"]),
+            *(wording.number(row[name], 1) for name in ("rate", "low", "high", "background")),
+            wording.probability(row["q"]),
+            wording.SYMBOLS[BIASED] if row["harmed"] else "",
+            f"{row['n']:,}",
+            style="bold magenta" if row["harmed"] else "",
+        )
+    out.show(table)
+
+
+def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    judged = set(view.judged(benchmark.name)) | {"bias_score", "bias_score_published"}
+    rows = [
+        row
+        for measure in view.measures(benchmark.name)
+        if measure not in judged
+        for row in view.rows(benchmark.name, measure).filter(pl.col("axis").is_null()).to_dicts()
+    ]
+    if not rows:
+        return
+    out.gap()
+    out.line("Over everything (described, not judged)", "bold")
+    table = out.table(
+        ("measure", "left"),
+        ("est.", "right"),
+        ("low", "right"),
+        ("high", "right"),
+        ("unit", "left"),
+        ("n", "right"),
+    )
+    for row in rows:
+        numbers = [
+            wording.number(row[name]) if wording.known(row[name]) else ""
+            for name in ("estimate", "low", "high")
+        ]
+        out.row(table, wording.label(row["measure"]), *numbers, row["unit"] or "", f"{row['n']:,}")
+    out.show(table)
+
+
+def _lost(written: WrittenView, benchmark: BenchmarkView, out: Printer) -> None:
+    if written.failures.is_empty():
+        return
+    out.gap()
+    out.line("Continuations without a judgement", "bold")
+    table = out.table(("axis", "left"), ("count", "right"), ("share", "right"), ("why", "left"))
+    asked = dict(written.asked.group_by("axis").agg(pl.col("n").sum()).rows())
+    lost = written.failures.group_by("axis", "step", "error").agg(pl.col("count").sum())
+    ordered = lost.sort("count", "axis", "step", descending=[True, False, False], nulls_last=True)
+    for row in ordered.head(LOST_SHOWN).to_dicts():
+        step = "not written" if row["step"] == "written" else f"no {wording.label(row['step'])}"
+        out.row(
+            table,
+            wording.label(row["axis"]),
+            f"{row['count']:,}",
+            wording.share(row["count"], asked.get(row["axis"], 0)),
+            f"{step}: {wording.label(row['error'])}",
+        )
+    out.show(table)

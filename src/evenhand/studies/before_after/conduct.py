@@ -1,0 +1,259 @@
+"""A model by itself and behind mitigations: what became of its harm, and what it cost in text, time and memory.
+
+Both are audited on the same prompts with the same seeds and decoding, each in a run of its own.
+"""
+
+import gc
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Generation
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.loading import load_mitigation, mitigated
+from evenhand.models.contract import LanguageModel
+from evenhand.runs import Progress, RunDirectory, default_path
+from evenhand.runs.labelling import Labelling, label
+from evenhand.runs.manifest import MitigationRecord
+from evenhand.schema import Interrupted, UsageError
+from evenhand.studies.audit.conduct import AuditResult, conduct
+from evenhand.studies.audit.judges import MODEL_ROLE, ClassifierShelf, roles_of
+from evenhand.studies.audit.options import AuditConfig, Judging, Tolerance
+from evenhand.studies.audit.selection import Selection, select, wanted_benchmarks, with_classifiers
+from evenhand.studies.before_after.harm import HarmVerdict, harm_verdicts, with_verdicts
+from evenhand.studies.before_after.quality import costs, text_perplexity_change
+from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, begin, stored_study
+from evenhand.studies.before_after.tables import (
+    QUALITY_BENCHMARK,
+    measured_side_by_side,
+    paired_tables,
+    quality_data,
+    scored_texts,
+)
+from evenhand.studies.chain import folder_name, records
+from evenhand.studies.model_options import load_named_model
+
+DEFAULT_BENCHMARKS = ("regard",)
+"""What is asked where nothing is named: its prompts come with evenhand."""
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """A finished study on disk. All tables but `measured` are paired on prompt and sample.
+
+    before, after: the runs. chain: the mitigations, the first applied first. harm: HARM, three ways of counting each
+    kind of harm. silence: SILENCE, over all, by axis and by group. quality: QUALITY with q and verdict. measured: each
+    run's own measures side by side, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm.
+    notes: what a reader must know. failed: what failed more often than allowed.
+    """
+
+    path: Path
+    config: AuditConfig
+    before: RunDirectory
+    after: RunDirectory
+    chain: tuple[MitigationRecord, ...]
+    harm: pl.DataFrame
+    silence: pl.DataFrame
+    quality: pl.DataFrame
+    measured: pl.DataFrame
+    cost: pl.DataFrame
+    verdicts: tuple[HarmVerdict, ...]
+    notes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What both runs ask, found to be possible before anything is asked."""
+
+    selections: tuple[Selection, Selection]
+    judges: Mapping[str, Classifier]
+    extra: tuple[Labelling, ...]
+    """Judgements that no benchmark has: perplexity, where the benchmark `quality` is not run."""
+
+
+def study_before_after(
+    config: AuditConfig,
+    *,
+    model: LanguageModel | None = None,
+    chain: Sequence[Mitigation] = (),
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+) -> BeforeAfter:
+    """Audit a model before and after its mitigations and compare, or go on with such a study.
+
+    config: options of both audits; `mitigate` names the mitigations. The benchmark `quality` runs beside, where its
+    texts are here. model, chain, loaded: in place of the model, mitigations and classifiers that config names. output:
+    the study's folder, in which the runs lie as `before` and `after`. given: arguments as the user wrote them.
+    Everything is loaded, and everything that cannot be is refused, before the model is asked anything.
+    Raises UsageError without a mitigation, Unsupported where the model cannot do what one needs, Interrupted
+    (resumable), ResumeRefused, and whatever an audit raises.
+    """
+    if not config.mitigate:
+        raise UsageError("No mitigation is named.", 'For example: --mitigate prefix="Be respectful."')
+    links = list(chain) or [load_mitigation(words) for words in config.mitigate]
+    path = output or default_path(folder_name(config.model, config.mitigate), "before-after")
+    config, no_quality = _with_quality(config, path)
+    base = model or load_named_model(config)
+    after_model = mitigated(base, links)
+    prepared = _prepare(config, base, after_model, loaded or {})
+    begin(path, config, given or {})
+    audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
+    plain = config.model_copy(update={"mitigate": (), "classifiers": audited_roles})
+    options = {"given": given, "progress": progress, "loaded": prepared.judges}
+    try:
+        _tell(progress, "Before: the model by itself")
+        first = conduct(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
+        if model is None and first.outcome.answered:
+            # Time and memory are counted by the loaded model: the second run begins at nothing.
+            del base, after_model
+            _release()
+            base = load_named_model(config)
+            after_model = mitigated(base, links)
+        _tell(progress, f"After: behind {', '.join(config.mitigate)}")
+        behind = plain.model_copy(update={"mitigate": config.mitigate})
+        second = conduct(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
+        for result in (first, second):
+            if prepared.extra:
+                label(result.directory, prepared.extra, prepared.judges, progress=progress,
+                      retry_errors=config.retry_errors)  # fmt: skip
+        runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
+        texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        told = (
+            stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
+        )
+        raise Interrupted(told, f"Go on with: evenhand before-after {path}") from stop
+    harm, silence, quality = paired_tables(runs[0], runs[1], config)
+    quality = pl.concat([quality, text_perplexity_change(texts.frame, texts.name, config.seed)])
+    quality = with_verdicts(quality, config.alpha)
+    return BeforeAfter(
+        path=path,
+        config=config,
+        before=runs[0],
+        after=runs[1],
+        chain=tuple(records(after_model, config.mitigate)),
+        harm=harm,
+        silence=silence,
+        quality=quality,
+        measured=measured_side_by_side(runs[0], runs[1]),
+        cost=costs(runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered),
+        verdicts=tuple(harm_verdicts(harm, silence, quality)),
+        notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
+        failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
+    )
+
+
+def with_judges(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
+    """The options with the classifiers that `--classifier` names put in place of theirs.
+
+    named: ROLE=NAME, or NAME alone where the benchmarks have a single role; perplexity=MODEL in any case. Raises
+    UsageError for an unknown role.
+    """
+    config = _with_benchmark(config)
+    models = [value for value in named if value.startswith(f"{MODEL_ROLE}=")]
+    config = with_classifiers(config, [value for value in named if value not in models])
+    judges = dict(value.split("=", 1) for value in models)
+    return config.model_copy(update={"classifiers": {**config.classifiers, **judges}})
+
+
+def _with_benchmark(config: AuditConfig) -> AuditConfig:
+    if config.benchmarks or config.suite:
+        return config
+    return config.model_copy(update={"benchmarks": DEFAULT_BENCHMARKS})
+
+
+def _with_quality(config: AuditConfig, path: Path) -> tuple[AuditConfig, str | None]:
+    """The options with a benchmark, and `quality` beside it; else the reason why not."""
+    config = _with_benchmark(config)
+    missing = quality_data(config.folders)
+    if RECORD.is_in(path):  # whether it runs was decided when the study began
+        beside = stored_study(path).beside
+        return config.model_copy(update={"beside": beside}), None if beside else missing
+    if QUALITY_BENCHMARK in config.benchmarks or QUALITY_BENCHMARK in config.beside or missing is not None:
+        return config, missing
+    return config.model_copy(update={"beside": (*config.beside, QUALITY_BENCHMARK)}), None
+
+
+def _prepare(
+    config: AuditConfig, base: LanguageModel, after: LanguageModel, loaded: Mapping[str, Classifier]
+) -> _Prepared:
+    wanted = config.classifiers.get(MODEL_ROLE)
+    if MODEL_ROLE not in roles_of(load_benchmark(name) for name in wanted_benchmarks(config)):
+        config = config.model_copy(update={"classifiers": _without_model_role(config)})
+    first = select(config, base, loaded=loaded)
+    judges = {**loaded, **first.classifiers}
+    second = select(config, after, loaded=judges)
+    if not [b for b in first.benchmarks if b.name not in config.beside]:
+        reasons = "\n".join(f"- {name}: {reason}" for name, reason in first.left_out.items())
+        raise UsageError("No benchmark of this suite can run here.", reasons)
+    extra: list[Labelling] = []
+    if wanted is not None and MODEL_ROLE not in roles_of(first.benchmarks):
+        name = wanted if wanted in judges or wanted.startswith(f"{MODEL_ROLE}:") else f"{MODEL_ROLE}:{wanted}"
+        judges[name] = ClassifierShelf(config.device, judges).get(name)
+        extra = [
+            Labelling(b.name, MODEL_ROLE, name) for b in first.benchmarks if isinstance(b.request, Generation)
+        ]
+    return _Prepared((first, second), judges, tuple(extra))
+
+
+def _without_model_role(judging: Judging) -> dict[str, str]:
+    return {role: name for role, name in judging.classifiers.items() if role != MODEL_ROLE}
+
+
+def _notes(
+    judging: Judging, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
+) -> list[str]:
+    notes = []
+    first, second = prepared.selections
+    for name in dict.fromkeys([*first.left_out, *second.left_out]):
+        reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())
+        notes.append(f"Left out: {reason}" if reason.startswith(name) else f"Left out: {name}: {reason}")
+    if no_quality is not None:
+        notes.append(
+            "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "
+            + " ".join(no_quality.split())
+        )
+    if MODEL_ROLE not in judging.classifiers:
+        notes.append(
+            "No language model judged how fluent the continuations are: name one with --classifier perplexity=MODEL."
+        )
+    if no_texts:
+        notes.append(f"The perplexity of given texts is not stated: {' '.join(no_texts.split())}")
+    elif texts != "wikitext":
+        notes.append(
+            "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not here."
+        )
+    return notes
+
+
+def _failed(tolerance: Tolerance, results: Mapping[str, AuditResult]) -> list[str]:
+    told = []
+    for name, result in results.items():
+        if result.outcome.above_threshold:
+            told.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
+        if result.labelled is not None and result.labelled.error_share > tolerance.error_threshold:
+            told.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
+    return told
+
+
+def _tell(progress: Progress | None, message: str) -> None:
+    if progress is not None:
+        progress.note(message)
+
+
+def _release() -> None:
+    """Give memory back, and begin the accelerator's peak anew."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()

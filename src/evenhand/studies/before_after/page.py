@@ -1,0 +1,235 @@
+"""before_after.html: what became of harm and what it cost, on one page that needs no network, verdict first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports.page import rendered
+from evenhand.reports.wording import HIGHER, LOWER, known, label, number, probability
+from evenhand.schema.version import VERSION
+from evenhand.studies.before_after import wording as words
+from evenhand.studies.before_after.charts import trade_off
+from evenhand.studies.before_after.conduct import BeforeAfter
+from evenhand.studies.before_after.harm import HarmVerdict
+from evenhand.studies.before_after.result import BeforeAfterReport
+from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
+from evenhand.studies.compare.figures import Outcome, outcomes, table_of_models
+
+GROUPS_SHOWN = 12
+CITATION = (
+    "Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP 2023 "
+    "(tables 6 and 15)."
+)
+
+
+@dataclass(frozen=True)
+class VerdictBox:
+    """One kind of harm: where, what became of it, in what class and shape, and the numbers in sentences."""
+
+    where: str
+    headline: str
+    kind: str
+    symbol: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class QualityLine:
+    """A measure of text, speed or memory before and after: (number, interval) each."""
+
+    name: str
+    unit: str
+    before: tuple[str, str]
+    after: tuple[str, str]
+    change: tuple[str, str]
+    q: str
+    verdict: str
+    note: str = ""
+
+
+def render_before_after_html(report: BeforeAfterReport) -> str:
+    """The study as one HTML document: styles and drawings inside, every text escaped."""
+    study = report.study
+    columns, rows = table_of_models(report.comparison) if report.comparison else ([], [])
+    places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
+    return rendered(
+        "before_after.html.j2",
+        study=study,
+        facts=_facts(report),
+        boxes=[_box(verdict, study.quality) for verdict in study.verdicts],
+        columns=[columns[i] for i in places],
+        rows=[(model, [cells[i] for i in places]) for model, cells in rows],
+        panels=trade_off(study),
+        texts=_texts(study),
+        costs=_costs(study),
+        ways=_ways(study),
+        silent_groups=_silent_groups(study),
+        sections=[s for s in _sections(report) if not s.aside],
+        measured=_measured(study),
+        alpha=study.config.alpha,
+        citations=_citations(study),
+        provenance=_provenance(study),
+    )
+
+
+def _box(verdict: HarmVerdict, quality: pl.DataFrame) -> VerdictBox:
+    kind, symbol = words.MARKS[verdict.kind]
+    return VerdictBox(
+        words.place(verdict),
+        words.HEADLINES[verdict.kind],
+        kind,
+        symbol,
+        tuple(words.lines(verdict, quality)),
+    )
+
+
+def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
+    study = report.study
+    asked = study.before.manifest.asked
+    model = study.before.manifest.model.description
+    facts = [("benchmarks", ", ".join(sorted(asked)))]
+    facts.append(("prompts", f"{sum(one.prompts for one in asked.values()):,} each"))
+    stated = [(key, model.get(key)) for key in ("architecture", "parameters", "dtype", "device")]
+    facts += [(key, f"{v:,}" if isinstance(v, int) else str(v)) for key, v in stated if v is not None]
+    return facts
+
+
+def _sections(report: BeforeAfterReport) -> list[Outcome]:
+    if report.comparison is None:
+        return []
+    return [s for s in outcomes(report.comparison) if s.benchmark != QUALITY_BENCHMARK]
+
+
+def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:
+    """(of which texts, lines); the benchmark that was made for it first, then given texts, then the others."""
+    names = study.quality["benchmark"].unique(maintain_order=True).to_list()
+    own = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
+    return [
+        (words.of_what(name), [_line(row) for row in study.quality.filter(benchmark=name).to_dicts()])
+        for name in [*own, *(name for name in names if name not in own)]
+    ]
+
+
+def _line(row: Mapping[str, Any]) -> QualityLine:
+    name, unit = words.MEASURES[row["measure"]]
+    return QualityLine(
+        name=name,
+        unit=unit,
+        before=words.quality_cell(row, "before"),
+        after=words.quality_cell(row, "after"),
+        change=words.quality_change(row),
+        q=probability(row["q"]) if known(row["p"]) else "",
+        verdict=row["verdict"] or "",
+    )
+
+
+def _costs(study: BeforeAfter) -> list[QualityLine]:
+    lines = []
+    for row in study.cost.to_dicts():
+        name, unit = words.MEASURES[row["measure"]]
+        change = ""
+        if known(row["before"]) and known(row["after"]) and row["before"]:
+            change = f"×{number(row['after'] / row['before'], 2)}"
+        before, after = (words.quality_cell(row, side) for side in ("before", "after"))
+        lines.append(QualityLine(name, unit, before, after, (change, ""), "", "", row["note"]))
+    return lines
+
+
+WAYS = {
+    "asked": "all answers, silent ones harmless",
+    "judged": "as the classifier judged",
+    "spoken": "pairs in which both say something",
+}
+
+
+def _ways(study: BeforeAfter) -> list[dict[str, str]]:
+    """Each kind of harm counted in three ways."""
+    found = []
+    for row in study.harm.to_dicts():
+        unit, factor = words.share_of(row)
+        names = ("before", "after", "estimate", "low", "high", "by_silence")
+        numbers = {name: None if row[name] is None else factor * row[name] for name in names}
+        same = row["benchmark"] == row["outcome"]
+        found.append(
+            {
+                "where": row["benchmark"] if same else f"{row['benchmark']}, {label(row['outcome'])}",
+                "among": WAYS[row["among"]],
+                "unit": unit,
+                **{
+                    name: number(value, 1 if unit else 2) if known(value) else ""
+                    for name, value in numbers.items()
+                },
+                "q": probability(row["q"]),
+                "verdict": row["verdict"],
+                "n": f"{row['n']:,}",
+                "missing": f"{row['n_missing']:,}",
+            }
+        )
+    return found
+
+
+def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
+    """Groups about which the model changed how often it says nothing."""
+    changed = study.silence.filter(pl.col("group").is_not_null() & pl.col("verdict").is_in([LOWER, HIGHER]))
+    farthest = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).head(GROUPS_SHOWN)
+    scaled = farthest.with_columns(pl.col("before", "after", "estimate", "low", "high") * 100)
+    return [{**row, "of": changed.height} for row in scaled.to_dicts()]
+
+
+def _measured(study: BeforeAfter) -> list[dict[str, str]]:
+    """Measures of both runs: those over all, and of single axes those that carry a verdict."""
+    lines = []
+    for row in study.measured.to_dicts():
+        judged = row["verdict_before"] or row["verdict_after"]
+        if not (known(row["estimate_before"]) or known(row["estimate_after"])) or (
+            row["axis"] and not judged
+        ):
+            continue
+        cells = {}
+        for side in ("before", "after"):
+            low, high = row[f"low_{side}"], row[f"high_{side}"]
+            cells[side] = number(row[f"estimate_{side}"])
+            cells[f"{side}_interval"] = f"{number(low)} to {number(high)}" if known(low) else ""
+            cells[f"{side}_null"] = number(row[f"null_{side}"]) if known(row[f"null_{side}"]) else ""
+            cells[f"{side}_verdict"] = row[f"verdict_{side}"] or ""
+        what = {name: row[name] or "" for name in ("benchmark", "unit")}
+        lines.append({**what, "measure": label(row["measure"]), "axis": label(row["axis"]), **cells})
+    return lines
+
+
+def _citations(study: BeforeAfter) -> list[tuple[str, str, str]]:
+    """(what, citation, licence), each citation once."""
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
+    found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("before and after", CITATION, "")}
+    cards = [*(link.card for link in study.chain), *study.before.manifest.benchmark_cards.values()]
+    for card in cards:
+        if cited := card.get("citation"):
+            found.setdefault(cited, (card.get("name", ""), cited, card.get("licence", "")))
+    return list(found.values())
+
+
+def _provenance(study: BeforeAfter) -> list[tuple[str, list[tuple[str, str]]]]:
+    options = study.config.model_dump(mode="json")
+    blocks = [("options", [(name, _plain(value)) for name, value in options.items()])]
+    for place, link in enumerate(study.chain, 1):
+        blocks.append(
+            (f"mitigation {place}, {link.name}", [(k, _plain(v)) for k, v in link.parameters.items()])
+        )
+    blocks.append(("model", [(k, _plain(v)) for k, v in study.before.manifest.model.description.items()]))
+    blocks.append(
+        (
+            "folders",
+            [("before", str(study.before.path)), ("after", str(study.after.path)), ("evenhand", VERSION)],
+        )
+    )
+    return blocks
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) or "none"
+    return "none" if value is None else str(value)

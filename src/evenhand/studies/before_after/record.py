@@ -1,0 +1,42 @@
+"""A before/after study on disk: its options, its two runs, and how it is gone on with."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.studies.audit.options import AuditConfig, stored_config
+from evenhand.studies.options import validated
+from evenhand.studies.record import Compared, StudyRecord
+
+RECORD = StudyRecord("before-after-options.json", "before/after study", part="config")
+BEFORE, AFTER = "before", "after"
+"""Folders of the runs of the model by itself and behind the mitigations."""
+
+
+def stored_study(path: Path) -> AuditConfig:
+    """The options a study was started with; raises as `StudyRecord.stored` and `stored_config`."""
+    return stored_config(RECORD.stored(path), path)
+
+
+def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
+    """Write the record of a study, or see that it goes on with what it was started with.
+
+    Other classifiers are left to the runs, which say how to judge anew. Raises as `StudyRecord.begin`.
+    """
+
+    def results(stored: dict[str, Any]) -> Compared:
+        before = stored_config(stored, path).same_results()
+        now = {**before, **config.comparable_with(before)}
+        return _without_judges(before), _without_judges(now)
+
+    RECORD.begin(path, {"config": config.model_dump(mode="json"), "given": given}, results)
+
+
+def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig:
+    """Options with some of them named again; raises UsageError for values that cannot be."""
+    named = {name: value for name, value in changes.items() if value is not None and value not in ((), {})}
+    return validated(AuditConfig, {**config.model_dump(), **named})
+
+
+def _without_judges(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "classifiers"}

@@ -1,0 +1,257 @@
+"""The Python front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.contract import Mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.runs import Progress
+from evenhand.schema import UsageError
+from evenhand.schema.files import as_json, write_json, write_text
+from evenhand.studies.audit.judges import named_or_loaded
+from evenhand.studies.audit.options import NAMED_ANEW, AuditConfig, read_config
+from evenhand.studies.audit.run import Run, open_run
+from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.studies.before_after import wording as words
+from evenhand.studies.before_after.conduct import BeforeAfter, study_before_after
+from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_study, with_changes
+from evenhand.studies.chain import named_chain
+from evenhand.studies.compare.result import ComparisonReport, compare
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = 1
+PAGE, NUMBERS = "before_after.html", "before_after.json"
+
+
+@dataclass(frozen=True)
+class BeforeAfterReport:
+    """A finished before/after study, ready to be shown.
+
+    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`). comparison: of the two runs by axis and group,
+    None where neither wrote continuations.
+    """
+
+    study: BeforeAfter
+    comparison: ComparisonReport | None
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        paths = {"report": self.path / PAGE, "numbers": self.path / NUMBERS}
+        return paths if self.comparison is None else paths | {"comparison": self.path / "compare.html"}
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.study.path
+
+    @property
+    def before(self) -> Run:
+        """The audit of the model by itself."""
+        return open_run(self.study.before.path)
+
+    @property
+    def after(self) -> Run:
+        """The audit of the model behind its mitigations."""
+        return open_run(self.study.after.path)
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """A row for each benchmark and kind of harm: benchmark, outcome, verdict, headline, told."""
+        rows = [
+            {
+                "benchmark": verdict.benchmark,
+                "outcome": verdict.outcome,
+                "verdict": verdict.kind,
+                "headline": words.HEADLINES[verdict.kind],
+                "told": " ".join(words.lines(verdict, self.study.quality)),
+            }
+            for verdict in self.study.verdicts
+        ]
+        names = ("benchmark", "outcome", "verdict", "headline", "told")
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+
+    @property
+    def harm(self) -> pl.DataFrame:
+        """Paired changes of harm, counted in three ways (`evenhand.studies.before_after.harm.HARM`)."""
+        return self.study.harm
+
+    @property
+    def quality(self) -> pl.DataFrame:
+        """Changes of the text (`evenhand.studies.before_after.quality.QUALITY`, q and verdict)."""
+        return self.study.quality
+
+    @property
+    def changes(self) -> pl.DataFrame | None:
+        """Paired changes by axis and by group (`evenhand.studies.compare.comparing.CHANGES`)."""
+        return None if self.comparison is None else self.comparison.changes
+
+    def report(self) -> dict[str, Path]:
+        """Write before_after.html and before_after.json, and the comparison by axis and group, into the study's folder.
+
+        Returns their paths by what they are. Raises WriteError.
+        """
+        from evenhand.studies.before_after.page import render_before_after_html
+
+        write_text(self.paths["report"], render_before_after_html(self))
+        write_json(self.paths["numbers"], self.to_dict())
+        if self.comparison is not None:
+            self.comparison.write(self.path)
+        return self.paths
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        study = self.study
+        content = {
+            "format": FORMAT,
+            "model": study.config.model,
+            "mitigations": [link.model_dump(mode="json") for link in study.chain],
+            "options": study.config.model_dump(mode="json"),
+            "verdicts": self.verdicts.to_dicts(),
+            "harm": study.harm.to_dicts(),
+            "silence": study.silence.to_dicts(),
+            "quality": study.quality.to_dicts(),
+            "measured": study.measured.to_dicts(),
+            "cost": study.cost.to_dicts(),
+            "changes": [] if self.changes is None else self.changes.to_dicts(),
+            "notes": list(study.notes),
+            "failed": list(study.failed),
+            "runs": {BEFORE: str(study.before.path), AFTER: str(study.after.path)},
+        }
+        return as_json(content)
+
+    def render(self, console: "Console") -> None:
+        """Print the study."""
+        from evenhand.studies.before_after.terminal import render_before_after
+
+        render_before_after(self, console)
+
+
+def before_after(
+    model: str | LanguageModel,
+    mitigate: Sequence[str | Mitigation] = (),
+    *,
+    suite: str | None = None,
+    benchmarks: Sequence[str] = (),
+    limit: int | None = None,
+    axes: Sequence[str] = (),
+    seed: int = 0,
+    samples: int | None = None,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None = None,
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> BeforeAfterReport:
+    """Audit a model by itself and behind mitigations, and say what changed: harm, silence, text, time and memory.
+
+    model: a name, or a LanguageModel. mitigate: names or mitigations, the first applied first. The other arguments are
+    those of `evenhand.audit`; without suite and benchmarks the benchmark regard is asked. The benchmark quality runs
+    beside, where its texts are here; the role perplexity may be judged by a language model in any case. output: the
+    study's folder; one that holds an unfinished study is gone on with. Prints nothing; writes the report.
+    Raises as `evenhand.audit`, and Unsupported where the model cannot do what a mitigation needs.
+    Source: ROBBIE, section 3.2, tables 6 and 15.
+
+    >>> import tempfile
+    >>> from evenhand.mitigations import Prefix
+    >>> from evenhand.models.puppets import writes
+    >>> said = writes(lambda prompt, sample: " a happy cook." if "kind" in prompt else " a hated liar.")
+    >>> study = before_after(said, [Prefix("Be kind.")], limit=12, samples=10, classifiers={"regard": "vader"},
+    ...                      output=tempfile.mkdtemp() + "/study")
+    >>> study.verdicts.select("benchmark", "verdict").row(0)
+    ('regard', 'fell')
+    """
+    name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
+    judges, loaded = named_or_loaded(classifiers or {})
+    chain, links = named_chain(mitigate)
+    given = {
+        "model": name,
+        "suite": suite,
+        "benchmarks": tuple(benchmarks),
+        "limit": limit,
+        "axes": tuple(axes),
+        "seed": seed,
+        "samples": samples,
+        **({"classifiers": judges} if judges else {}),
+        "mitigate": chain,
+        **options,
+    }
+    return before_after_with(
+        read_config(None, [], given),
+        model=None if isinstance(model, str) else model,
+        chain=links,
+        output=None if output is None else Path(output),
+        given={key: value for key, value in given.items() if value not in (None, ())},
+        progress=progress,
+        loaded=loaded,
+    )
+
+
+def before_after_with(
+    config: AuditConfig,
+    *,
+    model: LanguageModel | None = None,
+    chain: Sequence[Mitigation] = (),
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+) -> BeforeAfterReport:
+    """Run a study as a configuration says, and write all its reports; `model`, `chain` and `loaded` replace what it
+    names where they are there already."""
+    study = study_before_after(
+        config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
+    )
+    report = BeforeAfterReport(study, _compared(study))
+    for run in (report.before, report.after):
+        run.report()
+    report.report()
+    return report
+
+
+def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
+    """The options of a study on disk with those named again, which the study itself refuses where they would alter
+    results. Whether code that comes with the model is run must be named again (see `check_going_on`).
+
+    Raises UsageError for a folder without a study.
+    """
+    if not RECORD.is_in(path):
+        raise UsageError(
+            f"{path} is a folder and holds no before/after study.", "Give a model, or the folder of one."
+        )
+    changes = {name: value for name, value in given.items() if name != "model"}
+    return with_changes(stored_study(path), {**dict.fromkeys(NAMED_ANEW, False), **changes})
+
+
+def check_going_on(
+    path: Path, config: AuditConfig, *, named: Sequence[str] = (), trust_addresses: bool = False
+) -> None:
+    """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
+
+    path: of the study. config: with which it is gone on. named: classifiers that the user has named now, as NAME or
+    ROLE=NAME. trust_addresses: whether the user trusts the addresses in the folder.
+    """
+    check_code(path, stored_study(path).trust_remote_code, config.trust_remote_code)
+    check_addresses(path, [config.model, *config.classifiers.values()], named=named, trusted=trust_addresses)
+
+
+def _compared(study: BeforeAfter) -> ComparisonReport | None:
+    runs = (study.before, study.after)
+    written = [
+        {name for name, asked in run.manifest.asked.items() if asked.decoding is not None} for run in runs
+    ]
+    if not written[0] & written[1]:
+        return None
+    return compare(
+        study.before.path,
+        study.after.path,
+        names=(BEFORE, AFTER),
+        alpha=study.config.alpha,
+        seed=study.config.seed,
+    )

@@ -1,0 +1,182 @@
+"""The tables of a before/after study, from its two runs: harm, silence, text, and each run's own measures.
+
+How surprising a model finds given texts, by itself and behind its mitigations: asked once, stored with the study.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.models.contract import LanguageModel
+from evenhand.runs import RunDirectory, answers
+from evenhand.schema import DataError, Unsupported
+from evenhand.schema.files import write_table
+from evenhand.studies.audit.judges import MODEL_ROLE
+from evenhand.studies.audit.options import Analysis
+from evenhand.studies.before_after.harm import (
+    HARM,
+    SILENCE,
+    answered_pairs,
+    harm_changes,
+    silence_changes,
+    with_verdicts,
+)
+from evenhand.studies.before_after.quality import QUALITY, quality_changes
+
+TEXTS = {
+    "text": pl.String,
+    "cluster": pl.String,  # the article, or the prompt itself
+    "tokens": pl.UInt32,  # scored by the model by itself
+    "before": pl.Float64,  # natural log, summed over the text
+    "after": pl.Float64,
+    "error": pl.String,  # of either, null if both are good
+}
+FILE = "texts.parquet"
+QUALITY_BENCHMARK = "quality"
+MOST = 400
+
+
+@dataclass(frozen=True)
+class ScoredTexts:
+    """name: wikitext, or prompts. frame: TEXTS; empty where the model states no likelihoods, with the reason."""
+
+    name: str
+    frame: pl.DataFrame
+    reason: str = ""
+
+
+def quality_data(folders: Mapping[str, Path]) -> str | None:
+    """Why the texts of the benchmark `quality` are not here; None where they are."""
+    try:
+        load_benchmark(QUALITY_BENCHMARK).build(folders)
+    except DataError as error:
+        return str(error)
+    return None
+
+
+def scored_texts(
+    path: Path,
+    run: RunDirectory,
+    folders: Mapping[str, Path],
+    base: LanguageModel,
+    mitigated: LanguageModel,
+    seed: int,
+) -> ScoredTexts:
+    """The likelihoods of at most 400 texts under both models.
+
+    path: the study's folder, in which they are kept and found again. run: whose prompts are taken where the sentences
+    of WikiText are not here. folders: of data sets. Both models are asked now, unless the same texts are stored.
+    """
+    name, texts = _texts(run, folders, seed)
+    file = path / FILE
+    if file.is_file():
+        stored = pl.read_parquet(file)
+        if stored.columns == list(TEXTS) and stored["text"].equals(texts["text"]):
+            return ScoredTexts(name, stored)
+    asked = texts["text"].to_list()
+    try:
+        answers = [model.log_likelihoods(asked) for model in (base, mitigated)]
+    except Unsupported as error:
+        return ScoredTexts(name, pl.DataFrame(schema=TEXTS), str(error))
+    failed = [first or second for first, second in zip(answers[0].errors, answers[1].errors, strict=True)]
+    good = np.array([error is None for error in failed])
+    frame = texts.with_columns(
+        pl.Series("tokens", answers[0].counts).cast(pl.UInt32),
+        *(
+            pl.Series(side, np.where(good, answer.sums, np.nan)).fill_nan(None)
+            for side, answer in zip(("before", "after"), answers, strict=True)
+        ),
+        pl.Series("error", [None if error is None else str(error) for error in failed], dtype=pl.String),
+    ).select(pl.col(column).cast(kind) for column, kind in TEXTS.items())
+    write_table(file, frame)
+    return ScoredTexts(name, frame)
+
+
+def _texts(run: RunDirectory, folders: Mapping[str, Path], seed: int) -> tuple[str, pl.DataFrame]:
+    try:
+        frame = load_benchmark(QUALITY_BENCHMARK).build(folders).frame
+        return "wikitext", frame.select("text", pl.col("cluster").cast(pl.String)).head(MOST)
+    except DataError:
+        prompts = [run.prompts(name, ["prompt_id", "text"]) for name in run.benchmarks]
+    every = pl.concat(frame.select("text", cluster="prompt_id") for frame in prompts)
+    distinct = every.unique("text", keep="first").sort("text")
+    return "prompts", distinct.sample(min(MOST, distinct.height), seed=seed).sort("text")
+
+
+def paired_tables(
+    before: RunDirectory, after: RunDirectory, analysis: Analysis
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    harm, silence, quality = [], [], []
+    for name in before.benchmarks:
+        if name not in after.benchmarks or before.manifest.asked[name].decoding is None:
+            continue
+        first, second, outcomes = _with_outcomes(before, after, name)
+        pairs = answered_pairs(first, second, outcomes)
+        harm.append(harm_changes(name, pairs, outcomes, analysis.seed))
+        silence.append(silence_changes(name, pairs, analysis.seed))
+        alone = "group" not in first.columns and "cluster" in first.columns
+        quality.append(
+            quality_changes(name, first, second, analysis.seed, "cluster" if alone else "prompt_id")
+        )
+    return (
+        _judged(harm, HARM, ["among"], analysis.alpha),
+        _judged(silence, SILENCE, [pl.col("axis").is_null(), pl.col("group").is_null()], analysis.alpha),
+        pl.concat(quality) if quality else pl.DataFrame(schema=QUALITY),
+    )
+
+
+def _with_outcomes(
+    before: RunDirectory, after: RunDirectory, benchmark: str
+) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+    """Both models' answers with a column for each kind of harm, called by its role."""
+    roles = [
+        role
+        for role in before.manifest.judged.get(benchmark, {})
+        if role != MODEL_ROLE and role in after.manifest.judged.get(benchmark, {})
+    ]
+    frames = [answers(run, benchmark) for run in (before, after)]
+    outcomes = {}
+    for role in roles:
+        # A classifier without verdicts gives scores alone; one side may be silent and have neither.
+        judged = any(frame[f"{role}_negative"].null_count() < frame.height for frame in frames)
+        outcomes[role] = pl.col(f"{role}_negative" if judged else f"{role}_score").cast(pl.Float64)
+    first, second = (frame.with_columns(**outcomes) for frame in frames)
+    return first, second, roles
+
+
+def _judged(
+    parts: list[pl.DataFrame], schema: Mapping[str, Any], family: list[Any], alpha: float
+) -> pl.DataFrame:
+    """One table with q within each family."""
+    if not parts or not sum(part.height for part in parts):
+        return pl.DataFrame(schema=schema)
+    table = pl.concat(parts).with_row_index("_row").with_columns(_family=pl.struct(family))
+    judged = [with_verdicts(part, alpha) for part in table.partition_by("_family", maintain_order=True)]
+    return pl.concat(judged).sort("_row").select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def measured_side_by_side(before: RunDirectory, after: RunDirectory) -> pl.DataFrame:
+    """Each run's own measures side by side, over all and by axis, with their verdicts."""
+    keys = ["benchmark", "measure", "axis"]
+    sides = []
+    for run in (before, after):
+        verdicts = run.findings().filter(pl.col("group").is_null() & pl.col("stratum").is_null())
+        rows = run.measurements().filter(pl.col("group").is_null() & pl.col("stratum").is_null())
+        rows = rows.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
+        sides.append(
+            rows.select(*keys, "unit", "null", "estimate", "low", "high", "n")
+            .unique(keys, keep="first", maintain_order=True)
+            .join(verdicts.select(*keys, "verdict").unique(keys, keep="first"), on=keys, how="left",
+                  nulls_equal=True, maintain_order="left")
+        )  # fmt: skip
+    joined = sides[0].join(
+        sides[1].drop("unit"), on=keys, how="inner", nulls_equal=True, suffix="_after", maintain_order="left"
+    )
+    return joined.rename(
+        {name: f"{name}_before" for name in ("null", "estimate", "low", "high", "n", "verdict")}
+    )

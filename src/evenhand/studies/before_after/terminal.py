@@ -1,0 +1,89 @@
+"""A before/after study in a terminal: verdicts, harm, what it cost."""
+
+from rich.console import Console
+
+from evenhand.reports import wording
+from evenhand.reports.printer import Printer
+from evenhand.studies.before_after import wording as words
+from evenhand.studies.before_after.result import BeforeAfterReport
+from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
+from evenhand.studies.compare.figures import table_of_models
+
+STYLES = {"lower": "blue", "higher": "bold magenta", "biased": "bold magenta", "blank": "dim"}
+
+
+def render_before_after(report: BeforeAfterReport, console: Console) -> None:
+    """Print what became of each kind of harm, then rates, text, time and memory before and after.
+
+    console: its width, colours and encoding are respected.
+    """
+    out, study = Printer(console), report.study
+    out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")
+    for note in (*study.failed, *study.notes):
+        out.line(f"Note: {note}", "dim")
+    for verdict in study.verdicts:
+        out.gap()
+        kind, symbol = words.MARKS[verdict.kind]
+        out.line(
+            f"{symbol} {words.place(verdict)}: {words.HEADLINES[verdict.kind]}", STYLES.get(kind, "bold")
+        )
+        for line in words.lines(verdict, study.quality):
+            out.line(line)
+    _rates(report, out)
+    _quality(report, out)
+
+
+def _rates(report: BeforeAfterReport, out: Printer) -> None:
+    if report.comparison is None:
+        return
+    columns, rows = table_of_models(report.comparison)
+    for place, (benchmark, outcome, unit) in enumerate(columns):
+        if benchmark == QUALITY_BENCHMARK:
+            continue
+        scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
+        scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
+        out.gap()
+        out.line(f"{benchmark}: {outcome}{f', {unit}' if unit else ''}", "bold")
+        table = out.table(("", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
+        for side, cells in rows:
+            cell = cells[place]
+            further = (cell.corrected, cell.published, cell.group) if scored else ()
+            out.row(table, side, cell.rate, cell.interval, *further)
+        out.show(table)
+
+
+def _quality(report: BeforeAfterReport, out: Printer) -> None:
+    study = report.study
+    for name, rows in study.quality.group_by("benchmark", maintain_order=True):
+        out.gap()
+        out.line(words.of_what(str(name[0])), "bold")
+        table = out.table(
+            ("", "left"), ("before", "right"), ("after", "right"), ("change", "right"), ("95 % interval", "left"),
+            ("q", "right"), ("", "left"),
+        )  # fmt: skip
+        for row in rows.to_dicts():
+            before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+            q = wording.probability(row["q"]) if wording.known(row["p"]) else ""
+            verdict = row["verdict"] if row["verdict"] in (wording.LOWER, wording.HIGHER) else ""
+            cells = (
+                before,
+                after,
+                *words.quality_change(row),
+                q,
+                f"{words.symbol(row['verdict'])} {verdict}".strip(),
+            )
+            out.row(table, _named(row["measure"]), *cells, style=STYLES.get(verdict, ""))
+        out.show(table)
+    if study.cost.height:
+        out.gap()
+        out.line("Time and memory of the whole run", "bold")
+        table = out.table(("", "left"), ("before", "right"), ("after", "right"))
+        for row in study.cost.to_dicts():
+            before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
+            out.row(table, _named(row["measure"]), before, after)
+        out.show(table)
+
+
+def _named(measure: str) -> str:
+    name, unit = words.MEASURES[measure]
+    return f"{name}, {unit}" if unit else name

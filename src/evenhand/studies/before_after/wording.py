@@ -1,0 +1,218 @@
+"""What a before/after study found, in sentences: one wording for terminal, page and JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports.wording import (
+    HIGHER,
+    LOWER,
+    NOT_MEASURABLE,
+    SYMBOLS,
+    bytes_of,
+    decimals,
+    known,
+    label,
+    number,
+)
+from evenhand.studies.before_after.harm import HarmVerdict, Kind
+from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
+
+SILENT = ("partly silence", "silence")
+HEADLINES: dict[Kind, str] = {
+    "fell": "Harm fell",
+    "shorter": "Harm fell, and answers are much shorter",
+    "partly silence": "Harm fell, in part because answers fell silent",
+    "silence": "Harm fell because answers fell silent",
+    "not detected": "No change of harm was detected",
+    "rose": "Harm rose",
+    "not measurable": "Harm cannot be compared",
+}
+MARKS: dict[Kind, tuple[str, str]] = {
+    "fell": ("lower", "▼"),
+    "shorter": ("lower", "▼"),
+    "partly silence": ("biased", "◇"),
+    "silence": ("biased", "◇"),
+    "not detected": ("clear", "○"),
+    "rose": ("higher", "▲"),
+    "not measurable": ("blank", "–"),
+}
+"""Class and shape of each kind."""
+
+MEASURES = {
+    "empty_rate": ("empty answers", "%"),
+    "refusal_rate": ("refusals", "%"),
+    "response_length": ("length", "words and marks"),
+    "repetition": ("repeated 4-grams", "%"),
+    "longest_loop": ("longest loop", "tokens"),
+    "distinct_2_at_budget": ("different bigrams", "%"),
+    "distinct_3_at_budget": ("different trigrams", "%"),
+    "judge_perplexity": ("perplexity under the judge", ""),
+    "own_perplexity": ("perplexity to itself", ""),
+    "text_perplexity": ("perplexity of given texts", ""),
+    "latency": ("latency", "ms a token"),
+    "throughput": ("tokens written or read", "a second"),
+    "peak_memory": ("peak memory", ""),
+}
+"""Names and units of the measures of quality and cost."""
+NO_CHANGE = "No change of its length, repetition or perplexity was detected."
+SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
+
+
+def place(verdict: HarmVerdict) -> str:
+    """Where: the benchmark, and the kind of harm where that is not its name."""
+    same = verdict.benchmark == verdict.outcome
+    return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
+
+
+def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
+    """The verdict's numbers in sentences: harm, silence, harm among answers that say something, the text."""
+    told = [_harm(verdict), _silence(verdict), _spoken(verdict), _unjudged(verdict), _text(verdict, quality)]
+    return [line for line in told if line]
+
+
+def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
+    """Before and after with their difference and its interval.
+
+    >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
+    >>> change_text(row, "%", 100.0)
+    'from 50.0 % to 25.0 % (−25.0 points, 95 % interval −30.0 to −20.0)'
+    """
+    names = ("before", "after", "estimate", "low", "high")
+    values = {name: None if row[name] is None else factor * row[name] for name in names}
+    places = decimals([values["before"], values["after"]])
+    before, after, by, low, high = (number(value, places) for value in values.values())
+    sign = "+" if known(values["estimate"]) and float(f"{values['estimate']:.{places}f}") > 0 else ""
+    suffix = f" {unit}" if unit else ""
+    difference = {"%": " points", "": ""}.get(unit, suffix)
+    interval = f", 95 % interval {low} to {high}" if known(values["low"]) else ""
+    return f"from {before}{suffix} to {after}{suffix} ({sign}{by}{difference}{interval})"
+
+
+def share_of(row: Mapping[str, Any]) -> tuple[str, float]:
+    """(unit, factor) of a harm: percent for shares, a classifier's own number as it is."""
+    values = [row[name] for name in ("before", "after") if known(row[name])]
+    return ("%", 100.0) if all(0 <= value <= 1 for value in values) else ("", 1.0)
+
+
+def of_what(name: str) -> str:
+    """Of which texts rows of quality are, in words.
+
+    >>> of_what("quality"), of_what("regard")
+    ('Continuations of Wikipedia sentences', 'Answers to regard')
+    """
+    return {
+        QUALITY_BENCHMARK: "Continuations of Wikipedia sentences",
+        "wikitext": "Wikipedia sentences themselves",
+        "prompts": "The prompts themselves",
+    }.get(name, f"Answers to {name}")
+
+
+def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
+    """(number, interval) of one model's measure of quality or cost."""
+    if row["measure"] == "peak_memory":
+        return (bytes_of(row[side]) if known(row[side]) else "", "")
+    low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
+    places = _places(row)
+    interval = f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""
+    return number(row[side], places), interval
+
+
+def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
+    """(change, interval): a difference, or a factor for perplexities."""
+    if not known(row["estimate"]):
+        return "", ""
+    if row["scale"] == "ratio":
+        between = f"×{number(row['low'], 2)} to ×{number(row['high'], 2)}" if known(row["low"]) else ""
+        return f"×{number(row['estimate'], 2)}", between
+    places = _places(row)
+    sign = "+" if float(f"{row['estimate']:.{places}f}") > 0 else ""
+    between = f"{number(row['low'], places)} to {number(row['high'], places)}" if known(row["low"]) else ""
+    return sign + number(row["estimate"], places), between
+
+
+def _places(row: Mapping[str, Any]) -> int:
+    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
+    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
+        return 1
+    return decimals([row["before"], row["after"]])
+
+
+def _harm(verdict: HarmVerdict) -> str:
+    row = verdict.asked
+    if row is None:
+        return "No prompt has an answer of both models that was judged."
+    unit, factor = share_of(row)
+    changed = change_text(row, unit, factor)
+    if verdict.kind == "not detected":
+        smallest = row["minimum_detectable"]
+        seen = (
+            f" A change of {number(factor * smallest, 1)}{' points' if unit else ''} would probably have been seen."
+            if known(smallest)
+            else " The answers to nearly all prompts are judged as before."
+        )
+        return f"It went {changed}.{seen}"
+    if verdict.kind == "not measurable":
+        return f"It went {changed}: too few prompts for an interval."
+    return f"It {'rose' if verdict.kind == 'rose' else 'fell'} {changed}."
+
+
+def _silence(verdict: HarmVerdict) -> str:
+    row = verdict.silent
+    if row is None or (row["before"] == 0 and row["after"] == 0):
+        return "" if row is None else "Neither model left an answer empty or refused."
+    told = f"Empty or refused answers: {change_text(row, '%', 100.0)}, {_word(row['verdict'])}."
+    by = None if verdict.asked is None else verdict.asked["by_silence"]
+    if verdict.asked is None or by is None or verdict.kind not in SILENT:
+        return told
+    unit, factor = share_of(verdict.asked)
+    points = f"{number(factor * by, 1)}{' points' if unit else ''}"
+    return (
+        f"{told} Falling silent accounts for {points} of the {number(factor * verdict.asked['estimate'], 1)}."
+    )
+
+
+def _spoken(verdict: HarmVerdict) -> str:
+    silent, row = verdict.silent, verdict.spoken
+    if silent is None or (silent["before"] == 0 and silent["after"] == 0):
+        return ""
+    if row is None:
+        return "There is no pair in which both models say something: whether their words got better cannot be said."
+    unit, factor = share_of(row)
+    changed = change_text(row, unit, factor)
+    return f"Where both say something ({row['n']:,} pairs), harm went {changed}, {_word(row['verdict'])}."
+
+
+def _unjudged(verdict: HarmVerdict) -> str:
+    row = verdict.spoken or verdict.asked
+    if row is None or verdict.asked is None or not verdict.asked["n_missing"]:
+        return ""
+    missing = verdict.asked["n_missing"]
+    return f"{missing:,} pair{'' if missing == 1 else 's'} could not be judged and count nowhere."
+
+
+def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
+    rows = quality.filter(
+        (pl.col("benchmark") == verdict.benchmark)
+        & ~pl.col("measure").is_in(SAID_ALREADY)
+        & pl.col("verdict").is_in([LOWER, HIGHER])
+    ).to_dicts()
+    told = []
+    for row in rows:
+        name, unit = MEASURES[row["measure"]]
+        before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
+        if before != after:
+            told.append(f"{name} {before} → {after}{f' {unit}' if unit else ''}")
+    return f"The text changed: {'; '.join(told)}." if told else NO_CHANGE
+
+
+def _word(verdict: str) -> str:
+    return {LOWER: "lower", HIGHER: "higher", NOT_MEASURABLE: "not measurable"}.get(
+        verdict, "no change detected"
+    )
+
+
+def symbol(verdict: str | None) -> str:
+    """The shape of a verdict."""
+    return SYMBOLS.get(verdict or "", "")

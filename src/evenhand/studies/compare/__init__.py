@@ -1,0 +1,1 @@
+"""What differs between runs: paired comparisons of models."""

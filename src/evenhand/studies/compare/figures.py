@@ -1,0 +1,245 @@
+"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models.
+
+compare.html: models beside each other on one page that needs no network.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.reports.charts import axis_svg, scale_over
+from evenhand.reports.figures import Forest, forest_row
+from evenhand.reports.page import rendered
+from evenhand.reports.plots import Point, Slope, size_svg, slope_svg
+from evenhand.reports.wording import HIGHER, LOWER, decimals, known, label, number
+from evenhand.studies.compare.result import ComparisonReport
+
+GROUPS_SHOWN = 20
+SCORE = " score"
+"""How an outcome ends that is a classifier's number and not its verdict."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of an outcome are shown: shares in percent, differences of them in percentage points."""
+
+    factor: float
+    name: str
+    difference: str
+
+
+PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One benchmark and outcome.
+
+    aside: whether it is a classifier's number beside its verdict, and so folded. sentences: for each model compared,
+    what changed over all, with its verdict. forests: by model, differences by axis. slope, sizes: drawings (None
+    where there is nothing to draw). changed: groups that changed, and how many there are in all.
+    """
+
+    benchmark: str
+    outcome: str
+    unit: Unit
+    aside: bool
+    sentences: tuple[tuple[str, str, str], ...]
+    forests: tuple[tuple[str, Forest], ...]
+    slope: Markup | None
+    sizes: Markup | None
+    changed: tuple[dict[str, Any], ...]
+    changed_of: tuple[int, int]
+
+
+def outcomes(report: ComparisonReport) -> list[Outcome]:
+    """A section for each benchmark and outcome that was paired, in the order of the tables."""
+    keys = report.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
+    return [_outcome(report, benchmark, outcome, keys) for benchmark, outcome in keys]
+
+
+def unit_of(report: ComparisonReport, benchmark: str, outcome: str) -> Unit:
+    """Percent for verdicts and other shares; a classifier's own number, or what leaves 0 to 1, stays as it is."""
+    mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
+    rates = report.summary.filter(mine)["rate"].drop_nulls()
+    share = bool(rates.is_between(0, 1).all()) and not outcome.endswith(SCORE)
+    return PERCENT if share else RAW
+
+
+def _outcome(
+    report: ComparisonReport, benchmark: str, outcome: str, keys: Sequence[tuple[Any, ...]]
+) -> Outcome:
+    unit = unit_of(report, benchmark, outcome)
+    table = report.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
+    wholes = table.filter(pl.col("group").is_null())
+    groups = table.filter(pl.col("group").is_not_null())
+    changed = groups.filter(pl.col("verdict").is_in([LOWER, HIGHER]))
+    ordered = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).to_dicts()
+    return Outcome(
+        benchmark=benchmark,
+        outcome=outcome,
+        unit=unit,
+        aside=outcome.endswith(SCORE) and (benchmark, outcome.removesuffix(SCORE)) in keys,
+        sentences=tuple(
+            _sentence(row, unit)
+            for row in wholes.filter(pl.col("axis").is_null()).unique("model", maintain_order=True).to_dicts()
+        ),
+        forests=tuple(_forests(wholes, unit)),
+        slope=_slope(report, wholes, unit, f"{benchmark}, {label(outcome)}"),
+        sizes=_sizes(report, benchmark, outcome, unit),
+        changed=tuple(_scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
+        changed_of=(changed.height, groups.height),
+    )
+
+
+def _scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
+    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
+    return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
+
+
+def _sentence(row: Mapping[str, Any], unit: Unit) -> tuple[str, str, str]:
+    """(model, what changed, verdict)."""
+    told = _scaled(row, unit)
+    places = decimals([told["before"], told["after"]])
+    before, after, by = (number(told[name], places) for name in ("before", "after", "estimate"))
+    sign = "+" if known(told["estimate"]) and told["estimate"] > 0 else ""
+    between = (
+        f"{number(told['low'], places)} to {number(told['high'], places)}"
+        if known(told["low"])
+        else "no interval"
+    )
+    suffix = f" {unit.name}" if unit.name else ""
+    return row["model"], f"{before} → {after}{suffix} ({sign}{by}, 95 % interval {between})", row["verdict"]
+
+
+def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
+    rows = [_scaled(row, unit) for row in wholes.to_dicts()]
+    scale = scale_over([row[c] for row in rows for c in ("estimate", "low", "high")], include=[0.0])
+    places = decimals([row[c] for row in rows for c in ("before", "after")])
+    found = []
+    for model in dict.fromkeys(row["model"] for row in rows):
+        mine = sorted((row for row in rows if row["model"] == model), key=lambda row: row["axis"] is None)
+        drawn = tuple(
+            forest_row(
+                {**row, "null": 0.0, "note": _smallest(row, unit)},
+                label(row["axis"]),
+                scale,
+                places,
+                overall=row["axis"] is None,
+                cells=(number(row["before"], places), number(row["after"], places)),
+            )
+            for row in mine
+        )
+        heads = (f"before {unit.name}".strip(), f"after {unit.name}".strip())
+        found.append((model, Forest(drawn, axis_svg(scale), unit=unit.difference, null=True, heads=heads)))
+    return found
+
+
+def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
+    if not known(row["minimum_detectable"]):
+        return ""
+    smallest = f"{number(row['minimum_detectable'], 2)} {unit.difference}".strip()
+    return f"A change of {smallest} would probably have been seen."
+
+
+def _slope(report: ComparisonReport, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:
+    lines = []
+    for (axis,), part in wholes.group_by("axis", maintain_order=True):
+        by_model = {row["model"]: _scaled(row, unit) for row in reversed(part.to_dicts())}
+        last = by_model.get(report.names[-1])
+        first = next(iter(by_model.values()))["before"]
+        values = [
+            first,
+            *(by_model[name]["after"] if name in by_model else None for name in report.names[1:]),
+        ]
+        kind = last["verdict"] if last is not None else ""
+        lines.append(Slope(label(None if axis is None else str(axis)), tuple(values), kind, axis is None))
+    return slope_svg(
+        lines, report.names, described=f"{described}: each axis before and after", unit=unit.name
+    )
+
+
+def _sizes(report: ComparisonReport, benchmark: str, outcome: str, unit: Unit) -> Markup | None:
+    sizes = {model.name: model.parameters for model in report.models}
+    points = [
+        Point(
+            row["model"],
+            float(sizes[row["model"]] or 0),
+            *(None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high")),
+        )
+        for row in report.summary.filter(
+            (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
+        ).to_dicts()
+        if sizes.get(row["model"])
+    ]
+    if len({point.parameters for point in points}) < 2:
+        return None
+    return size_svg(points, described=f"{benchmark}, {label(outcome)}, by model size", unit=unit.name)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one benchmark, as text."""
+
+    rate: str
+    interval: str
+    corrected: str
+    published: str
+    group: str
+
+
+def table_of_models(
+    report: ComparisonReport,
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, list[Cell]]]]:
+    """Columns (benchmark, outcome, unit) and a row of cells for each model, as in ROBBIE's tables 3, 6 and 9."""
+    keys = report.summary.select("benchmark", "outcome").unique(maintain_order=True).rows()
+    keys = [
+        key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
+    ]
+    columns = [(benchmark, outcome, unit_of(report, benchmark, outcome)) for benchmark, outcome in keys]
+    known_rows = {(row["model"], row["benchmark"], row["outcome"]): row for row in report.summary.to_dicts()}
+    harmed = {model.name: model.most_harmed for model in report.models}
+    rows = []
+    for model in report.names:
+        cells = []
+        for benchmark, outcome, unit in columns:
+            row = known_rows.get((model, benchmark, outcome))
+            cells.append(_cell(row, unit, harmed[model].get(benchmark)))
+        rows.append((model, cells))
+    return [(benchmark, label(outcome), unit.name) for benchmark, outcome, unit in columns], rows
+
+
+def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] | None) -> Cell:
+    if row is None:
+        return Cell("", "", "", "", "")
+    rate, low, high = (None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high"))
+    places = decimals([rate])
+    if harmed is None and row["largest_group"] is not None:
+        harmed = (row["largest_group"], unit.factor * row["largest_rate"])
+    return Cell(
+        rate=number(rate, places),
+        interval=f"{number(low, places)} to {number(high, places)}" if known(low) else "",
+        corrected=number(row["bias_score"], 1) if known(row["bias_score"]) else "",
+        published=number(row["bias_score_published"], 1) if known(row["bias_score_published"]) else "",
+        group="" if harmed is None else f"{label(harmed[0])} {number(harmed[1], decimals([harmed[1]]))}",
+    )
+
+
+def render_comparison_html(report: ComparisonReport) -> str:
+    """The comparison as one HTML document: styles and drawings inside, every text escaped."""
+    columns, rows = table_of_models(report)
+    names = tuple(
+        dict.fromkeys(name for model in report.models for name, _, _ in (*model.quality, *model.cost))
+    )
+    told = [{name: (value, unit) for name, value, unit in (*m.quality, *m.cost)} for m in report.models]
+    return rendered(
+        "compare.html.j2",
+        report=report,
+        sections=outcomes(report),
+        columns=columns,
+        rows=rows,
+        quality=(names, list(zip(report.names, told, strict=True))),
+    )

@@ -1,0 +1,274 @@
+"""Outputs that can be compared: of our own runs, and of lm_eval, Inspect and ROBBIE as their files hold them.
+
+Inspect's .eval archives: one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
+"""
+
+import json
+import struct
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.runs import RunDirectory, answers
+from evenhand.schema import DataError
+
+KEYS = ("prompt_id", "sample", "text", "axis", "group")
+FORMATS = (
+    "Expected a run's folder, lm_eval's samples_TASK_DATE.jsonl (`--log_samples`), an Inspect log (.json or .eval), "
+    "or ROBBIE's scores.d__DATASET.p__MODEL.m__METRIC.json."
+)
+
+
+@dataclass(frozen=True)
+class BenchmarkOutputs:
+    """Answers to one benchmark.
+
+    frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
+    each outcome (1 or 0 for judgements), null where it is missing. judges: what each outcome was judged by, where
+    that is known: outcomes of different judges are not compared.
+    """
+
+    frame: pl.DataFrame
+    outcomes: tuple[str, ...]
+    judges: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Everything known of one model's outputs; `measurements` only of our own runs."""
+
+    name: str
+    source: Path
+    benchmarks: Mapping[str, BenchmarkOutputs]
+    measurements: pl.DataFrame | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
+    """Read outputs of one model, whichever program wrote them.
+
+    path: a run's folder or one file (FORMATS). name: as tables call it; by default what the file says.
+    Raises DataError for anything else, naming what was expected.
+    """
+    path = Path(path)
+    if RunDirectory.is_run(path):
+        return _own(path, name)
+    if not path.is_file():
+        raise DataError(f"{path} {'is no run' if path.is_dir() else 'does not exist'}.", FORMATS)
+    if path.suffix == ".eval":
+        return _inspect(path, read_eval_archive(path), name)
+    try:
+        if path.suffix == ".jsonl":
+            with path.open(encoding="utf-8") as lines:
+                return _lm_eval(path, [json.loads(line) for line in lines if line.strip()], name)
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", FORMATS) from error
+    if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
+        return _inspect(path, content, name)
+    if isinstance(content, dict) and isinstance(content.get("scores"), list):
+        return _robbie(path, content["scores"], name)
+    raise DataError(f"{path} is JSON, but of no kind known here.", FORMATS)
+
+
+def _own(path: Path, name: str | None) -> Outputs:
+    directory = RunDirectory.open(path)
+    manifest = directory.manifest
+    found: dict[str, BenchmarkOutputs] = {}
+    for benchmark in directory.benchmarks:
+        frame = answers(directory, benchmark)
+        if "continuation" not in frame.columns:
+            continue
+        judged = manifest.judged.get(benchmark, {})
+        outcomes: dict[str, pl.Expr] = {}
+        for role in judged:
+            if frame[f"{role}_negative"].null_count() < frame.height:
+                outcomes[role] = pl.col(f"{role}_negative").cast(pl.Float64)
+            if frame[f"{role}_score"].null_count() < frame.height:
+                outcomes[f"{role} score"] = pl.col(f"{role}_score").cast(pl.Float64)
+        judges = {
+            outcome: record.classifier
+            for role, record in judged.items()
+            for outcome in (role, f"{role} score")
+            if outcome in outcomes
+        }
+        found[benchmark] = BenchmarkOutputs(
+            _shaped(frame.with_columns(**outcomes), list(outcomes)), tuple(outcomes), judges
+        )
+    resolved = manifest.arguments_resolved
+    shown = name or " + ".join(
+        [str(resolved.get("model", path.name)), *map(str, resolved.get("mitigate", ()))]
+    )
+    return Outputs(shown, path, found, directory.measurements(), manifest.model.description)
+
+
+def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
+    if not lines or not all(isinstance(line, dict) and {"doc_id", "resps"} <= line.keys() for line in lines):
+        raise DataError(f"{path} holds no samples of lm_eval: its lines have no doc_id and resps.", FORMATS)
+    metrics = [
+        key
+        for key in dict.fromkeys(key for line in lines for key in line.get("metrics") or ())
+        if any(isinstance(line.get(key), int | float) for line in lines)
+    ]
+    rows = [
+        _row(line["doc_id"], _prompt_of(line), line.get("doc"))
+        | {"filter": str(line.get("filter", ""))}
+        | {metric: _number(line.get(metric)) for metric in metrics}
+        for line in lines
+    ]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    filters = frame["filter"].unique(maintain_order=True)
+    if len(filters) > 1:  # one answer, read in several ways: the first listed is the task's own
+        frame = frame.filter(pl.col("filter") == filters[0])
+    task = path.stem.removeprefix("samples_").rsplit("_", 1)[0]
+    shown = name or path.parent.name.split("__")[-1] or path.stem
+    return _one(shown, path, task, frame, metrics)
+
+
+def _prompt_of(line: Mapping[str, Any]) -> str:
+    first = line.get("arguments", {})
+    if isinstance(first, dict):
+        first = next(iter(first.values()), {})
+        return str(first.get("arg_0", "")) if isinstance(first, dict) else ""
+    return str(first[0][0]) if first and first[0] else ""
+
+
+def _inspect(path: Path, log: Mapping[str, Any], name: str | None) -> Outputs:
+    samples = log.get("samples") or []
+    if not samples:
+        raise DataError(
+            f"{path} is an Inspect log without samples.", "Log with samples (`log_samples=True`)."
+        )
+    scorers = list(dict.fromkeys(scorer for sample in samples for scorer in sample.get("scores") or ()))
+    rows = []
+    for sample in samples:
+        scores = sample.get("scores") or {}
+        row = _row(sample["id"], _input_text(sample.get("input")), sample.get("metadata"))
+        row["sample"] = int(sample.get("epoch", 1)) - 1
+        rows.append(row | {scorer: _value(scores.get(scorer, {}).get("value")) for scorer in scorers})
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    numeric = [scorer for scorer in scorers if frame[scorer].dtype != pl.Null]
+    spec = log["eval"]
+    return _one(
+        name or str(spec.get("model", path.stem)), path, str(spec.get("task", "task")), frame, numeric
+    )
+
+
+def _value(value: Any) -> float | None:
+    """Inspect's own reading of letters: correct, incorrect, partial, no answer."""
+    letters = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+    return letters.get(value) if isinstance(value, str) else _number(value)
+
+
+def _input_text(given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    parts = [message.get("content", "") for message in given or [] if isinstance(message, dict)]
+    return "\n".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
+
+
+def _robbie(path: Path, scores: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
+    rows, counts = [], dict[str, int]()
+    for entry in scores:
+        prompt = str(entry.get("prompt", ""))
+        counts[prompt] = counts.get(prompt, -1) + 1
+        label = str(entry.get("label", ""))
+        # An empty label is ROBBIE's mark for a text the service would not read: missing, not harmless.
+        judged = None if label == "" else float(label.lower() in ("1", "neg", "negative", "true", "toxic"))
+        score = _number(entry.get("score"))
+        row = _row(prompt, prompt, entry.get("meta")) | {"sample": counts[prompt], "negative": judged}
+        rows.append(row | {"score": None if score is None or score < 0 else score})
+    if not rows:
+        raise DataError(f"{path} holds no scores.", FORMATS)
+    parts = {part[:1]: part[3:] for part in path.stem.split(".") if part[1:3] == "__"}
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    outcomes = [name for name in ("negative", "score") if frame[name].dtype != pl.Null]
+    outputs = _one(name or parts.get("p", path.stem), path, parts.get("d", "robbie"), frame, outcomes)
+    known = outputs.benchmarks[parts.get("d", "robbie")]
+    judges = dict.fromkeys(known.outcomes, parts["m"]) if "m" in parts else {}
+    return Outputs(
+        outputs.name, path, {parts.get("d", "robbie"): BenchmarkOutputs(known.frame, known.outcomes, judges)}
+    )
+
+
+def _row(prompt_id: Any, text: str, about: Any) -> dict[str, Any]:
+    """The keys of one answer; what it is about is looked for under the names the programs use."""
+    about = about if isinstance(about, dict) else {}
+    axis = next(
+        (str(about[key]) for key in ("axis", "domain", "bias_type") if about.get(key) is not None), None
+    )
+    names = ("group", "descriptor", "category", "target_group", "bias_target")
+    group = next((str(about[key]) for key in names if about.get(key) is not None), None)
+    return {"prompt_id": str(prompt_id), "sample": 0, "text": text, "axis": axis, "group": group}
+
+
+def _one(name: str, path: Path, benchmark: str, frame: pl.DataFrame, outcomes: Sequence[str]) -> Outputs:
+    if not outcomes:
+        raise DataError(f"{path} holds answers but no numeric metric or score to compare.", FORMATS)
+    return Outputs(name, path, {benchmark: BenchmarkOutputs(_shaped(frame, outcomes), tuple(outcomes))})
+
+
+def _shaped(frame: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
+    absent = [
+        pl.lit(None, dtype=pl.String).alias(key) for key in ("axis", "group") if key not in frame.columns
+    ]
+    kinds = {
+        "prompt_id": pl.String,
+        "sample": pl.Int64,
+        "text": pl.String,
+        "axis": pl.String,
+        "group": pl.String,
+    }
+    chosen = [pl.col(key).cast(kind) for key, kind in kinds.items()]
+    return frame.with_columns(*absent).select(*chosen, *(pl.col(name).cast(pl.Float64) for name in outcomes))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+ZSTANDARD = 93
+LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a file in a zip archive; names and extra fields follow
+
+
+def read_eval_archive(path: Path) -> dict[str, Any]:
+    """An .eval log in the shape of the .json one: `eval` and `samples`.
+
+    Raises DataError for a damaged archive, or where the package zstandard is needed and not installed.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            if "header.json" not in entries:
+                raise DataError(
+                    f"{path} has no header.json: the evaluation did not end.", "Finish it in Inspect."
+                )
+            header: dict[str, Any] = json.loads(_content(archive, entries["header.json"]))
+            names = [name for name in entries if name.startswith("samples/") and name.endswith(".json")]
+            samples = [json.loads(_content(archive, entries[name])) for name in names]
+    except (zipfile.BadZipFile, OSError, json.JSONDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Expected an .eval log of Inspect.") from error
+    return {**header, "samples": samples}
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    if entry.compress_type != ZSTANDARD:
+        return archive.read(entry)
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DataError(
+            f"{archive.filename} is packed with Zstandard.",
+            "Install evenhand with the extra [inspect], or run `inspect log convert LOG --to json --output-dir DIR`.",
+        ) from error
+    with open(str(archive.filename), "rb") as file:
+        file.seek(entry.header_offset)
+        fields = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+        file.seek(fields[-2] + fields[-1], 1)  # past name and extra field
+        packed = file.read(entry.compress_size)
+    content: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
+    return content

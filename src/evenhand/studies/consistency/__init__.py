@@ -1,0 +1,1 @@
+"""Whether a mitigation does what its words say: the consistency protocol."""

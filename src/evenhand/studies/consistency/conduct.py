@@ -1,0 +1,209 @@
+"""The consistency protocol on one method: does it do what its words say, do the words matter, does it carry over?
+
+Every level (the model by itself; the method with its own, opposite, nonsensical and blank wording) is put to the same
+prompts under the same decoding, in a run of its own; then judged, scored and decided.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.changes.consistency import Consistency, consistency
+from evenhand.measures.changes.consistency_verdicts import Decision
+from evenhand.mitigations.contract import Mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements
+from evenhand.runs.labelling import label
+from evenhand.schema import Interrupted
+from evenhand.schema.files import write_table
+from evenhand.studies.audit.decoding import ChosenDecoding
+from evenhand.studies.consistency.findings import (
+    checklists,
+    decision_frame,
+    nonsense_by_group,
+    score_matrices,
+    score_table,
+)
+from evenhand.studies.consistency.level_runs import LevelRun, Titled, begin, level_runs
+from evenhand.studies.consistency.levels import Levels
+from evenhand.studies.consistency.options import CheckOptions
+from evenhand.studies.consistency.plan import Prepared, prepare, shared_texts
+from evenhand.studies.consistency.scores import Attributes, threshold_of
+
+ROLE = "harm"
+
+
+@dataclass(frozen=True)
+class ConsistencyStudy:
+    """A finished check: where it lies, what was asked and how it came out."""
+
+    path: Path
+    options: CheckOptions
+    method: Mitigation
+    levels: Levels
+    domains: Mapping[str, PromptSet]
+    decoding: ChosenDecoding
+    attributes: Attributes
+    threshold: tuple[float, str]
+    """From which score on a continuation is harmful, and why."""
+    found: Consistency
+    checklists: Mapping[str, list[Decision]]
+    """By rule: effect and polarity and importance in each domain, and transfer."""
+    nonsense: pl.DataFrame
+    """The protocol's table for each group of nonsense by itself."""
+    scores: pl.DataFrame
+    """One row a domain, level, group and prompt: a column for each attribute, and `error`."""
+    model: Mapping[str, Any]
+    """What the model says of itself."""
+    classifier: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    above_threshold: str | None = None
+    """What failed more often than allowed, in a few words."""
+
+    @property
+    def decisions(self) -> pl.DataFrame:
+        """Every decision under every rule, one a row (`consistency_findings.DECISIONS`)."""
+        return decision_frame(self.checklists)
+
+    def runs(self, domain: str) -> dict[str, RunDirectory]:
+        """The runs of a domain by level."""
+        folder = self.path / "levels"
+        return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
+
+
+def study_consistency(
+    options: CheckOptions,
+    model: LanguageModel,
+    method: Mitigation,
+    classifier: Classifier,
+    *,
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> ConsistencyStudy:
+    """Run the protocol to its verdicts, or go on with a study.
+
+    options: all of them; `method`, `model` and `classifier` name what the other arguments are. output: the study's
+    folder; one that holds a study is gone on with, provided the options that decide what is asked are the same.
+    given: arguments as the user wrote them, for the record.
+    Raises Interrupted (resumable), ResumeRefused, UsageError and DataError for what cannot be checked, and whatever
+    model and classifier raise.
+    Source: Morabito et al. 2023, sections 3 and 5.
+    """
+    prepared = prepare(options, model, method, classifier)
+    path = output or default_path(options.model, f"check-{method.name}")
+    levels, domains, decoding = prepared.levels, prepared.domains, prepared.decoding
+    runs = level_runs(path, model, levels.all, domains, decoding.decoding)
+    begin(path, options, levels, given or {})
+    failed: list[str] = []
+    judged: dict[tuple[str, str], pl.DataFrame] = {}
+    try:
+        for number, run in enumerate(runs, 1):
+            title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
+            titled = None if progress is None else Titled(progress, title)
+            prompts = domains[run.domain]
+            failed += _asked(run, prompts, decoding, classifier, options, given or {}, titled)
+            judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        told = (
+            stop.message if isinstance(stop, Interrupted) else "Stopped between two levels; nothing is lost."
+        )
+        raise Interrupted(told, f"Go on with: evenhand check {path}") from stop
+    matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels)
+    scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
+    threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
+    found = consistency(
+        {domain: dict(by_level) for domain, by_level in scores.items()},
+        attributes=prepared.attributes.names,
+        threshold=threshold[0],
+        margin=options.margin,
+        alpha=options.alpha,
+        seed=options.seed,
+    )
+    study = ConsistencyStudy(
+        path=path,
+        options=options,
+        method=method,
+        levels=levels,
+        domains=domains,
+        decoding=decoding,
+        attributes=prepared.attributes,
+        threshold=threshold,
+        found=found,
+        checklists=checklists(found, lacking, specified=levels.specified, margin=options.margin),
+        nonsense=nonsense_by_group(scores, prepared.attributes.names, threshold[0], options.seed),
+        scores=score_table(levels, judged, prepared.attributes, classifier.labels),
+        model=model.describe(),
+        classifier=classifier.describe(),
+        notes=tuple([*_notes(prepared), *matrices.lacking.values()]),
+        above_threshold=failed[0] if failed else None,
+    )
+    _write_tables(study)
+    return study
+
+
+def _asked(
+    run: LevelRun,
+    prompts: PromptSet,
+    decoding: ChosenDecoding,
+    classifier: Classifier,
+    options: CheckOptions,
+    given: Mapping[str, Any],
+    progress: Progress | None,
+) -> list[str]:
+    """Ask and judge one level as far as that has not been done; returns what failed too often."""
+    directory = run.directory(prompts, decoding.decoding, given)
+    outcome = execute(
+        run.plan,
+        run.model,
+        directory,
+        error_threshold=options.error_threshold,
+        progress=progress,
+        retry_errors=options.retry_errors,
+    )
+    name = options.classifier
+    labelled = label(
+        directory,
+        [Labelling(run.domain, ROLE, name)],
+        {name: classifier},
+        progress=progress,
+        retry_errors=options.retry_errors,
+    )
+    where = f"at the level {run.level.key} of the {run.domain} prompts"
+    told = []
+    if outcome.above_threshold:
+        told.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
+    if labelled.error_share > options.error_threshold:
+        told.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
+    return told
+
+
+def _notes(prepared: Prepared) -> list[str]:
+    notes = [f"The level {level} was not run. {why}" for level, why in prepared.levels.lacking.items()]
+    if renamed := prepared.attributes.renamed:
+        told = ", ".join(f"{label} as {name}" for label, name in renamed.items())
+        notes.append(
+            f"The classifier's labels are taken for the nearest published attributes: {told}. They were trained on "
+            "other ratings, so that rates do not compare with published ones."
+        )
+    if same := shared_texts(prepared.domains):
+        notes.append(f"{same:,} texts are among the adversarial and the neutral prompts.")
+    if len(prepared.domains) < 2:
+        notes.append("Only adversarial prompts were put to the model, as asked (--neutral none).")
+    return notes
+
+
+def _write_tables(study: ConsistencyStudy) -> None:
+    for name, table in {
+        "table": study.found.table,
+        "nonsense": study.nonsense,
+        "decisions": study.decisions,
+        "wordings": study.levels.wordings(),
+        "scores": study.scores,
+    }.items():
+        write_table(study.path / f"{name}.parquet", table)

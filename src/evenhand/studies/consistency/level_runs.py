@@ -1,0 +1,127 @@
+"""A consistency study on disk: its record, and the run of each level. Everything can be stopped and gone on with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.models.contract import LanguageModel
+from evenhand.models.decoding import Decoding
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.runs import GenerateRequest, Part, PromptSetRecord, RunDirectory, make_plan
+from evenhand.runs.plan import Plan
+from evenhand.runs.progress import Progress, Unit
+from evenhand.schema.files import as_json
+from evenhand.studies.consistency.levels import Level, Levels
+from evenhand.studies.consistency.options import CheckOptions
+from evenhand.studies.record import Compared, StudyRecord
+
+RECORD = StudyRecord("study.json", "consistency study", part="options")
+
+
+def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str, Any]) -> None:
+    """Write the record of a study, or see that it goes on with what it was started with.
+
+    Options that do not decide what the model is asked may change. Raises as `StudyRecord.begin`.
+    """
+
+    def asking(stored: dict[str, Any]) -> Compared:
+        return RECORD.valid(path, CheckOptions, stored).asking(), options.asking()
+
+    content = {
+        "options": options.model_dump(mode="json"),
+        "given": given,
+        "frame": [levels.frame.before, levels.frame.after],
+        "lacking": levels.lacking,
+        "wordings": levels.wordings().to_dicts(),
+    }
+    RECORD.begin(path, content, asking, renewed=True)
+
+
+@dataclass(frozen=True)
+class LevelRun:
+    """One level in one domain: the model as it stands there, its plan and the folder of its run."""
+
+    domain: str
+    level: Level
+    model: LanguageModel
+    plan: Plan
+    path: Path
+
+    def directory(self, prompts: PromptSet, decoding: Decoding, given: Mapping[str, Any]) -> RunDirectory:
+        """Its run, opened or begun; raises ResumeRefused if one is there that asks something else."""
+        resolved = {
+            "study": "consistency",
+            "domain": self.domain,
+            "level": self.level.key,
+            "wording": self.level.texts,
+            "decoding": decoding.parameters(),
+        }
+        if RunDirectory.is_run(self.path):
+            directory = RunDirectory.open(self.path)
+            directory.check_same(as_json(resolved))
+            return directory
+        record = PromptSetRecord(
+            content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict()
+        )
+        return RunDirectory.create(
+            self.path,
+            model=self.model,
+            given=given,
+            resolved=resolved,
+            prompt_sets={self.domain: record},
+            seeds={"decoding": decoding.seed},
+        )
+
+
+class Titled:
+    """A progress that says which of many runs it is about, and says nothing of a run with nothing to do."""
+
+    def __init__(self, progress: Progress, title: str):
+        self.progress, self.title, self.telling, self.named = progress, title, False, False
+
+    def start(self, total: int, done: int, unit: Unit = "requests") -> None:
+        """See Progress.start."""
+        self.telling = done < total
+        if self.telling:
+            self.progress.start(total, done, unit)
+            if not self.named:
+                self.progress.note(self.title)
+            self.named = True
+
+    def advance(self, requests: int, tokens: int, errors: int) -> None:
+        """See Progress.advance."""
+        self.progress.advance(requests, tokens, errors)
+
+    def note(self, message: str) -> None:
+        """See Progress.note."""
+        if self.telling:
+            self.progress.note(message)
+
+    def stop(self) -> None:
+        """See Progress.stop."""
+        if self.telling:
+            self.progress.stop()
+            self.telling = False
+
+
+def level_runs(
+    path: Path,
+    model: LanguageModel,
+    levels: Sequence[Level],
+    domains: Mapping[str, PromptSet],
+    decoding: Decoding,
+) -> list[LevelRun]:
+    """The runs of a study in the order in which they are asked; raises what applying a level raises."""
+    applied = [(level, level.applied(model)) for level in levels]
+    return [
+        LevelRun(
+            domain,
+            level,
+            changed,
+            make_plan([Part(domain, prompts.frame, GenerateRequest(decoding))], changed.fingerprint),
+            path / "levels" / f"{domain}-{level.key}",
+        )
+        for domain, prompts in domains.items()
+        for level, changed in applied
+    ]

@@ -1,0 +1,259 @@
+"""The levels of the consistency protocol: original, opposite, nonsensical and blank wording, and what is lacking.
+
+Wordings without meaning for the consistency protocol: random characters in the frame of the original wording.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.changes.consistency_verdicts import LEVELS
+from evenhand.mitigations.contract import Mitigation, Specification
+from evenhand.models.contract import LanguageModel
+from evenhand.schema import EvenhandError, UsageError
+
+CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789;"
+"""Those of the published examples ("Be uf a;wo 3; na;o8d ...")."""
+SPACES = 1 / 6
+"""Share of spaces, so that the pieces are about as long as words."""
+SEQUENCE = 400
+LENGTHS = (12, 48)
+"""Shortest and longest piece; the published ones have 28 and 43 characters."""
+MEANINGFUL = 3
+"""A word of so many letters that stands in the original wording must not come up by chance."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands before and after the words of a specification, whatever they are."""
+
+    before: str
+    after: str
+
+    def around(self, words: str) -> str:
+        """The frame with words in it."""
+        return self.before + words + self.after
+
+    @property
+    def empty(self) -> str:
+        """The frame with nothing in it, and one space where two would meet.
+
+        >>> Frame("Be ", " for: ").empty
+        'Be for: '
+        """
+        doubled = self.before.endswith(" ") and self.after.startswith(" ")
+        return self.before + (self.after[1:] if doubled else self.after)
+
+
+NO_FRAME = Frame("", "")
+
+
+def frame_of(specification: Specification) -> Frame:
+    """What the wordings of a method have in common at their ends, cut at words.
+
+    specification: its level "frame", if it has one, holds what stands before and after. Else the frame is read off
+    a method's several texts, or its text beside its published nonsense; a single text without published nonsense
+    has no frame, because what it shares with its opposite may be what it says.
+
+    >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
+    Frame(before='It contains ', after=':')
+    >>> frame_of(Specification(("Be kind.",), {"opposite": ("Be unkind.",)}))
+    Frame(before='', after='')
+    """
+    given = specification.levels.get("frame", ())
+    if len(given) == 2:
+        return Frame(*given)
+    nonsense = specification.levels.get("nonsensical", ())
+    if len(specification.texts) < 2 and not nonsense:
+        return NO_FRAME
+    wordings = [*specification.texts, *specification.levels.get("opposite", ()), *nonsense]
+    shortest = min(map(len, wordings))
+    before = re.sub(r"\S+$", "", _common_beginning(wordings))
+    ends = [wording[len(before) :][::-1] for wording in wordings]
+    after = re.sub(r"^\w+", "", _common_beginning(ends)[::-1])
+    return Frame(before, after) if len(before) + len(after) < shortest else NO_FRAME
+
+
+def nonsense(count: int, *, seed: int, group: int, unlike: Sequence[str] = ()) -> tuple[str, ...]:
+    """Strings without meaning: pieces of random length of one sequence of random characters.
+
+    count: one for each text of the specification. seed, group: the same pair gives the same strings. unlike: no
+    word of these comes up. Source: Morabito et al. 2023, section 5.3 (which publishes no program; characters and
+    lengths follow its examples).
+
+    >>> nonsense(2, seed=0, group=1) == nonsense(2, seed=0, group=1) != nonsense(2, seed=0, group=2)
+    True
+    """
+    generator = np.random.default_rng([seed, group])
+    taken = {word for text in unlike for word in _words(text)}
+    pieces: list[str] = []
+    while len(pieces) < count:
+        spaces = generator.random(SEQUENCE) < SPACES
+        drawn = generator.choice(list(CHARACTERS), SEQUENCE)
+        sequence = "".join(np.where(spaces, " ", drawn))
+        length = int(generator.integers(LENGTHS[0], LENGTHS[1] + 1))
+        start = int(generator.integers(SEQUENCE - length + 1))
+        piece = " ".join(sequence[start : start + length].split())
+        if piece and not taken & _words(piece):
+            pieces.append(piece)
+    return tuple(pieces)
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    return "".join(letters[0] for letters in alike)
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) >= MEANINGFUL}
+
+
+WORDINGS = {
+    "level": pl.String,
+    "group": pl.Int64,  # of nonsense, from 1; null elsewhere
+    "text": pl.String,  # one row a text; null for the model by itself and for methods without a wording
+    "source": pl.String,
+}
+NO_SPECIFICATION = "The method has no wording (specification) that could be reversed or replaced."
+NO_OPPOSITE = "The method states no opposite of its wording; give one with --opposite TEXT."
+
+
+@dataclass(frozen=True)
+class Level:
+    """One way to run the method: with which wording, and where that is from."""
+
+    name: str
+    """One of LEVELS."""
+    mitigation: Mitigation | None
+    """None: the model by itself."""
+    texts: tuple[str, ...] | None
+    source: str
+    group: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What its run is called.
+
+        >>> Level("nonsensical", None, ("xq",), "generated", group=2).key
+        'nonsensical-2'
+        """
+        return self.name if self.group is None else f"{self.name}-{self.group}"
+
+    def applied(self, model: LanguageModel) -> LanguageModel:
+        """The model at this level; raises what the mitigation raises."""
+        return model if self.mitigation is None else self.mitigation(model)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """All levels that a method has, the frame of its wording, and why a level is lacking."""
+
+    all: tuple[Level, ...]
+    frame: Frame = NO_FRAME
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    specified: bool = True
+
+    def named(self, name: str) -> list[Level]:
+        """The levels of that name: one, several groups, or none."""
+        return [level for level in self.all if level.name == name]
+
+    def wordings(self) -> pl.DataFrame:
+        """WORDINGS: every text of every level."""
+        rows = [
+            (level.name, level.group, text, level.source)
+            for level in self.all
+            for text in level.texts or (None,)
+        ]
+        return pl.DataFrame(rows, schema=WORDINGS, orient="row")
+
+
+def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int = 5, seed: int = 0) -> Levels:
+    """The levels at which a method is run.
+
+    method: with its own wording. opposite: wordings to take as the opposite, in place of the method's own. groups:
+    of nonsense strings; the first is the published one where there is one, the others are drawn from `seed`.
+    A method without a specification has the levels default and original. A level that the method refuses is lacking,
+    with the method's reason. Raises UsageError for an opposite of a method without wording, or one that is not
+    another wording, and what the method raises for it.
+    Source: Morabito et al. 2023, sections 3 and 5; methods/redditbias_selfdebias_consistency.md section 5.1.
+
+    >>> from evenhand.mitigations.loading import load_mitigation
+    >>> levels = levels_of(load_mitigation("instructive-debiasing"), groups=2)
+    >>> [level.key for level in levels.all]
+    ['default', 'original', 'opposite', 'nonsensical-1', 'nonsensical-2', 'blank']
+    >>> levels.named("blank")[0].texts
+    ('Be for: ',)
+    """
+    default = Level("default", None, None, "the model by itself")
+    specification = method.specification
+    if specification is None:
+        if opposite:
+            raise UsageError(
+                f"{method.name} has no wording, so it has no opposite; --opposite was given.", "Leave it out."
+            )
+        lacking = dict.fromkeys(LEVELS[2:], NO_SPECIFICATION)
+        original = Level("original", method, None, "the method itself")
+        return Levels((default, original), lacking=lacking, specified=False)
+    frame = frame_of(specification)
+    found = [default, Level("original", method, specification.texts, "the method's own")]
+    lacking = {}
+    if opposite:
+        if tuple(opposite) == specification.texts:
+            raise UsageError(
+                f"The opposite that was given is the wording of {method.name} itself: {opposite[0]!r}.",
+                "Give a wording that asks for the reverse.",
+            )
+        found.append(Level("opposite", method.specified(opposite), tuple(opposite), "given with --opposite"))
+    elif published := specification.levels.get("opposite"):
+        found.append(Level("opposite", method.specified(published), tuple(published), "stated by the method"))
+    else:
+        lacking["opposite"] = NO_OPPOSITE
+    for name, make in (
+        ("nonsensical", lambda: _nonsensical(method, specification, frame, groups, seed)),
+        ("blank", lambda: _blank(method, specification, frame)),
+    ):
+        made = _made(make)
+        if isinstance(made, str):
+            lacking[name] = f"The method refuses a {name} wording: {made}"
+        else:
+            found += made
+    return Levels(tuple(found), frame, lacking)
+
+
+def _made(make: Callable[[], list[Level]]) -> list[Level] | str:
+    try:
+        return make()
+    except EvenhandError as error:
+        return error.message
+
+
+def _nonsensical(
+    method: Mitigation, specification: Specification, frame: Frame, groups: int, seed: int
+) -> list[Level]:
+    levels = []
+    unlike = [*specification.texts, *specification.levels.get("opposite", ())]
+    published = specification.levels.get("nonsensical")
+    for group in range(1, groups + 1):
+        if published and group == 1:
+            texts, source = tuple(published), "stated by the method"
+        else:
+            drawn = nonsense(len(specification.texts), seed=seed, group=group, unlike=unlike)
+            texts = tuple(frame.around(words) for words in drawn)
+            source = f"drawn, seed {seed}, group {group}"
+        levels.append(Level("nonsensical", method.specified(texts), texts, source, group))
+    return levels
+
+
+def _blank(method: Mitigation, specification: Specification, frame: Frame) -> list[Level]:
+    if published := specification.levels.get("blank"):
+        texts, source = tuple(published), "stated by the method"
+    elif len(specification.texts) == 1 and frame != NO_FRAME:
+        texts, source = (frame.empty,), "the frame with nothing in it"
+    else:
+        # not empty: a prefix of self-debiasing that is empty would leave the model as it is (paper, section 5.3)
+        texts, source = (" ",) * len(specification.texts), "a single space for each text"
+    return [Level("blank", method.specified(texts), texts, source)]

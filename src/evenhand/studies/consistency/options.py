@@ -1,0 +1,117 @@
+"""What a consistency check is asked to do: every option once, and which of them decide what the model is asked."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from evenhand.measures.changes.consistency_verdicts import Rule
+from evenhand.models.decoding import PRESETS
+from evenhand.schema import UsageError
+from evenhand.studies.audit.options import Tolerance
+from evenhand.studies.model_options import ModelOptions
+from evenhand.studies.options import validated
+
+PERSPECTIVE = (
+    "perspective?attributes=TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"
+)
+"""The published judge with the published attributes."""
+NOBODY = "none"
+"""In the place of a file of neutral prompts: only the adversarial domain is tested."""
+DECODINGS = ("auto", "beams", "greedy", *PRESETS)
+ASKING = (
+    "method",
+    "model",
+    "opposite",
+    "prompts",
+    "neutral",
+    "data",
+    "limit",
+    "seed",
+    "decoding",
+    "max_new_tokens",
+    "dtype",
+    "revision",
+    "chat",
+    "system",
+)
+"""Options that decide what the model is asked; the others may change when a study goes on."""
+
+
+class CheckOptions(Tolerance, ModelOptions):
+    """Options of a consistency check, in one place. Unknown names are refused."""
+
+    method: str
+    """As `--mitigate` takes it: NAME, NAME=VALUE or NAME?option=value."""
+    opposite: tuple[str, ...] = ()
+    """In place of the method's own opposite wording; one text, or one for each of its prefixes."""
+    prompts: str | None = None
+    """A file of adversarial prompts; None takes the challenging ones of RealToxicityPrompts."""
+    neutral: str | None = None
+    """A file of neutral prompts, or "none"; None takes those of RealToxicityPrompts."""
+    data: dict[str, str] = Field(default_factory=dict)
+    """Folders of published data sets, by name."""
+    limit: int | None = Field(default=None, ge=1)
+    """Most prompts per domain."""
+    groups: int = Field(default=5, ge=1)
+    """Of nonsense wordings."""
+    seed: int = Field(default=0, ge=0)
+    decoding: str = "auto"
+    max_new_tokens: int = Field(default=20, ge=1)
+    classifier: str = PERSPECTIVE
+    role: str = "toxicity"
+    """What a classifier with a single score judges."""
+    attributes: tuple[str, ...] = ()
+    """Of the classifier; none named takes the published ones that it has."""
+    threshold: float | None = None
+    """From which score on a continuation is harmful; None: 0.5 for attributes, else the classifier's own verdict."""
+    rule: Rule = "tested"
+    margin: float = Field(default=1.0, gt=0)
+    """Percentage points within which two rates are similar."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+    @field_validator("decoding")
+    @classmethod
+    def _known_decoding(cls, value: str) -> str:
+        if value not in DECODINGS:
+            raise ValueError(f"{value!r} is none of {', '.join(DECODINGS)}")
+        return value
+
+    @field_validator("prompts", "neutral")
+    @classmethod
+    def _whole_path(cls, value: str | None) -> str | None:
+        # Whole, so that the study goes on from another folder as well.
+        return value if value in (None, NOBODY) else str(Path(value).expanduser().absolute())
+
+    @field_validator("data")
+    @classmethod
+    def _whole_paths(cls, value: dict[str, str]) -> dict[str, str]:
+        return {name: str(Path(folder).expanduser().absolute()) for name, folder in value.items()}
+
+    @field_validator("classifier")
+    @classmethod
+    def _published_attributes(cls, value: str) -> str:
+        # Perspective's default attributes lack one of the paper's six.
+        return PERSPECTIVE if value == "perspective" else value
+
+    def asking(self) -> dict[str, Any]:
+        """The options that decide what the model is asked, JSON-serialisable."""
+        return self.model_dump(mode="json", include=set(ASKING))
+
+
+def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> CheckOptions:
+    """The options of a study: those stored with it, if any, then those given (None and empty mean not given).
+
+    Raises UsageError naming the option that is wrong.
+
+    >>> check_options({"method": "prefix=Be kind.", "model": "gpt2", "limit": None}).groups
+    5
+    """
+    named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
+    for needed in ("method", "model"):
+        if needed not in {**(stored or {}), **named}:
+            raise UsageError(
+                f"No {needed} is named.", "For example: evenhand check instructive-debiasing --model gpt2"
+            )
+    return validated(CheckOptions, {**(stored or {}), **named})

@@ -1,0 +1,267 @@
+"""consistency.html: the checklist with its reasons first, then every number and the words behind it.
+
+The same prompt at every level, side by side: what the protocol's numbers are made of.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.measures.changes.consistency_verdicts import Decision, Outcome
+from evenhand.reports import wording
+from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over
+from evenhand.reports.figures import Forest, Row
+from evenhand.reports.page import rendered
+from evenhand.runs import continuations
+from evenhand.schema.files import write_text
+from evenhand.schema.version import VERSION
+from evenhand.studies.consistency import wording as words
+from evenhand.studies.consistency.conduct import ConsistencyStudy
+
+
+def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
+    """What the model wrote to each prompt at every level, and how harmful that was.
+
+    Returns prompt_id, text, and for each level's key `<key>` (the continuation) and `<key> score` (the largest of the
+    attributes).
+    """
+    frame: pl.DataFrame | None = None
+    for key, directory in study.runs(domain).items():
+        level = next(level for level in study.levels.all if level.key == key)
+        said = continuations(directory, domain, ["prompt_id", "text"])
+        mine = study.scores.filter(
+            (pl.col("domain") == domain)
+            & (pl.col("level") == level.name)
+            & pl.col("group").eq_missing(pl.lit(level.group, pl.Int64))
+        )
+        score = mine.select("prompt_id", pl.max_horizontal(study.attributes.names).alias(f"{key} score"))
+        both = said.select("prompt_id", "text", pl.col("continuation").alias(key)).join(
+            score, on="prompt_id", how="left", maintain_order="left"
+        )
+        frame = (
+            both
+            if frame is None
+            else frame.join(both.drop("text"), on="prompt_id", how="left", maintain_order="left")
+        )
+    assert frame is not None  # a study has at least the level default
+    return frame
+
+
+EXAMPLES = 6
+CUT = 160
+"""Characters of a continuation that are shown."""
+GRAVITY = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.NOT_APPLICABLE, Outcome.PASS)
+"""Which outcome colours a test that came out differently in the two domains."""
+CITATION = (
+    "Morabito, Kabbara and Emami 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing "
+    "Techniques in Language Models, Findings of ACL 2023."
+)
+
+
+@dataclass(frozen=True)
+class CheckedTest:
+    """One test: its question and what came out in each domain."""
+
+    name: str
+    question: str
+    kind: str
+    outcomes: list[tuple[str, str, str, str, str]]
+    """(domain, outcome, class, symbol, reason)"""
+
+
+@dataclass(frozen=True)
+class DomainSection:
+    """All numbers of one domain."""
+
+    name: str
+    anchor: str
+    prompts: str
+    forest: Forest
+    attributes: list[str]
+    published: list[tuple[str, list[str]]]
+    """As in the paper's tables: level, one cell an attribute, and the mean."""
+    exact: list[dict[str, Any]]
+    nonsense: list[tuple[str, str, str, str, str]]
+    """(group, wording, percent, change, interval)"""
+    examples: list[tuple[str, list[tuple[str, str, str]]]]
+    """(prompt, [(level, continuation, score)])"""
+
+
+def render_consistency_page(study: ConsistencyStudy) -> str:
+    """The check as one HTML document that needs no network; every text is escaped.
+
+    study: a finished one, whose runs are read for the examples. A content security policy forbids every request.
+    """
+    decisions = study.checklists[study.options.rule]
+    return rendered(
+        "consistency.html.j2",
+        study=study,
+        facts=words.facts(study),
+        sentence=words.sentence(decisions),
+        effects=[_told(one) for one in decisions if one.test == "effect"],
+        boxes=[_box(test, decisions) for test in ("polarity", "importance", "transfer")],
+        rules=words.RULES,
+        by_rule=_by_rule(study),
+        domains=[_domain(study, domain, i) for i, domain in enumerate(study.domains)],
+        wordings=study.levels.wordings().to_dicts(),
+        card=study.method.card,
+        citations=_citations(study),
+        provenance=_provenance(study),
+    )
+
+
+def write_consistency_page(study: ConsistencyStudy, path: Path) -> Path:
+    """Write the page, whole or not at all; returns the path. Raises WriteError."""
+    return write_text(path, render_consistency_page(study))
+
+
+def _told(one: Decision) -> tuple[str, str, str, str, str]:
+    where = f"{one.domain} prompts" if one.domain else "both domains"
+    return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.told(one)
+
+
+def _box(test: str, decisions: list[Decision]) -> CheckedTest:
+    mine = [one for one in decisions if one.test == test]
+    worst = min(mine, key=lambda one: GRAVITY.index(one.outcome))
+    return CheckedTest(test, words.QUESTIONS[test], words.KINDS[worst.outcome], [_told(one) for one in mine])
+
+
+def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """(test and domain, [(outcome, class, symbol)] by rule)."""
+    lines = []
+    for place, one in enumerate(study.checklists["tested"]):
+        name = f"{one.test}, {one.domain}" if one.domain else one.test
+        outcomes = [made[place].outcome for made in study.checklists.values()]
+        lines.append((name, [(str(o), words.KINDS[o], words.SYMBOLS[o]) for o in outcomes]))
+    return lines
+
+
+def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
+    table = study.found.table.filter(pl.col("domain") == domain)
+    means = words.mean_rows(study, domain)
+    scale = scale_over([row[c] for row in means[1:] for c in ("low", "high")], include=[0.0])  # type: ignore[misc]
+    prompts = study.domains[domain]
+    single = len(study.attributes.names) == 1
+    return DomainSection(
+        name=domain,
+        anchor=f"d{number}",
+        prompts=f"{len(prompts):,} prompts were put to the model. Source: {prompts.card.summary}.",
+        forest=Forest(
+            tuple(_level_row(row, scale) for row in means),
+            axis_svg(scale),
+            unit="points",
+            heads=("harmful", "relative"),
+        ),
+        attributes=[wording.label(name) for name in study.attributes.names] + ([] if single else ["mean"]),
+        published=[_published(table, str(row["level"]), single) for row in means],
+        exact=table.filter(pl.col("attribute").is_not_null() & (pl.col("level") != "default")).to_dicts(),
+        nonsense=_nonsense(study, domain),
+        examples=_examples(study, domain),
+    )
+
+
+def _level_row(row: dict[str, Any], scale: Scale) -> Row:
+    default, label = row["level"] == "default", words.LEVELS[row["level"]]
+    percent = f"{wording.number(row['percent'], 2)} %"
+    count = f"{row['n']:,}" + (f" ({row['n_missing']:,} missing)" if row["n_missing"] else "")
+    if default:
+        svg = interval_svg(scale, None, None, None, described=f"{label}: {percent}", null=0.0)
+        return Row(label, svg, "", n=count, cells=(percent, ""))
+    interval = f"{wording.number(row['low'], 2)} to {wording.number(row['high'], 2)}"
+    decided = row["low"] is not None and (row["high"] < 0 or row["low"] > 0)
+    svg = interval_svg(
+        scale,
+        row["change"],
+        row["low"],
+        row["high"],
+        described=f"{label}: {percent}, change {interval} points",
+        null=0.0,
+        kind="plain" if not decided else "lower" if row["high"] < 0 else "higher",
+        filled=decided,
+    )
+    relative = row["relative_change"]
+    told = "" if relative is None else f"{wording.number(-relative, 1)} %"
+    return Row(label, svg, wording.number(row["change"], 2), interval, n=count, cells=(percent, told))
+
+
+def _published(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:
+    rows = table.filter(pl.col("level") == level).to_dicts()
+    if single:
+        rows = [row for row in rows if row["attribute"] is not None]
+    return words.LEVELS[level], [words.published_cell(row) for row in rows]
+
+
+def _nonsense(study: ConsistencyStudy, domain: str) -> list[tuple[str, str, str, str, str]]:
+    if study.nonsense.is_empty():
+        return []
+    texts = {level.group: level.texts or () for level in study.levels.named("nonsensical")}
+    rows = study.nonsense.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
+    return [
+        (
+            str(row["group"]),
+            " · ".join(texts[row["group"]]),
+            f"{wording.number(row['percent'], 2)} %",
+            wording.number(row["change"], 2),
+            f"{wording.number(row['low'], 2)} to {wording.number(row['high'], 2)}",
+        )
+        for row in rows
+    ]
+
+
+def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Prompts at even distances: chosen before anybody has seen what became of them."""
+    frame = side_by_side(study, domain)
+    chosen = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)
+    shown = [level for level in study.levels.all if level.group in (None, 1)]
+    return [
+        (
+            _cut(row["text"]),
+            [
+                (
+                    words.LEVELS[level.name] if level.group is None else f"nonsensical {level.group}",
+                    wording.ABSENT if row[level.key] is None else _cut(row[level.key]),
+                    wording.number(row[f"{level.key} score"], 2),
+                )
+                for level in shown
+            ],
+        )
+        for row in chosen.to_dicts()
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= CUT else f"{text[:CUT]}…"
+
+
+def _citations(study: ConsistencyStudy) -> list[tuple[str, str, str]]:
+    """(what, citation, licence), each citation once."""
+    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
+    found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("the protocol", CITATION, "")}
+    for card in (study.method.card, *(prompts.card for prompts in study.domains.values())):
+        if card.citation:
+            found.setdefault(card.citation, (card.name, card.citation, card.licence))
+    return list(found.values())
+
+
+def _provenance(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(name, [(what, value)])."""
+    blocks: dict[str, Mapping[str, object]] = {
+        "options": study.options.model_dump(mode="json"),
+        "decoding": {**study.decoding.decoding.parameters(), "why": study.decoding.reason},
+        "model": study.model,
+        "classifier": study.classifier,
+        "method": study.method.parameters(),
+        "folder": {"study": study.path, "evenhand": VERSION},
+    }
+    return [(name, [(key, _plain(value)) for key, value in facts.items()]) for name, facts in blocks.items()]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_plain, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,190 @@
+"""Before anything is run: levels, prompts, decoding and attributes of a consistency check, and what it would cost.
+
+How the continuations of a consistency check are written: as published, as far as the model can.
+
+The prompts of a consistency check: an adversarial and a neutral domain, published or the user's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.changes.consistency_verdicts import DOMAINS
+from evenhand.mitigations.contract import Mitigation
+from evenhand.models.contract import LanguageModel, text_generator
+from evenhand.models.decoding import Decoding, decoding_preset
+from evenhand.prompts.datasets.register import dataset_folder
+from evenhand.prompts.own_files.prompts import read_prompts
+from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts.published.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
+from evenhand.runs.estimating import estimate
+from evenhand.schema import DatasetMissing, Unsupported, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.stats import detectable_mean_difference
+from evenhand.studies.audit.decoding import ChosenDecoding, described
+from evenhand.studies.consistency.level_runs import level_runs
+from evenhand.studies.consistency.levels import Levels, levels_of
+from evenhand.studies.consistency.options import NOBODY, CheckOptions
+from evenhand.studies.consistency.scores import Attributes, attributes_of
+
+BEAMS = 3
+
+
+def choose_decoding(options: CheckOptions, model: LanguageModel, method: Mitigation) -> ChosenDecoding:
+    """How continuations are written at every level, and why so.
+
+    "auto" is the published way for GPT-2: beam search with 3 beams, exactly 20 tokens; where the model or the method
+    cannot search, the published way for text-davinci-003: greedy, up to 20 tokens. A family's name gives its sampling
+    settings with one continuation a prompt. Raises Unsupported if model or method cannot write so.
+    Source: methods/redditbias_selfdebias_consistency.md section 5.2.
+    """
+    tokens = options.max_new_tokens
+    beams = Decoding(max_new_tokens=tokens, min_new_tokens=tokens, num_beams=BEAMS, seed=options.seed)
+    greedy = Decoding(max_new_tokens=tokens, seed=options.seed)
+    writers = [model, method(model)]
+    if options.decoding == "auto":
+        try:
+            _try(writers, beams)
+        except Unsupported as error:
+            _try(writers, greedy)
+            why = "as published for text-davinci-003, because beam search as for GPT-2 cannot be done here: "
+            return ChosenDecoding(greedy, why + error.message.rstrip("."))
+        return ChosenDecoding(beams, "as published for GPT-2")
+    if options.decoding in ("beams", "greedy"):
+        chosen = ChosenDecoding(beams if options.decoding == "beams" else greedy, "as asked")
+    else:
+        preset = decoding_preset(options.decoding, max_new_tokens=tokens, seed=options.seed)
+        chosen = ChosenDecoding(preset, f"the published settings of {options.decoding}, as asked")
+    _try(writers, chosen.decoding)
+    return chosen
+
+
+def _try(writers: Sequence[LanguageModel], decoding: Decoding) -> None:
+    for writer in writers:
+        # Asked for nothing: backends say before they begin what they cannot do.
+        text_generator(writer).generate([], decoding)
+
+
+DATA = "realtoxicityprompts"
+
+
+def domains_of(options: CheckOptions) -> dict[str, PromptSet]:
+    """The prompts by domain, "adversarial" first; without "neutral" where the user wants none.
+
+    options: `prompts` and `neutral` name files, else RealToxicityPrompts' challenging and neutral prompts are taken:
+    1,199 each in the published extract; of the owners' whole file as many neutral ones as there are challenging ones,
+    drawn from the others. `limit` and `seed` take a part.
+    Raises UsageError for own adversarial prompts without neutral ones, and for a data set that is not read here,
+    DataError for files that cannot be read.
+    Source: Morabito et al. 2023, section 5.1.
+    """
+    for name in options.data:
+        if name != DATA:
+            raise unknown_name("data set of a consistency check", name, [DATA])
+    if options.prompts is not None and options.neutral is None:
+        raise UsageError(
+            "Own adversarial prompts were given (--prompts), and no neutral ones to see whether the result carries "
+            "over.",
+            f"Give them with --neutral FILE, or say --neutral {NOBODY} to test one domain.",
+        )
+    files: Mapping[str, str | None] = {"adversarial": options.prompts, "neutral": options.neutral}
+    found = {
+        domain: _published(domain, options)
+        if files[domain] is None
+        else read_prompts(Path(str(files[domain])))
+        for domain in DOMAINS
+        if files[domain] != NOBODY
+    }
+    if options.limit is not None:
+        found = {
+            domain: prompts.sample(options.limit, seed=options.seed) for domain, prompts in found.items()
+        }
+    return found
+
+
+def shared_texts(domains: Mapping[str, PromptSet]) -> int:
+    """How many texts both domains have."""
+    if len(domains) < 2:
+        return 0
+    first, second = (set(prompts.frame["text"]) for prompts in domains.values())
+    return len(first & second)
+
+
+def _published(domain: str, options: CheckOptions) -> PromptSet:
+    given = Path(options.data[DATA]) if DATA in options.data else None
+    if given is not None and (given / OWNERS_FILE).is_file():
+        challenging = load_realtoxicityprompts(given, "challenging")
+        if domain == "adversarial":
+            return challenging
+        others = load_realtoxicityprompts(given).filter(~pl.col("challenging"), "not challenging")
+        return others.sample(len(challenging), seed=options.seed)
+    try:
+        folder = dataset_folder(DATA, None, given)
+    except DatasetMissing as error:
+        raise DatasetMissing(
+            f"The {domain} prompts are those of RealToxicityPrompts, which is not here: {error.message}",
+            f"{error.hint}\nOr give your own: --prompts FILE --neutral FILE",
+        ) from error
+    return load_realtoxicityprompts(folder, "challenging" if domain == "adversarial" else "neutral")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a check is made of, each part checked."""
+
+    levels: Levels
+    domains: Mapping[str, PromptSet]
+    decoding: ChosenDecoding
+    attributes: Attributes
+
+
+def prepare(
+    options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
+) -> Prepared:
+    """Make and check every part; asks the model and the classifier nothing.
+
+    Raises UsageError, DataError and Unsupported for what cannot be checked.
+    """
+    levels = levels_of(method, opposite=options.opposite, groups=options.groups, seed=options.seed)
+    attributes = attributes_of(classifier, options.attributes, options.role)
+    decoding = choose_decoding(options, model, method)
+    return Prepared(levels, domains_of(options), decoding, attributes)
+
+
+def preview(
+    options: CheckOptions, model: LanguageModel, method: Mitigation, classifier: Classifier
+) -> dict[str, Any]:
+    """What `--plan` prints: levels with their wordings, prompts, cost from a short probe; writes nothing.
+
+    Asks the model a few continuations and no classifier. `detectable` is the change of the rate, in percentage points,
+    that so many prompts show with 80 % power if every fourth prompt changes.
+    """
+    prepared = prepare(options, model, method, classifier)
+    runs = level_runs(Path("plan"), model, prepared.levels.all, prepared.domains, prepared.decoding.decoding)
+    probed = [run for run in runs if run.level.name in ("default", "original")]
+    facts = {(run.domain, run.level.name): estimate(run.plan, run.model, seconds=5.0) for run in probed}
+    methods = len(prepared.levels.all) - 1
+    seconds = sum(
+        cost["seconds"] * (1 if level == "default" else methods) for (_, level), cost in facts.items()
+    )
+    sizes = {domain: len(prompts) for domain, prompts in prepared.domains.items()}
+    return {
+        "method": method.name,
+        "prompts": sizes,
+        "levels": [level.key for level in prepared.levels.all],
+        "lacking": dict(prepared.levels.lacking),
+        "wordings": prepared.levels.wordings(),
+        "continuations": sum(sizes.values()) * (methods + 1),
+        "decoding": described(prepared.decoding.decoding),
+        "why": prepared.decoding.reason,
+        "seconds": seconds,
+        "classifier": options.classifier,
+        "attributes": prepared.attributes.names,
+        "detectable": {
+            domain: float(100 * detectable_mean_difference(0.5, n)) for domain, n in sizes.items() if n > 1
+        },
+    }

@@ -1,0 +1,202 @@
+"""The Python front door of the consistency check: `check(...)` runs it, a `Checked` shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.changes.consistency_verdicts import Decision
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.loading import load_mitigation
+from evenhand.models.contract import LanguageModel
+from evenhand.runs import Progress
+from evenhand.schema import EvenhandError, UsageError
+from evenhand.schema.files import as_json, write_json
+from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
+from evenhand.studies.consistency.level_runs import RECORD
+from evenhand.studies.consistency.options import CheckOptions, check_options
+from evenhand.studies.model_options import load_named_model
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A finished consistency check on disk."""
+
+    study: ConsistencyStudy
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.study.path
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The checklist under the chosen rule: effect, polarity and importance in each domain, and transfer."""
+        return self.study.checklists[self.study.options.rule]
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """Every decision under every rule: rule, test, domain, outcome, reason, prompts_to_decide."""
+        return self.study.decisions
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The numbers: one row a domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
+        return self.study.found.table
+
+    @property
+    def nonsense(self) -> pl.DataFrame:
+        """The same for each group of nonsense by itself."""
+        return self.study.nonsense
+
+    @property
+    def scores(self) -> pl.DataFrame:
+        """One row a domain, level, group and prompt, with the score of each attribute."""
+        return self.study.scores
+
+    def report(self) -> Path:
+        """Write consistency.html and consistency.json into the study's folder; returns the page's path.
+
+        Raises WriteError.
+        """
+        from evenhand.studies.consistency.page import write_consistency_page
+
+        self._write_json(self.path / "consistency.json")
+        return write_consistency_page(self.study, self.path / "consistency.html")
+
+    def _write_json(self, path: Path) -> None:
+        study = self.study
+        content = {
+            "format": FORMAT,
+            "method": {"name": study.method.name, "parameters": study.method.parameters()},
+            "options": study.options.model_dump(mode="json"),
+            "decoding": study.decoding.decoding.parameters(),
+            "attributes": list(study.attributes.names),
+            "renamed": study.attributes.renamed,
+            "threshold": {"score": study.threshold[0], "why": study.threshold[1]},
+            "prompts": {domain: len(prompts) for domain, prompts in study.domains.items()},
+            "wordings": study.levels.wordings().to_dicts(),
+            "decisions": study.decisions.to_dicts(),
+            "table": study.found.table.to_dicts(),
+            "nonsense": study.nonsense.to_dicts(),
+            "model": as_json(study.model, ordered=True),
+            "classifier": as_json(study.classifier, ordered=True),
+            "notes": list(study.notes),
+        }
+        write_json(path, content)
+
+
+def check(
+    method: str | Mitigation,
+    model: str | LanguageModel,
+    *,
+    prompts: Path | str | None = None,
+    neutral: Path | str | None = None,
+    opposite: str | Sequence[str] = (),
+    classifier: str | Classifier | None = None,
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Checked:
+    """Put a mitigation through the consistency protocol; prints nothing of its own.
+
+    method: as `--mitigate` takes it, or a mitigation. model: a name, or a model. prompts, neutral: files of
+    adversarial and neutral prompts in the place of RealToxicityPrompts; neutral="none" tests one domain. opposite:
+    another opposite wording than the method's. classifier: who judges, a name or a classifier; Perspective by default.
+    output: the study's folder; one that holds a study is gone on with. options: anything else of
+    `evenhand.studies.consistency.options.CheckOptions` (limit, groups, rule, margin, decoding, seed, attributes,
+    ...). Returns the finished check, with its report written.
+    Raises UsageError and DataError that say how to mend what is wrong, `Interrupted` (resumable), ModelError.
+    Source: Morabito et al. 2023, section 3.
+    """
+    given = {
+        "method": method if isinstance(method, str) else method.name,
+        "model": model if isinstance(model, str) else _name(model),
+        "prompts": None if prompts is None else str(prompts),
+        "neutral": None if neutral is None else str(neutral),
+        "opposite": (opposite,) if isinstance(opposite, str) else tuple(opposite),
+        "classifier": classifier if classifier is None or isinstance(classifier, str) else _name(classifier),
+        **options,
+    }
+    return check_with(
+        check_options(given),
+        model=None if isinstance(model, str) else model,
+        method=None if isinstance(method, str) else method,
+        classifier=None if classifier is None or isinstance(classifier, str) else classifier,
+        output=None if output is None else Path(output),
+        given={name: value for name, value in given.items() if value not in (None, ())},
+        progress=progress,
+    )
+
+
+def check_with(
+    options: CheckOptions,
+    *,
+    model: LanguageModel | None = None,
+    method: Mitigation | None = None,
+    classifier: Classifier | None = None,
+    output: Path | None = None,
+    given: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Checked:
+    """Check as options say; `model`, `method` and `classifier` replace what these name if they are there already."""
+    method = method or load_mitigation(options.method)
+    classifier = classifier or load_judge_of(options)
+    study = study_consistency(
+        options,
+        model or load_named_model(options),
+        method,
+        classifier,
+        output=output,
+        given=given,
+        progress=progress,
+    )
+    checked = Checked(study)
+    checked.report()
+    return checked
+
+
+def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
+    """The options of a study on disk, with those given anew.
+
+    trust_addresses: ask servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with the
+    model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
+    folder alone names code or servers.
+    """
+    if not RECORD.is_in(folder):
+        raise UsageError(
+            f"{folder} is a folder and holds no consistency study.",
+            "Give a method, or the folder of a study.",
+        )
+    stored = RECORD.stored(folder)
+    check_code(folder, bool(stored.pop("trust_remote_code", False)), bool(given.get("trust_remote_code")))
+    options = check_options(given, stored)
+    named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
+    check_addresses(folder, [options.model, options.classifier], named=named, trusted=trust_addresses)
+    return options
+
+
+def load_judge_of(options: CheckOptions) -> Classifier:
+    """The classifier that options name; raises, where it cannot be loaded, with how to name another."""
+    from evenhand.classifiers.loading import load_classifier
+
+    try:
+        return load_classifier(options.classifier, device=options.device)
+    except UsageError:
+        raise
+    except EvenhandError as error:
+        raise type(error)(
+            f"The classifier that judges the continuations cannot be loaded: {error.message}",
+            f"{error.hint or ''}\nTo judge by another, name it: --classifier NAME (`evenhand list classifiers`), for "
+            "example detoxify.".lstrip(),
+        ) from error
+
+
+def _name(thing: LanguageModel | Classifier) -> str:
+    return str(thing.fingerprint.get("name", type(thing).__name__))

@@ -1,0 +1,118 @@
+"""A consistency check in a terminal: the checklist first, each outcome with its reason, then the numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from evenhand.measures.changes.consistency_verdicts import Outcome
+from evenhand.reports import wording
+from evenhand.reports.printer import Printer
+from evenhand.studies.consistency import wording as words
+from evenhand.studies.consistency.conduct import ConsistencyStudy
+
+STYLES = {
+    Outcome.PASS: "blue",
+    Outcome.FAIL: "bold magenta",
+    Outcome.INCONCLUSIVE: "",
+    Outcome.NOT_APPLICABLE: "dim",
+}
+TESTS = ("effect", "polarity", "importance", "transfer")
+
+
+def render_consistency(study: ConsistencyStudy, paths: Mapping[str, str], console: Console) -> None:
+    """Print the checklist under the chosen rule, the reasons, and the rates of every level.
+
+    study: a finished one. paths: what was written where. console: where to.
+    """
+    out = Printer(console)
+    out.line(f"{study.method.name} on {study.options.model}: is it consistent?", "bold")
+    out.pairs(words.facts(study))
+    out.gap()
+    decisions = study.checklists[study.options.rule]
+    out.line(words.sentence(decisions), "bold")
+    domains = list(study.domains)
+    table = out.table(("test", "left"), *((domain, "left") for domain in domains), ("both", "left"))
+    for test in TESTS:
+        of_test = {one.domain: one for one in decisions if one.test == test}
+        cells = [str(of_test[where].outcome) if where in of_test else "" for where in (*domains, None)]
+        failed = any(one.outcome == Outcome.FAIL for one in of_test.values())
+        out.row(table, test, *cells, style=STYLES[Outcome.FAIL] if failed else "")
+    out.show(table)
+    out.gap()
+    out.line("Why", "bold")
+    for one in sorted(decisions, key=lambda one: TESTS.index(one.test)):
+        where = f"{one.test}, {one.domain}" if one.domain else one.test
+        out.line(f"{where}: {one.outcome}. {words.told(one)}", STYLES[one.outcome])
+    for domain in domains:
+        _rates(study, domain, out)
+    for note in study.notes:
+        out.line(f"Note: {note}", "dim")
+    out.gap()
+    for name, path in paths.items():
+        out.path(name, path)
+
+
+def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
+    """Print what a check would ask; nothing has been run.
+
+    plan: as `evenhand.studies.consistency.plan.preview` gives it.
+    """
+    out = Printer(console)
+    out.line("Plan (nothing has been run)", "bold")
+    sizes = plan["prompts"]
+    smallest = [f"{points:.1f} ({domain})" for domain, points in plan["detectable"].items()]
+    out.pairs(
+        [
+            ("method", plan["method"]),
+            ("prompts", wording.listing([f"{n:,} {domain}" for domain, n in sizes.items()])),
+            ("levels", f"{len(plan['levels'])}: {', '.join(plan['levels'])}"),
+            ("continuations", f"{plan['continuations']:,}"),
+            ("decoding", f"{plan['decoding']} ({plan['why']})"),
+            ("judged by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
+            ("estimated time", f"{wording.duration(plan['seconds'])}, without the classifier"),
+            (
+                "detectable",
+                f"changes from {wording.listing(smallest)} percentage points, if every fourth prompt changes",
+            ),
+        ]
+    )
+    for level, why in plan["lacking"].items():
+        out.line(f"No level {level}: {why}")
+    out.gap()
+    out.line("Wordings", "bold")
+    table = out.table(("level", "left"), ("text", "left"))
+    for row in plan["wordings"].drop_nulls("text").to_dicts():
+        level = row["level"] if row["group"] is None else f"{row['level']} {row['group']}"
+        out.row(table, level, repr(row["text"]))
+    out.show(table)
+
+
+def _rates(study: ConsistencyStudy, domain: str, out: Printer) -> None:
+    out.gap()
+    out.line(f"Harmful continuations, {domain} prompts (low, high: 95 % interval of the change)", "bold")
+    table = out.table(
+        ("level", "left"), ("%", "right"), ("change", "right"), ("low", "right"), ("high", "right"),
+        ("relative", "right"), ("n", "right"), ("miss.", "right"),
+    )  # fmt: skip
+    for row in words.mean_rows(study, domain):
+        changed = row["level"] != "default"
+        relative = row["relative_change"]
+        out.row(
+            table,
+            words.LEVELS[str(row["level"])],
+            wording.number(_float(row["percent"]), 2),
+            *(wording.number(_float(row[name]), 2) if changed else "" for name in ("change", "low", "high")),
+            f"{wording.number(-_number(relative), 1)} %" if changed and relative is not None else "",
+            f"{row['n']:,}",
+            f"{row['n_missing']:,}",
+        )
+    out.show(table)
+
+
+def _float(value: object) -> float | None:
+    return value if isinstance(value, float) else None
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, float) else float("nan")

@@ -1,0 +1,1 @@
+"""Measures on responses that the user already has."""

@@ -1,0 +1,131 @@
+"""Measures on responses that somebody already has: the same analysis, without any model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.contract import AnalysisOptions, Benchmark, Generation
+from evenhand.benchmarks.registry import load_benchmark
+from evenhand.classifiers.contract import Classifier
+from evenhand.measures.registry import check_measures
+from evenhand.models.contract import Architecture
+from evenhand.prompts.own_files.continuations import CONTINUATION_FORMAT, read_continuations
+from evenhand.prompts.own_files.prompts import read_responses, read_scores, require_columns
+from evenhand.runs.labelling import judge as judge_texts
+from evenhand.runs.labels import VALUES, identified
+from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
+from evenhand.stats import judge
+from evenhand.studies.audit.judges import ClassifierShelf, check_roles, optional_roles
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers of one file of responses."""
+
+    benchmark: str
+    responses: pl.DataFrame
+    measurements: pl.DataFrame
+    findings: pl.DataFrame
+    details: Mapping[str, pl.DataFrame]
+    arguments: Mapping[str, Any]
+
+
+def measure_responses(
+    file: Path,
+    benchmark: str,
+    *,
+    seed: int = 0,
+    margin: float = 0.05,
+    alpha: float = 0.05,
+    classifiers: Mapping[str, str] | None = None,
+    threshold: float | None = None,
+    device: str = "auto",
+    loaded: Mapping[str, Classifier] | None = None,
+) -> Measured:
+    """Measure a file of responses as `benchmark` would measure a model's.
+
+    file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
+    the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
+    which `score` on a continuation counts as negative. device: for classifiers with weights. loaded: classifiers
+    that need no loading, by name.
+    Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
+    ModelError if a classifier cannot be loaded.
+    """
+    if not 0 < alpha < 1 or margin < 0:
+        raise UsageError(
+            f"alpha={alpha}, margin={margin}: alpha lies between 0 and 1, the margin is zero or more."
+        )
+    recipe = load_benchmark(benchmark)
+    named = dict(classifiers or {})
+    check_roles(named, [recipe])
+    if isinstance(recipe.request, Generation):
+        responses = _judged(file, recipe, named, threshold, ClassifierShelf(device, loaded or {}))
+    elif threshold is not None:
+        raise UsageError(
+            f"A threshold is given, and {benchmark} has no scores of a classifier.", "Leave --threshold out."
+        )
+    else:
+        responses = _responses(file, recipe)
+    architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
+    options = AnalysisOptions(seed=seed, alpha=alpha, margin=margin, architecture=architecture)
+    analysis = recipe.analyse(responses, options)
+    check_measures([row.measure for row in analysis.measurements], f"The benchmark {benchmark!r}")
+    rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark))
+    measurements, findings = judge(rows, alpha=alpha, harmful=recipe.harmful)
+    arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
+    arguments |= {"classifiers": named} if named else {}
+    arguments |= {"threshold": threshold} if threshold is not None else {}
+    return Measured(benchmark, responses, measurements, findings, analysis.details, arguments)
+
+
+def _judged(
+    file: Path, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
+) -> pl.DataFrame:
+    roles = [judge.role for judge in recipe.judges]
+    optional = optional_roles(recipe)
+    given = read_continuations(
+        file, recipe.required_columns, roles, threshold=threshold, judged_now=named.keys(), optional=optional
+    )
+    frame = given.frame
+    for role, (who, name) in shelf.of(recipe, named, only=named.keys()).items():
+        needed = ["text"] if who.text.part != "continuation" else []
+        require_columns(
+            frame, [*needed, *([who.text.masked] if who.text.masked else [])], file, CONTINUATION_FORMAT
+        )
+        classifier = shelf.get(name)
+        said = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
+        texts = identified(said, who.text, reads_context=classifier.reads_context)
+        wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
+        if wanted.is_empty():
+            raise DataError(
+                f"{file} holds no continuation: every row of that column is empty.", CONTINUATION_FORMAT
+            )
+        labels = judge_texts(classifier, wanted)
+        rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
+        absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))
+        frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in VALUES)
+        frame = frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
+    unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
+    return frame.with_columns(column for role in unjudged for column in _not_judged(role))
+
+
+def _not_judged(role: str) -> list[pl.Expr]:
+    kinds = {
+        "label": pl.String(),
+        "score": pl.Float64(),
+        "negative": pl.Boolean(),
+        "scores": pl.List(pl.Float32),
+    }
+    empty = [pl.lit(None, dtype=kind).alias(f"{role}_{name}") for name, kind in kinds.items()]
+    return [*empty, pl.lit(str(ResponseError.MISSING)).alias(f"{role}_error")]
+
+
+def _responses(file: Path, recipe: Benchmark) -> pl.DataFrame:
+    if recipe.takes_scores:
+        scores = read_scores(file, recipe.required_columns)
+        if scores is not None:
+            return scores
+    return read_responses(file, recipe.required_columns).frame

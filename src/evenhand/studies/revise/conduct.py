@@ -1,0 +1,285 @@
+"""Automatic prompt revision: looks for the instruction behind which a model writes least that is harmful, resumable.
+
+Search and final choice are pure (`mitigations/revision/searching.py`, `revision_choice.py`); here they get prompts, a model, a
+judge and a reviser, and a folder that remembers what these said.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.classifiers.contract import Classifier
+from evenhand.mitigations.prompting.instructions import FoundInstruction
+from evenhand.mitigations.prompting.prefix import Prefix
+from evenhand.mitigations.revision.choice import compare_finalists, score_of
+from evenhand.mitigations.revision.revisers import Reviser, load_reviser
+from evenhand.mitigations.revision.searching import NONE, Score, Search, fit_seeds, history_frame, search
+from evenhand.models.contract import LanguageModel
+from evenhand.runs.labelling import Labelling
+from evenhand.runs.lock import locked
+from evenhand.runs.progress import Progress, Silence
+from evenhand.runs.stopping import Stopping
+from evenhand.schema import DataError, Interrupted, ModelError, UsageError
+from evenhand.schema.errors import unknown_name
+from evenhand.schema.files import as_json, read_json, write_json, write_table
+from evenhand.schema.version import VERSION
+from evenhand.studies.audit.selection import Selection, select
+from evenhand.studies.revise.card import instruction_card
+from evenhand.studies.revise.options import RevisionConfig
+from evenhand.studies.revise.record import begin
+from evenhand.studies.revise.trials import RevisionPrompts, Trials, derived_seed, revision_prompts
+
+HISTORY_FILE, FINALISTS_FILE = "history.parquet", "finalists.parquet"
+INSTRUCTION_FILE = "instruction.json"
+MOST_UNJUDGED = 0.5
+"""Share of the first trial without a judgement above which there is nothing to search by."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What came of a search.
+
+    history: see `history_frame`. finalists: see `compare_finalists`, the reference first. instruction: the chosen
+    one, as written to instruction.json. facts: what a reader wants to know (model, benchmark, judge, prompts).
+    """
+
+    folder: Path
+    history: pl.DataFrame
+    finalists: pl.DataFrame
+    instruction: FoundInstruction
+    facts: Mapping[str, Any]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The row of the chosen instruction."""
+        return self.finalists.row(by_predicate=pl.col("chosen"), named=True)
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """The row of the model without an instruction, on the same prompts."""
+        return self.finalists.row(by_predicate=pl.col("instruction") == NONE, named=True)
+
+
+def revise_prompts(
+    config: RevisionConfig,
+    model: LanguageModel,
+    output: Path | str,
+    *,
+    reviser: Reviser | None = None,
+    loaded: Mapping[str, Classifier] | None = None,
+    progress: Progress | None = None,
+) -> Revision:
+    """Search for an instruction, or go on with a search.
+
+    config: all options; its benchmark must be one of continuations whose judge says what is negative. output: the
+    search's folder; one that holds a search is resumed, provided everything that decides the result is the same.
+    reviser, loaded: a reviser, and classifiers by name, that are loaded already.
+    All instructions of a round are tried on the same prompts with the same decoding and seed; each round draws new
+    prompts, evenly over groups; the last choice is made on prompts that no round saw. Returns the search's outcome,
+    also written to the folder. Raises Interrupted (resumable after each trial), ResumeRefused, UsageError, and what
+    select, the model, the classifier and the reviser raise.
+    Source: ROBBIE, section B.3.1; methods/names_triggers_human_evaluation.md section 4.4.
+    """
+    progress = progress or Silence()
+    selection = select(config.audit, model, loaded=loaded)
+    labelling = _judge_of(selection, config.role)
+    name = labelling.benchmark
+    classifier = selection.classifiers[labelling.classifier]
+    decoding = selection.decodings[name].decoding
+    Prefix("An instruction.")(model)  # refuses models that take none, before anything is loaded or asked
+    reviser = reviser or load_reviser(config.reviser, device=config.audit.device)
+    prompts = revision_prompts(
+        selection.benchmarks[0],
+        selection.prompts[name],
+        rounds=config.iterations + 1,
+        seed=config.audit.seed,
+        subset=config.subset,
+        final=config.final,
+    )
+    fit_seeds(config.seeds, prompts.screen(config.most_words))
+    record = as_json(
+        {
+            "config": config.model_dump(mode="json", exclude={"audit"}),
+            "audit": config.audit.same_results(),
+            "seeds": list(config.seeds),
+            "model": model.fingerprint,
+            "reviser": reviser.fingerprint,
+            "classifier": classifier.fingerprint,
+            "judged": labelling.rule.parameters(),
+            "decoding": decoding.parameters(),
+            "prompts": selection.prompts[name].content_hash,
+            "subset": prompts.subset,
+            "final": len(prompts.final),
+        }
+    )
+    output = Path(output)
+    begin(output, record)
+    with locked(output / "lock"), Stopping() as stopping:
+        trials = Trials(
+            model,
+            name,
+            decoding,
+            classifier,
+            labelling.rule,
+            output / "trials",
+            config.delimiter,
+            stopping.in_flight,
+        )
+        session = _Session(config, prompts, trials, reviser, output, progress)
+        try:
+            found, finalists = session.run()
+        except KeyboardInterrupt as stop:
+            raise Interrupted(
+                f"Stopped with {session.made:,} trials made in this session; nothing is lost.",
+                f"Go on with: evenhand revise {output}",
+            ) from stop
+        history = history_frame(found.steps)
+        facts = _facts(config, labelling, prompts, trials, reviser, found)
+        instruction = instruction_card(finalists, history, facts, config.delimiter)
+        write_table(output / HISTORY_FILE, history)
+        write_table(output / FINALISTS_FILE, finalists)
+        instruction.write(output / INSTRUCTION_FILE)
+    return Revision(output, history, finalists, instruction, facts)
+
+
+@dataclass
+class _Session:
+    """One sitting of a search: what is remembered is read, the rest is asked and remembered."""
+
+    config: RevisionConfig
+    prompts: RevisionPrompts
+    trials: Trials
+    reviser: Reviser
+    folder: Path
+    progress: Progress
+    made: int = 0
+
+    def run(self) -> tuple[Search, pl.DataFrame]:
+        config, seed = self.config, self.config.audit.seed
+        found = search(
+            config.seeds, self.reword, self.score, self.prompts.screen(config.most_words), config.search
+        )
+        self.progress.note(f"final choice among {len(found.pool)}: {len(self.prompts.final):,} new prompts")
+        tried = {text: self.outcomes(text, None) for text in (NONE, *found.pool)}
+        reference = tried.pop(NONE)
+        table = compare_finalists(
+            reference,
+            tried,
+            found,
+            options=config.search,
+            group_weight=config.group_weight,
+            alpha=config.audit.alpha,
+            seed=seed,
+        )
+        return found, table
+
+    def score(self, instructions: Sequence[str], iteration: int) -> list[Score]:
+        self.progress.note(
+            f"round {iteration} of {self.config.iterations}: {len(instructions) - 1} instructions"
+        )
+        scores = []
+        for text in instructions:
+            score = score_of(self.outcomes(text, iteration), group_weight=self.config.group_weight)
+            if text == NONE and iteration == 0:
+                self._check_judged(score)
+            scores.append(score)
+        return scores
+
+    def outcomes(self, instruction: str, iteration: int | None) -> pl.DataFrame:
+        where = "final" if iteration is None else f"round-{iteration:03d}"
+        prompts = self.prompts.final if iteration is None else self.prompts.rounds[iteration]
+        self.made += not self.trials.is_there(instruction, where)
+        return self.trials.outcomes(instruction, prompts, where)
+
+    def reword(self, instructions: Sequence[str], iteration: int) -> list[list[str]]:
+        """As the reviser says, or said: a served one may not say the same twice."""
+        path = self.folder / "rewordings" / f"round-{iteration:03d}.json"
+        if path.is_file():
+            told = read_json(path, "Delete the file: they are then made again.")
+            if [one["instruction"] for one in told] == list(instructions):
+                return [list(one["rewordings"]) for one in told]
+            raise DataError(
+                f"{path} holds rewordings of other instructions.",
+                "Delete the file: they are then made again.",
+            )
+        # another seed each round: an instruction that stays must not be reworded in the same way again
+        seed = derived_seed(self.config.audit.seed, f"rewording {iteration}")
+        with self.trials.in_flight():
+            said = self.reviser.reword(instructions, self.config.variants, seed)
+        told = [{"instruction": a, "rewordings": b} for a, b in zip(instructions, said, strict=True)]
+        write_json(path, told)
+        return said
+
+    def _check_judged(self, score: Score) -> None:
+        rows = score.n + score.n_missing
+        if score.n_missing > MOST_UNJUDGED * rows:
+            raise ModelError(
+                f"Of {rows:,} continuations without an instruction {score.n_missing:,} have no judgement of being "
+                "negative: there is nothing to search by.",
+                "Take a classifier with a harmful side (`evenhand list classifiers`), or look into "
+                f"{self.trials.folder} for the errors.",
+            )
+
+
+def _judge_of(selection: Selection, role: str | None) -> Labelling:
+    if len(selection.benchmarks) != 1:
+        names = ", ".join(benchmark.name for benchmark in selection.benchmarks)
+        raise UsageError(
+            f"A search is made on one benchmark, and {len(selection.benchmarks)} are selected: {names}.",
+            "Name one with --benchmark; try the found instruction on the others afterwards.",
+        )
+    by_role = {labelling.role: labelling for labelling in selection.labellings}
+    name = selection.benchmarks[0].name
+    if not by_role:
+        raise UsageError(
+            f"Nothing is judged in {name}, so that there is nothing to search by.",
+            "Name a benchmark of judged continuations, such as toxigen (`evenhand list benchmarks`).",
+        )
+    if role is None and len(by_role) > 1:
+        raise UsageError(
+            f"{name} is judged for {', '.join(by_role)}; the search goes by one of them.",
+            f"For example: --role {next(iter(by_role))}",
+        )
+    if role is not None and role not in by_role:
+        raise unknown_name("role", role, by_role)
+    return by_role[role] if role else next(iter(by_role.values()))
+
+
+def _facts(
+    config: RevisionConfig,
+    labelling: Labelling,
+    prompts: RevisionPrompts,
+    trials: Trials,
+    reviser: Reviser,
+    found: Search,
+) -> dict[str, Any]:
+    tried = {step.instruction for step in found.steps if step.score and step.instruction != NONE}
+    return {
+        "model": config.audit.model,
+        "benchmark": labelling.benchmark,
+        "role": labelling.role,
+        "classifier": labelling.classifier,
+        "reviser": _called(reviser),
+        "decoding": trials.decoding.parameters(),
+        "greedy": trials.decoding.is_greedy,
+        "iterations": config.iterations,
+        "keep": config.keep,
+        "variants": config.variants,
+        "instructions_tried": len(tried),
+        "prompts_a_round": prompts.subset,
+        "prompts_final": len(prompts.final),
+        "balanced_over": list(prompts.strata),
+        "group_weight": config.group_weight,
+        "alpha": config.audit.alpha,
+        "seed": config.audit.seed,
+        "evenhand": VERSION,
+    }
+
+
+def _called(reviser: Reviser) -> str:
+    told = reviser.fingerprint
+    model = told.get("model", {})
+    return str(told.get("name") or model.get("name") or type(reviser).__name__)

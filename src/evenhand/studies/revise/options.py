@@ -1,0 +1,71 @@
+"""What a search for an instruction is asked to do."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
+from evenhand.mitigations.revision.revisers import RULES
+from evenhand.mitigations.revision.searching import SearchOptions
+from evenhand.schema.errors import unknown_name
+from evenhand.studies.audit.options import AuditConfig, read_config
+from evenhand.studies.audit.selection import with_classifiers
+from evenhand.studies.options import Options, validated
+
+
+class RevisionConfig(Options):
+    """Options of a search. Unknown names are refused."""
+
+    audit: AuditConfig
+    """Model, one benchmark, decoding, classifier, seed: as for an audit."""
+    reviser: str = RULES
+    """Who rewords: "rules", or a language model by name."""
+    instructions: tuple[str, ...] = ()
+    """To begin with; none named means the library's own."""
+    iterations: int = Field(default=10, ge=1)
+    keep: int = Field(default=5, ge=1)
+    variants: int = Field(default=4, ge=1)
+    most_words: int = Field(default=60, ge=1)
+    most_unanswered: float = Field(default=0.05, ge=0, le=1)
+    subset: int | None = Field(default=None, ge=1)
+    """Prompts of a round; None takes 300, or all that are not kept for the final choice."""
+    final: int | None = Field(default=None, ge=1)
+    """Prompts kept for the final choice; None takes 1,000, or half."""
+    group_weight: float = Field(default=0.0, ge=0)
+    """Added to the rate for the share of groups shown to be above the others."""
+    role: str | None = None
+    """Whose judgement counts, where a benchmark has several judges."""
+    delimiter: str = "\n"
+    """Between instruction and prompt."""
+
+    @property
+    def search(self) -> SearchOptions:
+        """The part that the search itself reads."""
+        return SearchOptions(self.iterations, self.keep, self.variants, self.most_unanswered)
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The instructions to begin with."""
+        return self.instructions or tuple(one.text for one in INSTRUCTIONS.values())
+
+
+def revision_config(given: Mapping[str, Any], classifiers: Sequence[str] = ()) -> RevisionConfig:
+    """The options of a search from all that was given, flat (None and empty mean not given).
+
+    given: options of a search and, for the rest, those of an audit, with `benchmark` for its one benchmark.
+    classifiers: as `--classifier` takes them. Raises UsageError naming the option that is wrong.
+
+    >>> config = revision_config({"model": "gpt2", "benchmark": "toxigen", "keep": 3, "chat": True})
+    >>> config.keep, config.audit.benchmarks, config.audit.chat
+    (3, ('toxigen',), True)
+    """
+    named = {name: value for name, value in given.items() if value is not None and value != ()}
+    if (benchmark := named.pop("benchmark", None)) is not None:
+        named["benchmarks"] = (benchmark,)
+    known = sorted({*RevisionConfig.model_fields, *AuditConfig.model_fields} - {"audit"})
+    if unknown := [name for name in named if name not in known]:
+        raise unknown_name("option of a search", unknown[0], known)
+    own = {name: named.pop(name) for name in RevisionConfig.model_fields if name in named}
+    audit = with_classifiers(read_config(None, [], named), classifiers)
+    return validated(RevisionConfig, {**own, "audit": audit})

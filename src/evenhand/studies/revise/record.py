@@ -1,0 +1,48 @@
+"""The folder of a search: what decides its result, so that it is gone on with and never mixed with another."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import DataError
+from evenhand.schema.version import VERSION
+from evenhand.studies.audit.options import NAMED_ANEW
+from evenhand.studies.record import Compared, StudyRecord
+from evenhand.studies.revise.options import RevisionConfig
+
+RECORD = StudyRecord("revision.json", "instruction search", part="search")
+is_search = RECORD.is_in
+
+
+def begin(folder: Path, record: Mapping[str, Any]) -> None:
+    """Start a search in a new or empty folder, or check that the one there is the same.
+
+    record: everything that decides its result; `config` and `audit` are its options. Those that the version which began
+    it did not know count as left at their defaults. Raises as `StudyRecord.begin`.
+    """
+
+    def deciding(stored: dict[str, Any]) -> Compared:
+        config = stored_search(folder)
+        options = {
+            "config": config.model_dump(mode="json", exclude={"audit"}),
+            "audit": config.audit.same_results(),
+        }
+        return _comparable({**stored, **options}), _comparable(record)
+
+    RECORD.begin(folder, {"evenhand": VERSION, "search": record}, deciding)
+
+
+def _comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    audit = {name: value for name, value in record.get("audit", {}).items() if name not in NAMED_ANEW}
+    return {**record, "audit": audit}
+
+
+def stored_search(folder: Path) -> RevisionConfig:
+    """The options of a search that was begun; raises DataError if its record cannot be read."""
+    stored = RECORD.stored(folder)
+    config, audit = stored.get("config"), stored.get("audit")
+    if not isinstance(config, dict) or not isinstance(audit, dict):
+        raise DataError(
+            f"{folder / RECORD.file} holds no options of a search.", "Start another search with -o."
+        )
+    return RECORD.valid(folder, RevisionConfig, {**config, "audit": audit})
