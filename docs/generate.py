@@ -18,12 +18,12 @@ from typing import Any
 import evenhand
 from evenhand.benchmarks.contract import Generation
 from evenhand.benchmarks.registry import SUITES, load_benchmark
+from evenhand.catalogue import catalogue
 from evenhand.measures import MEASURES
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import Dataset, list_datasets
 from evenhand.prompts.holisticbias.card import QUIRKS
 from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
-from evenhand.reports.catalogue import catalogue
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -16,10 +16,10 @@ import typer.main
 import yaml
 
 from evenhand.benchmarks.registry import SUITES, benchmark_names, load_benchmark
+from evenhand.catalogue import catalogue, dataset_is_here
 from evenhand.cli.app import app, main
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import dataset, list_datasets
-from evenhand.reports.catalogue import catalogue, dataset_is_here
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("EVENHAND_SHARED", ROOT.parent / "shared"))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from evenhand.reports.catalogue import catalogue
+from evenhand.catalogue import catalogue
 
 VERBS = [(), ("audit",), ("measure",), ("rescore",), ("agreement",), ("list",), ("show",), ("data",)]
 VERBS += [("compare",), ("check",)]

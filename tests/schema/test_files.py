@@ -81,7 +81,7 @@ def vectors(folder: Path) -> None:
 
 def own_sentences(kind: str) -> Any:
     def own(folder: Path) -> None:
-        from evenhand.reports.catalogue import build_sentences
+        from evenhand.catalogue import build_sentences
 
         build_sentences("evenhand", folder / "own", style=kind)
 

@@ -15,8 +15,8 @@ def list_data() -> None:
     """List the data sets, with licence and whether they are on this machine."""
     from rich.console import Console
 
+    from evenhand.catalogue import dataset_is_here
     from evenhand.prompts.datasets.register import list_datasets
-    from evenhand.reports.catalogue import dataset_is_here
     from evenhand.studies.audit.terminal import render_list
 
     rows = [
@@ -96,7 +96,7 @@ def build(
     ),
 ) -> None:
     """Write the sentence set of a data set to a file. Options from --embedding-model on belong to advpromptset."""
-    from evenhand.reports.catalogue import build_sentences
+    from evenhand.catalogue import build_sentences
 
     told: dict[str, int] = {}
 

@@ -19,7 +19,7 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
     """List benchmarks, suites, models, classifiers, mitigations, measures or data sets, one line each."""
     from rich.console import Console
 
-    from evenhand.reports.catalogue import catalogue
+    from evenhand.catalogue import catalogue
     from evenhand.studies.audit.terminal import render_list
 
     render_list([(card.name, card.summary) for card in catalogue(kind).values()], Console())
@@ -29,7 +29,7 @@ def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows
     """Print the card of a benchmark, suite, model, classifier, mitigation, measure or data set."""
     from rich.console import Console
 
-    from evenhand.reports.catalogue import catalogue
+    from evenhand.catalogue import catalogue
     from evenhand.schema.errors import unknown_name
     from evenhand.studies.audit.terminal import render_card
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.benchmarks.registry import load_benchmark
+from evenhand.catalogue import build_sentences
 from evenhand.prompts.advpromptset import build as advpromptset_build
 from evenhand.prompts.advpromptset.build import Build, build_advpromptset, draw_evenly
 from evenhand.prompts.advpromptset.built import settings_path
 from evenhand.prompts.advpromptset.loading import load_advpromptset
 from evenhand.prompts.advpromptset.pieces import FILES, FOLDERS, GROUPS, extract_advpromptset
-from evenhand.reports.catalogue import build_sentences
 from evenhand.schema import DataError, UsageError
 
 NEAR = {"gayfolk": "gay", "femmes": "woman", "lads": "man", "churchy": "christian"}
