@@ -13,7 +13,7 @@ from evenhand.models.puppets import load_puppet, random_puppet
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, DataError, DatasetMissing, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.audit.conduct import conduct, measure_run, preview
+from evenhand.studies.audit.conduct import conduct_audit, measure_run, preview
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.run import resume
 from evenhand.studies.audit.selection import select
@@ -139,7 +139,7 @@ def test_a_preview_asks_little_and_tells_what_could_be_detected(house, tmp_path,
 
 
 def test_texts_that_benchmarks_share_are_asked_once_and_measured_in_both(house, tmp_path):
-    result = conduct(config(suite="all", limit=1000), random_puppet(1), output=tmp_path / "run")
+    result = conduct_audit(config(suite="all", limit=1000), random_puppet(1), output=tmp_path / "run")
     assert result.outcome.requests == 108
     assert set(result.left_out) == {"masked-only", "no-data"}
     table = result.directory.measurements()
@@ -162,10 +162,10 @@ def test_texts_that_benchmarks_share_are_asked_once_and_measured_in_both(house, 
 )
 def test_going_on_with_other_options_is_refused_with_each_difference(house, tmp_path, options, difference):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
     before = (path / "manifest.json").read_bytes()
     with pytest.raises(ResumeRefused) as caught:
-        conduct(config(benchmarks=("first",), **options), UNIFORM, output=path)
+        conduct_audit(config(benchmarks=("first",), **options), UNIFORM, output=path)
     assert difference in caught.value.message
     assert str(path) in caught.value.message
     assert caught.value.exit_code == 2
@@ -174,29 +174,31 @@ def test_going_on_with_other_options_is_refused_with_each_difference(house, tmp_
 
 def test_what_changes_no_result_may_differ(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
-    again = conduct(config(benchmarks=("first",), batch_tokens=7, error_threshold=0.9), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
+    again = conduct_audit(
+        config(benchmarks=("first",), batch_tokens=7, error_threshold=0.9), UNIFORM, output=path
+    )
     assert again.outcome.answered == 0
 
 
 def test_another_model_under_the_same_name_is_refused(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
     with pytest.raises(ResumeRefused, match=r"model\.name"):
-        conduct(config(benchmarks=("first",)), random_puppet(4), output=path)
+        conduct_audit(config(benchmarks=("first",)), random_puppet(4), output=path)
 
 
 def test_other_prompts_behind_the_same_options_are_refused(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
     house["first"] = replace(house["first"], build=lambda folders: small(nouns=11))
     with pytest.raises(ResumeRefused, match=r"72 rows are stored, 66 given now, 66 are the same"):
-        conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+        conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
 
 
 def test_resume_takes_the_stored_options_and_only_harmless_new_ones(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",), seed=3, margin=0.2), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",), seed=3, margin=0.2), UNIFORM, output=path)
     assert resume(path, None, [], {}).outcome.answered == 0
     assert resume(path, None, ["margin=0.2", "error_threshold=0.4"], {"seed": 3}).outcome.answered == 0
     with pytest.raises(ResumeRefused, match=r"margin: stored 0.2, given now 0.3"):
@@ -207,7 +209,7 @@ def test_resume_takes_the_stored_options_and_only_harmless_new_ones(house, tmp_p
 
 def test_measurements_can_be_made_again_from_what_is_stored(house, tmp_path):
     path, options = tmp_path / "run", config(benchmarks=("first",))
-    conduct(options, random_puppet(2), output=path)
+    conduct_audit(options, random_puppet(2), output=path)
     directory = RunDirectory.open(path)
     before = directory.measurements()
     for name in ("measurements", "findings"):
@@ -232,9 +234,9 @@ NEW = ("decoding", "temperature", "top_k", "top_p", "samples", "max_new_tokens",
 @pytest.mark.parametrize("names", [NEW, ("valence_margin", *NEW)])
 def test_a_run_from_before_an_option_goes_on(house, tmp_path, names):
     path, options = tmp_path / "run", config(benchmarks=("first",))
-    conduct(options, UNIFORM, output=path)
+    conduct_audit(options, UNIFORM, output=path)
     forget(path, *names)
-    assert conduct(options, UNIFORM, output=path).outcome.answered == 0
+    assert conduct_audit(options, UNIFORM, output=path).outcome.answered == 0
     assert resume(path, None, [], {"seed": 0}).outcome.answered == 0
     with pytest.raises(ResumeRefused, match="valence_margin: stored"):
         resume(path, None, ["valence_margin=0.7"], {})
@@ -242,7 +244,7 @@ def test_a_run_from_before_an_option_goes_on(house, tmp_path, names):
 
 def test_options_of_a_later_version_are_refused_by_name(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+    conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
     file = path / "manifest.json"
     manifest = json.loads(file.read_text())
     manifest["arguments_resolved"]["telepathy"] = True
@@ -250,7 +252,7 @@ def test_options_of_a_later_version_are_refused_by_name(house, tmp_path):
     with pytest.raises(ResumeRefused, match="telepathy"):
         resume(path, None, [], {})
     with pytest.raises(ResumeRefused, match="telepathy: stored true, given now nothing"):
-        conduct(config(benchmarks=("first",)), UNIFORM, output=path)
+        conduct_audit(config(benchmarks=("first",)), UNIFORM, output=path)
 
 
 def test_options_of_writing_are_refused_where_nothing_is_written(house):
@@ -262,7 +264,7 @@ def test_options_of_writing_are_refused_where_nothing_is_written(house):
 
 def test_what_a_run_holds_and_cannot_be_had_any_more_is_said(house, tmp_path):
     path = tmp_path / "run"
-    conduct(config(suite="all"), UNIFORM, output=path)
+    conduct_audit(config(suite="all"), UNIFORM, output=path)
     house["second"] = replace(house["second"], build=absent)
     with pytest.raises(ResumeRefused, match="holds second, which cannot go on now: The folder x has no y"):
-        conduct(config(suite="all"), UNIFORM, output=path)
+        conduct_audit(config(suite="all"), UNIFORM, output=path)

@@ -9,7 +9,7 @@ import pytest
 from evenhand.models.puppets import load_puppet, random_puppet
 from evenhand.runs import RunDirectory
 from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.audit.conduct import conduct, preview
+from evenhand.studies.audit.conduct import conduct_audit, preview
 from evenhand.studies.audit.judges import named_by_role
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.run import audit, audit_with, resume
@@ -68,7 +68,7 @@ def test_several_benchmarks_of_a_suite_and_what_is_left_out(judged_house, tmp_pa
 
 def test_a_benchmark_named_by_the_user_needs_its_classifier_before_anything_is_asked(judged_house, tmp_path):
     with pytest.raises(ModelError, match="'house/words\\?word=absent', which judges malice in no-judge"):
-        conduct(config(benchmarks=("no-judge",)), judged_house.writer(), output=tmp_path / "run")
+        conduct_audit(config(benchmarks=("no-judge",)), judged_house.writer(), output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     run = audit(
         "house/writer",
@@ -143,7 +143,7 @@ def test_models_that_cannot_write_are_unsuited(judged_house):
 
 def test_what_fails_to_be_judged_is_counted_and_never_a_zero(judged_house, tmp_path):
     options = config(classifiers={"rudeness": "house/words?unsure=yes"}, error_threshold=0.1)
-    result = conduct(options, judged_house.writer(), output=tmp_path / "run")
+    result = conduct_audit(options, judged_house.writer(), output=tmp_path / "run")
     assert result.labelled.errors == {"unsupported_language": 1}
     rows = RunDirectory.open(tmp_path / "run").measurements()
     said = [judged_house.said(f"In case {i} my black-haired", s) for i in range(8) for s in (0, 1)]
@@ -175,13 +175,13 @@ def test_decoding_and_its_reason_are_in_the_manifest_and_the_view(judged_house, 
 
 
 def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
-    whole = conduct(
+    whole = conduct_audit(
         config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "whole"
     ).directory
     judged_house.WordJudge.asked.clear()
     judged_house.WordJudge.stop_after = 6  # the first role is done, the second half done
     with pytest.raises(Interrupted, match="nothing is lost"):
-        conduct(config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "run")
+        conduct_audit(config(benchmarks=("two-roles",)), judged_house.writer(), output=tmp_path / "run")
     judged_house.WordJudge.stop_after, before = None, len(judged_house.WordJudge.asked)
     assert before == 6
     run = resume(tmp_path / "run", None, [], {})
@@ -195,18 +195,20 @@ def test_stopped_while_judging_it_goes_on_there(judged_house, tmp_path):
 
 
 def test_other_classifiers_on_resume_are_refused_with_the_way_to_have_them(judged_house, tmp_path):
-    conduct(config(), judged_house.writer(), output=tmp_path / "run")
+    conduct_audit(config(), judged_house.writer(), output=tmp_path / "run")
     with pytest.raises(
         ResumeRefused, match="judged by the published classifiers, and rudeness=vader"
     ) as caught:
-        conduct(config(classifiers={"rudeness": "vader"}), judged_house.writer(), output=tmp_path / "run")
+        conduct_audit(
+            config(classifiers={"rudeness": "vader"}), judged_house.writer(), output=tmp_path / "run"
+        )
     assert "evenhand rescore" in caught.value.hint
     with pytest.raises(ResumeRefused, match="rudeness=vader was asked for"):
         resume(tmp_path / "run", None, [], {}, classifiers=["vader"])
     with pytest.raises(ResumeRefused, match=r"samples: stored null, given now 9"):
         resume(tmp_path / "run", None, ["samples=9"], {})
     with pytest.raises(ResumeRefused, match=r"classifiers.rudeness: .*\n  seed: stored 0, given now 4"):
-        conduct(
+        conduct_audit(
             config(classifiers={"rudeness": "vader"}, seed=4), judged_house.writer(), output=tmp_path / "run"
         )
 

@@ -15,16 +15,16 @@ UNFOLD_FOR_PRINT = (
 )
 
 
-def rendered(template: str, **values: Any) -> str:
+def rendered(template: Path, **values: Any) -> str:
     """A page: styles and drawings inside, every text escaped.
 
-    A content security policy in it forbids every request and every script but its own (which only unfolds sections
-    before printing).
+    template: the page's own file; beside it and in `templates/` lies what it includes. A content security policy in
+    it forbids every request and every script but its own (which only unfolds sections before printing).
     """
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -34,7 +34,7 @@ def rendered(template: str, **values: Any) -> str:
         label=wording.label, number=wording.number, probability=wording.probability, times=wording.times
     )
     digest = base64.b64encode(hashlib.sha256(UNFOLD_FOR_PRINT.encode()).digest()).decode()
-    return environment.get_template(template).render(
+    return environment.get_template(template.name).render(
         **values,
         symbols=wording.SYMBOLS,
         kinds=figures.KINDS,

@@ -80,13 +80,13 @@ def intersections(
 ) -> Intersections:
     """Negative rates after prompts that name exactly one group on each of two axes.
 
-    frame: one row per response with prompt_id, negative (1 or 0; null or NaN: missing, counted), prompt_toxic
-    (true or 1 for toxic prompts; rows without it are left out) and the groups of the prompt: either a column of 0
-    and 1 for each, and groups={axis: its columns} (AdvPromptSet: `evenhand.prompts.advpromptset.pieces.IDENTITIES`), or a
-    list column for each axis, and groups=[columns]. cluster: column of rows that hang together; prompt_id if None.
-    minimum_prompts: an intersection needs that many benign and that many toxic prompts.
-    Raises DataError for absent columns or other judgements, UsageError for fewer than two axes.
-    Source: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10; methods/holisticbias_robbie.md, 3.9.
+    frame: one row per response with prompt_id, negative (1 or 0; null or NaN: missing, counted), prompt_toxic (true
+    or 1 for toxic prompts; rows without it are left out) and the groups of the prompt: either a column of 0 and 1 for
+    each, and groups={axis: its columns} (AdvPromptSet: `evenhand.prompts.advpromptset.pieces.IDENTITIES`), or a list
+    column for each axis, and groups=[columns]. cluster: column of rows that hang together; prompt_id if None.
+    minimum_prompts: an intersection needs that many benign and that many toxic prompts. Raises DataError for absent
+    columns or other judgements, UsageError for fewer than two axes. Source: ROBBIE (arXiv:2311.18140), section 3.1.1
+    and Tables 4 and 10; methods/holisticbias_robbie.md, 3.9.
 
     >>> prompts = 40
     >>> frame = pl.DataFrame({"prompt_id": range(prompts), "prompt_toxic": [False, True] * 20,

@@ -92,7 +92,7 @@ class AuditResult:
     """None where nothing is judged."""
 
 
-def conduct(
+def conduct_audit(
     config: AuditConfig,
     model: LanguageModel,
     *,

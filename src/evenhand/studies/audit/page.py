@@ -76,7 +76,7 @@ def render_html(view: ReportView) -> str:
     """
     sections = [_benchmark(view, benchmark, i) for i, benchmark in enumerate(view.benchmarks)]
     return rendered(
-        "report.html.j2",
+        Path(__file__).with_name("report.html.j2"),
         view=view,
         sections=sections,
         glance=glance(view),

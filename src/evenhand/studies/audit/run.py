@@ -19,7 +19,7 @@ from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.runs import Outcome, Progress, RunDirectory, answers
 from evenhand.runs.labelling import LabelOutcome
 from evenhand.studies.agreement.agreement import AgreementStudy, classifier_agreement
-from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct
+from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.rescoring import rescore_run
@@ -237,7 +237,7 @@ def audit_with(
 ) -> Run:
     """Audit as a configuration says; `model`, `loaded` and `mitigations` replace the model, the classifiers and the
     mitigations it names if they are already there."""
-    result = conduct(
+    result = conduct_audit(
         config,
         audited_model(config, model, mitigations),
         output=output,

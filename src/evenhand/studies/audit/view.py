@@ -15,7 +15,6 @@ from evenhand.benchmarks.registry import load_benchmark
 from evenhand.classifiers.judged_text import JudgedText
 from evenhand.classifiers.loading import SCORES, classifier_cards
 from evenhand.reports.view import BenchmarkView, JudgeView, WrittenView
-from evenhand.runs import Manifest
 from evenhand.runs.manifest import JudgedRecord, Manifest
 
 WRITTEN = "written"

@@ -22,7 +22,7 @@ from evenhand.runs import Progress, RunDirectory, default_path
 from evenhand.runs.labelling import Labelling, label
 from evenhand.runs.manifest import MitigationRecord
 from evenhand.schema import Interrupted, UsageError
-from evenhand.studies.audit.conduct import AuditResult, conduct
+from evenhand.studies.audit.conduct import AuditResult, conduct_audit
 from evenhand.studies.audit.judges import MODEL_ROLE, ClassifierShelf, roles_of
 from evenhand.studies.audit.options import AuditConfig, Judging, Tolerance
 from evenhand.studies.audit.selection import Selection, select, wanted_benchmarks, with_classifiers
@@ -111,7 +111,7 @@ def study_before_after(
     options = {"given": given, "progress": progress, "loaded": prepared.judges}
     try:
         _tell(progress, "Before: the model by itself")
-        first = conduct(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
+        first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
             # Time and memory are counted by the loaded model: the second run begins at nothing.
             del base, after_model
@@ -120,7 +120,7 @@ def study_before_after(
             after_model = mitigated(base, links)
         _tell(progress, f"After: behind {', '.join(config.mitigate)}")
         behind = plain.model_copy(update={"mitigate": config.mitigate})
-        second = conduct(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
+        second = conduct_audit(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
         for result in (first, second):
             if prepared.extra:
                 label(result.directory, prepared.extra, prepared.judges, progress=progress,

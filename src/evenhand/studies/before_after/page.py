@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -55,7 +56,7 @@ def render_before_after_html(report: BeforeAfterReport) -> str:
     columns, rows = table_of_models(report.comparison) if report.comparison else ([], [])
     places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
     return rendered(
-        "before_after.html.j2",
+        Path(__file__).with_name("before_after.html.j2"),
         study=study,
         facts=_facts(report),
         boxes=[_box(verdict, study.quality) for verdict in study.verdicts],

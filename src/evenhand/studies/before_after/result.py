@@ -34,8 +34,8 @@ PAGE, NUMBERS = "before_after.html", "before_after.json"
 class BeforeAfterReport:
     """A finished before/after study, ready to be shown.
 
-    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`). comparison: of the two runs by axis and group,
-    None where neither wrote continuations.
+    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`). comparison: of the two runs by axis
+    and group, None where neither wrote continuations.
     """
 
     study: BeforeAfter
@@ -94,7 +94,8 @@ class BeforeAfterReport:
         return None if self.comparison is None else self.comparison.changes
 
     def report(self) -> dict[str, Path]:
-        """Write before_after.html and before_after.json, and the comparison by axis and group, into the study's folder.
+        """Write before_after.html and before_after.json, and the comparison by axis and group, into the study's
+        folder.
 
         Returns their paths by what they are. Raises WriteError.
         """

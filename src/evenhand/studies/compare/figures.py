@@ -5,6 +5,7 @@ compare.html: models beside each other on one page that needs no network.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -236,7 +237,7 @@ def render_comparison_html(report: ComparisonReport) -> str:
     )
     told = [{name: (value, unit) for name, value, unit in (*m.quality, *m.cost)} for m in report.models]
     return rendered(
-        "compare.html.j2",
+        Path(__file__).with_name("compare.html.j2"),
         report=report,
         sections=outcomes(report),
         columns=columns,

@@ -41,7 +41,8 @@ class ComparedModel:
 class ComparisonReport:
     """Models compared with the first of them, ready to be shown.
 
-    comparison: tables and notes of `evenhand.studies.compare.comparing`. models: one for each name. alpha: of the verdicts.
+    comparison: tables and notes of `evenhand.studies.compare.comparing`. models: one for each name. alpha: of the
+    verdicts.
     """
 
     comparison: Comparison
@@ -104,8 +105,9 @@ def compare(
     """Compare models on the same prompts and samples, each with the first.
 
     runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
-    for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals.
-    Raises UsageError for fewer than two runs, DataError for runs that cannot be paired (`evenhand.studies.compare.comparing`).
+    for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals. Raises
+    UsageError for fewer than two runs, DataError for runs that cannot be paired
+    (`evenhand.studies.compare.comparing`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes

@@ -14,7 +14,8 @@ GROUPS_SHOWN = 10
 def render_comparison(report: ComparisonReport, console: Console) -> None:
     """Print all models in one table a benchmark, then differences with their verdicts.
 
-    report: as `evenhand.studies.compare.result.compare` gives it. console: its width, colours and encoding are respected.
+    report: as `evenhand.studies.compare.result.compare` gives it. console: its width, colours and encoding are
+    respected.
     """
     out = Printer(console)
     out.line(f"{report.names[0]} against {wording.listing(report.names[1:])}", "bold")
@@ -71,8 +72,8 @@ def _changes(report: ComparisonReport, section: Outcome, out: Printer) -> None:
     for model, forest in section.forests:
         if len(forest.rows) > 1:
             table = out.table(
-                (model, "left"), ("before", "right"), ("after", "right"), ("diff.", "right"), ("95 % interval", "left"),
-                ("q", "right"), ("verdict", "left"), ("n", "right"),
+                (model, "left"), ("before", "right"), ("after", "right"), ("diff.", "right"), ("95 % interval",
+                "left"), ("q", "right"), ("verdict", "left"), ("n", "right"),
             )  # fmt: skip
             for row in forest.rows:
                 verdict = f"{row.symbol} {row.verdict}"

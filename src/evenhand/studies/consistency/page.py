@@ -97,7 +97,7 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
     """
     decisions = study.checklists[study.options.rule]
     return rendered(
-        "consistency.html.j2",
+        Path(__file__).with_name("consistency.html.j2"),
         study=study,
         facts=words.facts(study),
         sentence=words.sentence(decisions),

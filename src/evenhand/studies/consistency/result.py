@@ -165,8 +165,8 @@ def check_with(
 def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False) -> CheckOptions:
     """The options of a study on disk, with those given anew.
 
-    trust_addresses: ask servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with the
-    model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
+    trust_addresses: ask servers that only the folder names (see `evenhand.studies.audit.trust`). Code that comes with
+    the model is run only if `given` says so. Raises UsageError for a folder without a study, ResumeRefused where the
     folder alone names code or servers.
     """
     if not RECORD.is_in(folder):

@@ -1,7 +1,7 @@
 """Automatic prompt revision: looks for the instruction behind which a model writes least that is harmful, resumable.
 
-Search and final choice are pure (`mitigations/revision/searching.py`, `revision_choice.py`); here they get prompts, a model, a
-judge and a reviser, and a folder that remembers what these said.
+Search and final choice are pure (`mitigations/revision/searching.py`, `revision_choice.py`); here they get prompts, a
+model, a judge and a reviser, and a folder that remembers what these said.
 """
 
 from collections.abc import Mapping, Sequence

@@ -120,10 +120,10 @@ def resumed_search(
 ) -> RevisionConfig:
     """The options of a search on disk, with those given anew (None and empty mean not given).
 
-    Only how the model is loaded and computed may be given again: REPEATABLE. trust_addresses: ask servers that only the
-    folder names (see `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says so. Raises
-    UsageError for anything else, DataError as `stored_search`, ResumeRefused where the folder alone names code or
-    servers.
+    Only how the model is loaded and computed may be given again: REPEATABLE. trust_addresses: ask servers that only
+    the folder names (see `evenhand.studies.audit.trust`). Code that comes with the model is run only if `given` says
+    so. Raises UsageError for anything else, DataError as `stored_search`, ResumeRefused where the folder alone names
+    code or servers.
     """
     named = {name: value for name, value in given.items() if value is not None and value != ()}
     if others := [name for name in named if name not in REPEATABLE]:
@@ -198,7 +198,7 @@ def revision_page(revision: Revision) -> str:
     ends = [100 * v for name in ("change_low", "change_high", "change") for v in others[name].drop_nulls()]
     scale = scale_over(ends, include=[0.0])
     return rendered(
-        "revision.html.j2",
+        Path(__file__).with_name("revision.html.j2"),
         facts=revision.facts,
         sentence=verdict_sentence(revision),
         chosen=revision.chosen,
