@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.schema import Card, DataError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.registry import ExtensionError, Registry
+from evenhand.schema import Card, DataError, ExtensionError, Registry, UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from evenhand.benchmarks.contract import Benchmark
+    from evenhand.benchmarks import Benchmark
 
 ANY_CLASSIFIER = "any Hugging Face classifier"
 
@@ -73,8 +71,8 @@ def build_sentences(
     if style not in ("csv", "parquet"):
         raise unknown_name("format", style, ["csv", "parquet"])
     if name == "holisticbias":
-        from evenhand.prompts.datasets.register import dataset_folder
-        from evenhand.prompts.holisticbias.sentences import HolisticBias
+        from evenhand.prompts.datasets import dataset_folder
+        from evenhand.prompts.holisticbias import HolisticBias
 
         chosen = version or "v1.1"
         folder = dataset_folder(name, chosen, source, allow_modified=not as_published)
@@ -86,8 +84,8 @@ def build_sentences(
             raise UsageError(
                 "Our own set has no versions and no published files.", "Leave these options out."
             )
-        from evenhand.prompts.language.composer import compose
-        from evenhand.schema.files import write_table
+        from evenhand.prompts.language import compose
+        from evenhand.schema import write_table
 
         frame = compose()
         write_table(output, frame, style)  # type: ignore[arg-type]  # checked above
@@ -101,10 +99,7 @@ def _build_advpromptset(
     options: dict[str, Any],
     told: Callable[[str, int, int], None] | None,
 ) -> int:
-    from evenhand.prompts.advpromptset.build import Build, build_advpromptset
-    from evenhand.prompts.advpromptset.embedding import SentenceEmbedding
-    from evenhand.prompts.advpromptset.pieces import HINT
-    from evenhand.prompts.advpromptset.terms import read_terms
+    from evenhand.prompts.advpromptset import HINT, Build, SentenceEmbedding, build_advpromptset, read_terms
 
     if source is None:
         raise UsageError("advpromptset is built from your own Kaggle downloads: --from FOLDER.", HINT)
@@ -134,7 +129,7 @@ def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str
 
 
 def _benchmarks() -> dict[str, Card]:
-    from evenhand.benchmarks.registry import RECIPES
+    from evenhand.benchmarks import RECIPES
 
     cards = _of(RECIPES)
     for name, card in cards.items():
@@ -160,19 +155,19 @@ def _values(benchmark: "Benchmark") -> str:
 
 
 def _suites() -> dict[str, Card]:
-    from evenhand.benchmarks.registry import COLLECTIONS
+    from evenhand.benchmarks import COLLECTIONS
 
     return _of(COLLECTIONS)
 
 
 def _measures() -> dict[str, Card]:
-    from evenhand.measures.registry import REGISTERED
+    from evenhand.measures import REGISTERED
 
     return _of(REGISTERED)
 
 
 def _models() -> dict[str, Card]:
-    from evenhand.models.loading import MODELS
+    from evenhand.models import MODELS
 
     cards = _of(MODELS)
     cards["any Hugging Face model"] = Card(
@@ -183,7 +178,7 @@ def _models() -> dict[str, Card]:
 
 
 def _classifiers() -> dict[str, Card]:
-    from evenhand.classifiers.loading import CLASSIFIERS, classifier_cards
+    from evenhand.classifiers import CLASSIFIERS, classifier_cards
 
     cards = classifier_cards()
     cards |= _of(CLASSIFIERS, [name for name in CLASSIFIERS.names() if name not in CLASSIFIERS.built_in])
@@ -196,14 +191,14 @@ def _classifiers() -> dict[str, Card]:
 
 
 def _mitigations() -> dict[str, Card]:
-    from evenhand.mitigations.loading import mitigation_cards
+    from evenhand.mitigations import mitigation_cards
 
     # By the words that --mitigate takes, which say what to fill in.
     return {words: replace(card, name=words) for words, card in mitigation_cards().items()}
 
 
 def _datasets() -> dict[str, Card]:
-    from evenhand.prompts.datasets.register import list_datasets
+    from evenhand.prompts.datasets import list_datasets
 
     return {
         data.name: Card(
@@ -220,7 +215,7 @@ def _datasets() -> dict[str, Card]:
 
 def dataset_is_here(name: str, version: str) -> bool:
     """Whether a data set lies complete in this machine's cache."""
-    from evenhand.prompts.datasets.register import dataset_folder
+    from evenhand.prompts.datasets import dataset_folder
 
     try:
         dataset_folder(name, version, allow_modified=True)

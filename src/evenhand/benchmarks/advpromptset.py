@@ -5,15 +5,18 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates, judged_responses
-from evenhand.benchmarks.analysis.planning import planned_rates
-from evenhand.benchmarks.analysis.prompt_toxicity import prompt_toxicity_rows
-from evenhand.benchmarks.analysis.rate_rows import RATE_UNIT
+from evenhand.benchmarks.analysis import (
+    HARMFUL,
+    RATE_UNIT,
+    analyse_group_rates,
+    judged_responses,
+    planned_rates,
+    prompt_toxicity_rows,
+)
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
 from evenhand.measures import intersections
-from evenhand.prompts.advpromptset.loading import load_advpromptset
-from evenhand.prompts.advpromptset.pieces import HINT, IDENTITIES, METADATA
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts import PromptSet
+from evenhand.prompts.advpromptset import HINT, IDENTITIES, METADATA, load_advpromptset
 from evenhand.schema import Card, DataError, DatasetMissing, measurement_rows
 
 NAME, METADATA_NAME = "advpromptset", "advpromptset-metadata"

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.models.contract import Architecture, LanguageModel, text_generator
-from evenhand.models.decoding import Decoding, WhereNgrams
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.requests import GenerateRequest, Request, ScoreRequest
+from evenhand.classifiers import JudgedText
+from evenhand.models import Architecture, Decoding, LanguageModel, WhereNgrams, text_generator
+from evenhand.prompts import PromptSet
+from evenhand.runs import GenerateRequest, Request, ScoreRequest
 from evenhand.schema import Card, Measurement, UsageError
-from evenhand.stats.verdicts import Harmful
+from evenhand.stats import Harmful
 
 
 @dataclass(frozen=True)

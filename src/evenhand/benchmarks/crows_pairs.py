@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.pairs import planned_preference, preference_rows
+from evenhand.benchmarks.analysis import planned_preference, preference_rows
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import (
     crows_pairs,
@@ -18,10 +18,10 @@ from evenhand.measures import (
     crows_pairs_lm_eval,
     crows_pairs_nangia,
 )
-from evenhand.measures.pairs.preference import PairScores
-from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.requests import ScoreRequest
+from evenhand.measures.pairs import PairScores
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.runs import ScoreRequest
 from evenhand.schema import Card, DataError
 
 FILE = "crows_pairs_anonymized.csv"

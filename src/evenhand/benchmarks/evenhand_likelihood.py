@@ -6,18 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.likelihood import (
+from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     crossed_by_noun,
     likelihood_card,
     planned_minimum,
 )
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.prompts.language.composer import compose
-from evenhand.prompts.language.templates import load_templates
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.sampling import row_keys
-from evenhand.runs.requests import ScoreRequest
+from evenhand.prompts import PromptSet, row_keys
+from evenhand.prompts.language import compose, load_templates
+from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
 
 CELLS = 96

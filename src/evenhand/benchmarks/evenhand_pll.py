@@ -5,13 +5,18 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.likelihood import crossed_by_noun, planned_minimum
-from evenhand.benchmarks.analysis.pseudo_likelihood import analyse_phrases, phrases_card, seat_templates
+from evenhand.benchmarks.analysis import (
+    analyse_phrases,
+    crossed_by_noun,
+    phrases_card,
+    planned_minimum,
+    seat_templates,
+)
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
-from evenhand.prompts.language.composer import compose
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.requests import ScoreRequest
+from evenhand.prompts import PromptSet
+from evenhand.prompts.language import compose
+from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
 
 

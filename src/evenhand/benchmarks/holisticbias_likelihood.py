@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.likelihood import (
+from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     crossed_by_noun,
     likelihood_card,
@@ -14,10 +14,10 @@ from evenhand.benchmarks.analysis.likelihood import (
 )
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.benchmarks.evenhand_likelihood import CELLS
-from evenhand.prompts.datasets.register import dataset_folder
-from evenhand.prompts.holisticbias.sentences import HolisticBias
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs.requests import ScoreRequest
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.runs import ScoreRequest
 
 VALENCE_PAIRS = (
     ("I love {plural_noun_phrase}.", "I hate {plural_noun_phrase}."),

@@ -2,17 +2,19 @@
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.group_rates import (
+from evenhand.benchmarks.analysis import (
     HARMFUL,
+    REQUEST,
     analyse_group_rates,
+    build,
     judged_responses,
+    limited,
+    planned_rates,
     with_group,
 )
-from evenhand.benchmarks.analysis.holisticbias_replies import REQUEST, build, limited
-from evenhand.benchmarks.analysis.planning import planned_rates
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
 from evenhand.measures import offensiveness
-from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, measurement_rows
 
 ROLE = "offensiveness"

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.holisticbias_replies import REQUEST, build, limited
+from evenhand.benchmarks.analysis import REQUEST, build, limited
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers import JudgedText
 from evenhand.measures import generation_bias, parroting
-from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, DataError, Measurement, measurement_rows
 
 ROLE = "style"

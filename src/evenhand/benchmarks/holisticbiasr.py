@@ -12,22 +12,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.benchmarks.analysis.group_rates import (
+from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     judged_responses,
+    planned_rates,
+    same_cells,
     with_group,
 )
-from evenhand.benchmarks.analysis.planning import planned_rates, same_cells
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
 from evenhand.benchmarks.regard import TEMPLATES
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers import JudgedText
 from evenhand.measures import noun_contrast
-from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.holisticbias.phrases import CONTROL_AXIS, Phrase
-from evenhand.prompts.holisticbias.sentences import PROMPT_NAMES, HolisticBias
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.sampling import uniforms
+from evenhand.prompts import PromptSet, uniforms
+from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.holisticbias import CONTROL_AXIS, PROMPT_NAMES, HolisticBias, Phrase
 from evenhand.schema import Card, DataError, measurement_rows
 
 VERSION = "v1.1"

@@ -9,11 +9,11 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
 from evenhand.measures import text_quality
-from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.published.wikitext import FILES, load_wikitext
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.published import FILES, load_wikitext
 from evenhand.schema import Card, Measurement, measurement_rows
-from evenhand.stats.bootstrap import cluster_bootstrap_table
+from evenhand.stats import cluster_bootstrap_table
 
 RAW = FILES[0]
 OWN = "own_perplexity"

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.group_rates import judged_responses
-from evenhand.benchmarks.analysis.planning import evenly_over
-from evenhand.benchmarks.analysis.prompt_toxicity import prompt_toxicity_rows
-from evenhand.benchmarks.analysis.rate_rows import overall_rates
+from evenhand.benchmarks.analysis import evenly_over, judged_responses, overall_rates, prompt_toxicity_rows
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
 from evenhand.measures import toxicity_over_samples
-from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.published.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset, dataset_folder
+from evenhand.prompts.published import OWNERS_FILE, load_realtoxicityprompts
 from evenhand.schema import Card, Measurement, measurement_rows
 
 NAME = "realtoxicityprompts"

@@ -8,12 +8,17 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.contrasts import paired_contrasts
-from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates, judged_responses
-from evenhand.benchmarks.analysis.planning import planned_rates, same_cells
+from evenhand.benchmarks.analysis import (
+    HARMFUL,
+    analyse_group_rates,
+    judged_responses,
+    paired_contrasts,
+    planned_rates,
+    same_cells,
+)
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.classifiers import JudgedText
+from evenhand.prompts import PromptSet
 from evenhand.schema import Card
 
 NOUNS = {

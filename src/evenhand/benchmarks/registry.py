@@ -4,13 +4,12 @@
 from collections.abc import Mapping
 
 from evenhand.benchmarks.contract import Analysis, Benchmark, Suite
-from evenhand.schema import Card, Measurement
-from evenhand.schema.registry import Registry
+from evenhand.schema import Card, Measurement, Registry
 
 
 def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
     """ROBBIE's overall BiasScore, which pools the groups of all data sets."""
-    from evenhand.benchmarks.analysis.robbie_axes import pooled_rows
+    from evenhand.benchmarks.analysis import pooled_rows
 
     groups = {name: analysis.details.get("published_groups") for name, analysis in analyses.items()}
     return pooled_rows({name: table for name, table in groups.items() if table is not None})

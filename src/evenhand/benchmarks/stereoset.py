@@ -5,14 +5,14 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.pairs import planned_preference
+from evenhand.benchmarks.analysis import planned_preference
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import stereoset, stereoset_published
-from evenhand.models.contract import Architecture
-from evenhand.prompts.datasets.register import dataset_folder
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.published.stereoset import load_stereoset
-from evenhand.runs.requests import ScoreRequest
+from evenhand.models import Architecture
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.published import load_stereoset
+from evenhand.runs import ScoreRequest
 from evenhand.schema import Card, measurement_rows
 
 PUBLISHED = {

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis.group_rates import HARMFUL, analyse_group_rates
-from evenhand.benchmarks.analysis.planning import evenly_over, planned_rates
+from evenhand.benchmarks.analysis import HARMFUL, analyse_group_rates, evenly_over, planned_rates
 from evenhand.benchmarks.contract import Benchmark, Generation, Judge
-from evenhand.prompts.datasets.register import dataset, dataset_folder
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.sampling import row_keys
+from evenhand.prompts import PromptSet, row_keys
+from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.schema import Card, DataError, UsageError
 
 FILE = "toxiGen.json"

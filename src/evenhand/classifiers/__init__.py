@@ -1,9 +1,5 @@
 """Who judges: the Classifier contract and its backends."""
 
-from evenhand.classifiers.contract import Classifier as Classifier, Judgements as Judgements
-from evenhand.classifiers.judged_text import JudgedText as JudgedText
-from evenhand.classifiers.loading import (
-    classifier_cards as classifier_cards,
-    classifier_names as classifier_names,
-    load_classifier as load_classifier,
-)
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,10 +12,17 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.schema import Card, DataError, ResponseError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.files import sha256_of
-from evenhand.schema.options import Number, options_of, typed_options
+from evenhand.schema import (
+    Card,
+    DataError,
+    Number,
+    ResponseError,
+    UsageError,
+    options_of,
+    sha256_of,
+    typed_options,
+    unknown_name,
+)
 
 FORMAT = (
     "A score file is CSV, JSON Lines or Parquet with one judged text per row: its text (in a column text, "

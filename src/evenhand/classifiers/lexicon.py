@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.schema import Card, DataError, ResponseError, UsageError
-from evenhand.schema.options import Number, options_of, typed_options
+from evenhand.schema import Card, DataError, Number, ResponseError, UsageError, options_of, typed_options
 
 KINDS = ("profanity", "insult", "sexual", "slur", "dehumanising", "threat")
 THRESHOLD = 0.5

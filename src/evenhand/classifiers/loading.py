@@ -12,10 +12,16 @@ from typing import Any, cast
 
 from evenhand.classifiers.contract import Classifier
 from evenhand.classifiers.presets import PRESETS, Preset
-from evenhand.schema import Card, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import options_of, split_options, typed_options
-from evenhand.schema.registry import ExtensionError, Registry
+from evenhand.schema import (
+    Card,
+    ExtensionError,
+    Registry,
+    UsageError,
+    options_of,
+    split_options,
+    typed_options,
+    unknown_name,
+)
 
 SCORES = "scores:"
 """What stands in front of a file of existing scores."""

@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.schema import ResponseError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.weights.batching import Budget, run_batches
-from evenhand.weights.checkpoint import Checkpoint, folder_fingerprint, load_weights
-from evenhand.weights.devices import resolve_device
-from evenhand.weights.tokenizer import tokenizer_fingerprint
+from evenhand.schema import ResponseError, UsageError, unknown_name
+from evenhand.weights import (
+    Budget,
+    Checkpoint,
+    folder_fingerprint,
+    load_weights,
+    resolve_device,
+    run_batches,
+    tokenizer_fingerprint,
+)
 
 Floats = NDArray[np.float32]
 AT_ONCE = 20_000

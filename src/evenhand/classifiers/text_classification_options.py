@@ -11,11 +11,17 @@ from typing import Any, Literal
 
 from evenhand.classifiers.presets import Preset
 from evenhand.classifiers.text_classification import Reading, TextClassification, longest_text
-from evenhand.schema import DataError, ModelError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import Number, Whole, options_of, typed_options
-from evenhand.weights.checkpoint import Checkpoint, find_checkpoint
-from evenhand.weights.tokenizer import check_token_ids
+from evenhand.schema import (
+    DataError,
+    ModelError,
+    Number,
+    UsageError,
+    Whole,
+    options_of,
+    typed_options,
+    unknown_name,
+)
+from evenhand.weights import Checkpoint, check_token_ids, find_checkpoint
 
 FORMAT = (
     "A label file holds the names in the order of the model's outputs: one a line, or as JSON a list of names, "

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.schema import Card, ResponseError
-from evenhand.schema.options import options_of, typed_options
+from evenhand.schema import Card, ResponseError, options_of, typed_options
 
 CARD = Card(
     name="vader",

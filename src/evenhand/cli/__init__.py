@@ -1,1 +1,5 @@
 """The command line: one short module per verb; parses, calls, prints."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

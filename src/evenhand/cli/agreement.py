@@ -16,8 +16,8 @@ def agreement(
     """
     from rich.console import Console
 
-    from evenhand.studies.agreement.terminal import render_agreement, write_agreement_json
-    from evenhand.studies.audit.run import open_run
+    from evenhand.studies.agreement import render_agreement, write_agreement_json
+    from evenhand.studies.audit import open_run
 
     study = open_run(run).agreement()
     console = Console()

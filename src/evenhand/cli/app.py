@@ -21,7 +21,7 @@ from evenhand.cli import (
     revise as revise_verb,
     triggers as triggers_verb,
 )
-from evenhand.schema.errors import EvenhandError
+from evenhand.schema import EvenhandError
 
 EXIT_CODES = (
     "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
@@ -41,7 +41,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from evenhand.schema.version import VERSION
+        from evenhand.schema import VERSION
 
         typer.echo(f"evenhand {VERSION}")
         raise typer.Exit

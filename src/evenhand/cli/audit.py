@@ -92,12 +92,17 @@ def audit(
 
     from evenhand.runs import RunDirectory, progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.agreement.terminal import render_planned_continuations
-    from evenhand.studies.audit.conduct import audited_model, preview
-    from evenhand.studies.audit.options import read_config
-    from evenhand.studies.audit.run import audit_with, resume
-    from evenhand.studies.audit.selection import with_classifiers
-    from evenhand.studies.audit.terminal import render_audit, render_plan
+    from evenhand.studies.agreement import render_planned_continuations
+    from evenhand.studies.audit import (
+        audit_with,
+        audited_model,
+        preview,
+        read_config,
+        render_audit,
+        render_plan,
+        resume,
+        with_classifiers,
+    )
 
     given = {
         "model": model,

@@ -37,9 +37,8 @@ def before_after(**flags: Any) -> None:
     from rich.console import Console
 
     from evenhand.runs import progress_for
-    from evenhand.studies.audit.options import NAMED_ANEW, read_config
-    from evenhand.studies.before_after.conduct import with_judges
-    from evenhand.studies.before_after.result import before_after_with, check_going_on, resumed_study
+    from evenhand.studies.audit import NAMED_ANEW, read_config
+    from evenhand.studies.before_after import before_after_with, check_going_on, resumed_study, with_judges
 
     file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")

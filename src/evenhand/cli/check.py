@@ -86,14 +86,19 @@ def check(
     """
     from rich.console import Console
 
-    from evenhand.mitigations.loading import load_mitigation
+    from evenhand.mitigations import load_mitigation
     from evenhand.runs import progress_for
-    from evenhand.schema.options import split_role
-    from evenhand.studies.consistency.options import check_options
-    from evenhand.studies.consistency.plan import preview
-    from evenhand.studies.consistency.result import check_with, load_judge_of, resumed_options
-    from evenhand.studies.consistency.terminal import render_check_plan, render_consistency
-    from evenhand.studies.model_options import load_named_model
+    from evenhand.schema import split_role
+    from evenhand.studies import load_named_model
+    from evenhand.studies.consistency import (
+        check_options,
+        check_with,
+        load_judge_of,
+        preview,
+        render_check_plan,
+        render_consistency,
+        resumed_options,
+    )
 
     role, judge = split_role(classifier) if classifier else (None, None)
     given = {

@@ -25,7 +25,7 @@ def compare(
     """
     from rich.console import Console
 
-    from evenhand.studies.compare.result import compare as compared
+    from evenhand.studies.compare import compare as compared
 
     report = compared(*runs, names=name, alpha=alpha, seed=seed)
     console = Console()

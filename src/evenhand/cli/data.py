@@ -16,8 +16,8 @@ def list_data() -> None:
     from rich.console import Console
 
     from evenhand.catalogue import dataset_is_here
-    from evenhand.prompts.datasets.register import list_datasets
-    from evenhand.studies.audit.terminal import render_list
+    from evenhand.prompts.datasets import list_datasets
+    from evenhand.studies.audit import render_list
 
     rows = [
         (
@@ -42,7 +42,7 @@ def fetch(
 
     Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
     """
-    from evenhand.prompts.datasets.register import fetch as fetch_dataset
+    from evenhand.prompts.datasets import fetch as fetch_dataset
 
     told: dict[str, int] = {}
 

@@ -20,7 +20,7 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
     from rich.console import Console
 
     from evenhand.catalogue import catalogue
-    from evenhand.studies.audit.terminal import render_list
+    from evenhand.studies.audit import render_list
 
     render_list([(card.name, card.summary) for card in catalogue(kind).values()], Console())
 
@@ -30,8 +30,8 @@ def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows
     from rich.console import Console
 
     from evenhand.catalogue import catalogue
-    from evenhand.schema.errors import unknown_name
-    from evenhand.studies.audit.terminal import render_card
+    from evenhand.schema import unknown_name
+    from evenhand.studies.audit import render_card
 
     cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
     found = [(kind, card) for kind, card in cards if card.name == name]

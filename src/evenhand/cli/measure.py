@@ -38,8 +38,8 @@ def measure(
     """
     from rich.console import Console
 
-    from evenhand.studies.audit.terminal import render_audit
-    from evenhand.studies.own_responses.result import measure_file
+    from evenhand.studies.audit import render_audit
+    from evenhand.studies.own_responses import measure_file
 
     run = measure_file(
         file,

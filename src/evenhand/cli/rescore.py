@@ -35,10 +35,7 @@ def rescore(
     from rich.console import Console
 
     from evenhand.runs import progress_for
-    from evenhand.studies.audit.judges import named_by_role
-    from evenhand.studies.audit.rescoring import judged_benchmarks
-    from evenhand.studies.audit.run import open_run
-    from evenhand.studies.audit.terminal import render_audit
+    from evenhand.studies.audit import judged_benchmarks, named_by_role, open_run, render_audit
 
     opened = replace(open_run(run), error_threshold=error_threshold)
     named = named_by_role(classifier, judged_benchmarks(opened.directory))

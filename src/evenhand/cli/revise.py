@@ -69,10 +69,15 @@ def revise(
 
     from evenhand.runs import progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.revise.conduct import INSTRUCTION_FILE
-    from evenhand.studies.revise.options import revision_config
-    from evenhand.studies.revise.page import PAGE, render_revision, resumed_search, revise_with
-    from evenhand.studies.revise.record import is_search
+    from evenhand.studies.revise import (
+        INSTRUCTION_FILE,
+        PAGE,
+        is_search,
+        render_revision,
+        resumed_search,
+        revise_with,
+        revision_config,
+    )
 
     given = {
         "reviser": reviser,

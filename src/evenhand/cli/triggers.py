@@ -70,7 +70,7 @@ def search_trigger(
     Press Ctrl-C at any time: the same command goes on after the last whole sweep. Use what was found with
     `evenhand audit MODEL --mitigate trigger=FILE`.
     """
-    from evenhand.studies.options import validated
+    from evenhand.studies import validated
     from evenhand.studies.search_trigger import TriggerSearch, search_trigger_with
 
     given = {

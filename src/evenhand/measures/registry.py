@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card
-from evenhand.schema.registry import ExtensionError, Registry
+from evenhand.schema import Card, ExtensionError, Registry
 
 MODULES: Mapping[str, str] = {
     "perplexity": "evenhand.measures.perplexity",

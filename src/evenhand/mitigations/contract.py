@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from evenhand.models.contract import (
+from evenhand.models import (
     Architecture,
+    Decoding,
     Generations,
     LanguageModel,
     Likelihoods,
     Masking,
     text_generator,
 )
-from evenhand.models.decoding import Decoding
 from evenhand.schema import Card, Unsupported
 
 Answer = Literal["log_likelihoods", "generate"]

@@ -4,10 +4,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.mitigations.contract import Mitigation
-from evenhand.models.contract import LanguageModel
-from evenhand.schema import Card, EvenhandError, UsageError
-from evenhand.schema.options import options_of, split_value, typed, typed_options
-from evenhand.schema.registry import ExtensionError, Registry
+from evenhand.models import LanguageModel
+from evenhand.schema import (
+    Card,
+    EvenhandError,
+    ExtensionError,
+    Registry,
+    UsageError,
+    options_of,
+    split_value,
+    typed,
+    typed_options,
+)
 
 MITIGATIONS = {
     "prefix": "evenhand.mitigations.prompting.prefix:Prefix",
@@ -92,7 +100,7 @@ def as_chain(chain: str | Mitigation | Sequence[str | Mitigation]) -> list[str |
 
 def mitigation_cards() -> dict[str, Card]:
     """Cards of all mitigations by the words that name them."""
-    from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
+    from evenhand.mitigations.prompting import INSTRUCTIONS
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]
     others = [name for name in MAKERS.names() if name not in ("prefix", "instruction", *words)]

@@ -3,8 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from evenhand.schema import UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import UsageError, unknown_name
 
 Stopping = bool | Literal["never"]
 WhereNgrams = Literal["text", "continuation"]

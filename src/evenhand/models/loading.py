@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast, get_args
 
 from evenhand.models.contract import Architecture, LanguageModel
-from evenhand.models.huggingface.pretrained import (
+from evenhand.models.huggingface import (
     load_config,
     load_pretrained,
     weights_fingerprint as weights_fingerprint,
 )
-from evenhand.models.served.options import is_address
-from evenhand.schema import ModelError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.registry import Registry
-from evenhand.weights.tokenizer import (
+from evenhand.models.served import is_address
+from evenhand.schema import ModelError, Registry, UsageError, unknown_name
+from evenhand.weights import (
     load_tokenizer as load_tokenizer,
     tokenizer_fingerprint as tokenizer_fingerprint,
 )
@@ -74,7 +72,7 @@ def load_model(
     given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
     given["batch_tokens"] = batch_tokens
     if is_address(name):
-        from evenhand.models.served.model import load_http_model
+        from evenhand.models.served import load_http_model
 
         if architecture not in (None, "causal"):
             raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
@@ -125,14 +123,14 @@ def as_language_model(
     fingerprint. Raises UsageError if `options` belong to another architecture.
     """
     if architecture == "causal":
-        from evenhand.models.huggingface.causal import CausalModel, CausalOptions
+        from evenhand.models.huggingface import CausalModel, CausalOptions
 
         return CausalModel(model, tokenizer, identity, _checked(options, CausalOptions, batch_tokens))
     if architecture == "masked":
-        from evenhand.models.huggingface.masked import MaskedModel, MaskedOptions
+        from evenhand.models.huggingface import MaskedModel, MaskedOptions
 
         return MaskedModel(model, tokenizer, identity, _checked(options, MaskedOptions, batch_tokens))
-    from evenhand.models.huggingface.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
+    from evenhand.models.huggingface import EncoderDecoderModel, EncoderDecoderOptions
 
     return EncoderDecoderModel(
         model, tokenizer, identity, _checked(options, EncoderDecoderOptions, batch_tokens)

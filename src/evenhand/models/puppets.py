@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
-from evenhand.schema import Card, ResponseError, Unsupported
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import Card, ResponseError, Unsupported, unknown_name
 
 TOKEN = -2.0  # nats a token, wherever a puppet has no opinion
 GAP = 1.0  # nats a token between a text a puppet prefers and one it does not

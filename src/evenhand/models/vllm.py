@@ -13,13 +13,11 @@ import numpy as np
 
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
-from evenhand.models.huggingface.causal import chat_prompts, check_chat_template, start_tokens
-from evenhand.models.scoring.tokens import encode
-from evenhand.models.writing.inputs import encode_prompts
-from evenhand.models.writing.rows import Row, collected
-from evenhand.models.writing.sampling import continuation_key
+from evenhand.models.huggingface import chat_prompts, check_chat_template, start_tokens
+from evenhand.models.scoring import encode
+from evenhand.models.writing import Row, collected, continuation_key, encode_prompts
 from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
-from evenhand.weights.tokenizer import check_tokenizer, tokenizer_fingerprint
+from evenhand.weights import check_tokenizer, tokenizer_fingerprint
 
 PREFIX = "vllm:"
 SEED_BITS = 48  # sample i is drawn with seed + i, which must stay within 64 bits

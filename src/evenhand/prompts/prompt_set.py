@@ -8,10 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.sampling import row_keys
-from evenhand.schema import Card, DataError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.keys import frame_hash
-from evenhand.schema.tables import PROMPT_KEYS
+from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, frame_hash, unknown_name
 
 
 @dataclass(frozen=True, eq=False)

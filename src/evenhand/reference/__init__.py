@@ -1,1 +1,1 @@
-"""FACE"""
+"""Worlds and models whose bias is planted and known; the embedded default model."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS, planted_world
 from evenhand.schema import Card, DataError
@@ -17,8 +17,8 @@ def load_reference(*, device: str = "auto", dtype: str = "auto", options: Any = 
     device, dtype, options: as for any Hugging Face model. Raises DataError if the weights are not
     installed with the package.
     """
-    from evenhand.models.huggingface.pretrained import load_pretrained
-    from evenhand.models.loading import as_language_model
+    from evenhand.models import as_language_model
+    from evenhand.models.huggingface import load_pretrained
 
     if not (WEIGHTS / "config.json").exists():
         raise DataError(

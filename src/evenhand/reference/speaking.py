@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Generations
-from evenhand.models.decoding import Decoding
-from evenhand.models.writing.inputs import Prompts
-from evenhand.models.writing.rows import Row, collected, first_stop, row_uniforms
+from evenhand.models import Decoding, Generations
+from evenhand.models.writing import Prompts, Row, collected, first_stop, row_uniforms
 from evenhand.reference.automaton import Automaton, State
 from evenhand.schema import ResponseError, Unsupported
 

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
-from evenhand.models.decoding import Decoding
+from evenhand.models import Architecture, Decoding, Generations, Likelihoods, Masking
 from evenhand.reference.automaton import Automaton, Walk, split_words, word_pattern
 from evenhand.reference.story import FREQUENCY, Frame, Joint, Phrase, Plant
 from evenhand.schema import ResponseError, Unsupported

@@ -4,10 +4,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from evenhand.prompts.language.composer import CONVERSATIONAL
-from evenhand.prompts.language.templates import load_templates
-from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, load_lexicon
-from evenhand.prompts.lexicon.grammar import noun_phrase
+from evenhand.prompts.language import CONVERSATIONAL, load_templates
+from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, load_lexicon, noun_phrase
 from evenhand.reference.story import FREQUENCY, Frame, Phrase, Plant
 from evenhand.reference.world import World
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.schema.files import as_json, write_json
+from evenhand.schema import as_json, write_json
 
 FORMAT = 1
 

@@ -12,8 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods, text_generator
-from evenhand.models.decoding import Decoding
+from evenhand.models import (
+    Decoding,
+    Generations,
+    LanguageModel,
+    Likelihoods,
+    text_generator,
+)
 from evenhand.runs.plan import span_list
 from evenhand.runs.requests import decoding_of
 from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.runs.lock import locked
 from evenhand.runs.manifest import (
     AskedRecord,
@@ -21,8 +21,7 @@ from evenhand.runs.manifest import (
 )
 from evenhand.runs.plan import Plan
 from evenhand.runs.shards import read_shards
-from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError
-from evenhand.schema.files import as_json, write_table
+from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError, as_json, write_table
 
 MANIFEST = "manifest.json"
 ELSEWHERE = "Start another run with -o, or leave out what differs."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.runs.asking import answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.runs.asking import answer
 from evenhand.runs.plan import KINDS, Plan
-from evenhand.schema.files import table_bytes
+from evenhand.schema import table_bytes
 
 FIRST_ROUND = 8
 PIECES = 4

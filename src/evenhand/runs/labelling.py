@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers import Classifier, JudgedText, Judgements
 from evenhand.runs.asking import ask_in_halves, rows_before
 from evenhand.runs.continuation_rows import STORED, continuations
 from evenhand.runs.directory import RunDirectory
@@ -34,9 +33,9 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     WriteError,
+    as_json,
+    unknown_name,
 )
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.files import as_json
 
 JUDGED_AGAIN = (
     ResponseError.CLASSIFIER_ERROR,

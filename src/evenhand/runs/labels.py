@@ -7,15 +7,13 @@ from urllib.parse import quote
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.judged_text import JudgedText, judged_texts
+from evenhand.classifiers import Classifier, JudgedText, judged_texts
 from evenhand.runs.continuation_rows import continuations
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.manifest import JudgedRecord
 from evenhand.runs.requests import fingerprint_digest, text_ids
 from evenhand.runs.shards import LABEL_PARTS, read_shards
-from evenhand.schema import DataError, ResponseError
-from evenhand.schema.files import as_json
+from evenhand.schema import DataError, ResponseError, as_json
 
 VALUES = ("label", "score", "negative", "scores", "error")
 

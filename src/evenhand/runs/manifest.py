@@ -7,11 +7,10 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
-from evenhand.schema import DataError, ResumeRefused
-from evenhand.schema.files import as_json, write_text
+from evenhand.schema import DataError, ResumeRefused, as_json, write_text
 
 VERSION = 2
 """1 had no decodings, labels and judgements."""

@@ -15,8 +15,7 @@ from evenhand.runs.requests import (
     request_ids,
     samples_of,
 )
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.tables import PROMPT_KEYS, RESPONSES
+from evenhand.schema import PROMPT_KEYS, RESPONSES, DataError, UsageError
 
 REQUESTS = {
     "request_id": pl.String,

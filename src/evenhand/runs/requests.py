@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.models.contract import Masking
-from evenhand.models.decoding import Decoding
+from evenhand.models import Decoding, Masking
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import LABELS, RESPONSES, DataError
-from evenhand.schema.files import write_table
+from evenhand.schema import LABELS, RESPONSES, DataError, write_table
 
 
 @dataclass(frozen=True)

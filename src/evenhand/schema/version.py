@@ -2,4 +2,4 @@
 
 from importlib.metadata import version
 
-VERSION = version("evenhand")
+VERSION = __version__ = version("evenhand")

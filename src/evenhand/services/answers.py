@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.schema.tables import ResponseError
+from evenhand.schema import ResponseError
 from evenhand.services.pace import seconds_asked_for
 
 PASSING = frozenset({408, 409, 425, 429})

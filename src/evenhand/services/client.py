@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
-from evenhand.schema.errors import EvenhandError, UsageError
-from evenhand.schema.tables import ResponseError
+from evenhand.schema import EvenhandError, ResponseError, UsageError
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
 

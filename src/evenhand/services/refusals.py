@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenhand.schema.errors import ModelError
+from evenhand.schema import ModelError
 from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
 from evenhand.services.client import ServiceClient
 

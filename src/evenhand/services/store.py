@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema.errors import DataError, WriteError
+from evenhand.schema import DataError, WriteError
 
 PATIENCE = 60.0  # seconds to wait for another process that writes
 AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import chdtrc, expit, ndtr, xlogy
 
-from evenhand.stats import clustered_proportion_interval, effective_n, wilson_interval
+from evenhand.stats.intervals import clustered_proportion_interval, wilson_interval
+from evenhand.stats.power import effective_n
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]

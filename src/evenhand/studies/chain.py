@@ -4,12 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.loading import as_chain, load_mitigation
-from evenhand.models.contract import LanguageModel
-from evenhand.runs.manifest import MitigationRecord
-from evenhand.schema import EvenhandError
-from evenhand.schema.files import as_json
+from evenhand.mitigations import Mitigated, Mitigation, as_chain, load_mitigation
+from evenhand.models import LanguageModel
+from evenhand.runs import MitigationRecord
+from evenhand.schema import EvenhandError, as_json
 
 LONGEST_SLUG, LONGEST_NAME = 32, 120
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.schema import ModelError, UsageError
 from evenhand.studies.options import Options
 
@@ -56,7 +56,7 @@ def check_chat(options: ModelOptions) -> None:
                 "A system message was given without --chat.", "Add --chat, or leave out --system."
             )
         return
-    from evenhand.models.served.options import is_address
+    from evenhand.models.served import is_address
 
     if is_address(options.model):
         raise UsageError(
@@ -69,8 +69,8 @@ def _chat_options(options: ModelOptions) -> Any:
     check_chat(options)
     if not options.chat:
         return None
-    from evenhand.models.huggingface.causal import CausalOptions
-    from evenhand.models.vllm import PREFIX, VllmOptions
+    from evenhand.models import PREFIX, VllmOptions
+    from evenhand.models.huggingface import CausalOptions
 
     if options.model.startswith(PREFIX):
         return VllmOptions(chat=True, system=options.system)

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evenhand.runs.manifest import refuse_differences
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import read_json, write_json
+from evenhand.runs import refuse_differences
+from evenhand.schema import DataError, UsageError, read_json, write_json
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]

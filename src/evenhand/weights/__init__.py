@@ -1,1 +1,5 @@
 """What all that load weights share: checkpoints, tokenizers, devices, batches that fit, errors of the hub."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

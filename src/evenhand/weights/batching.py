@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.schema.errors import UsageError
+from evenhand.schema import UsageError
 
 Ints = NDArray[np.int64]
 SIGNS = ("out of memory", "can't allocate memory", "not enough memory")

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError
-from evenhand.schema.files import sha256_of
+from evenhand.schema import ModelError, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.tokenizer import load_tokenizer
 

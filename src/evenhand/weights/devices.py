@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.schema.errors import ModelError, unknown_name
+from evenhand.schema import ModelError, unknown_name
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evenhand.schema.errors import ModelError
+from evenhand.schema import ModelError
 
 
 def is_offline() -> bool:

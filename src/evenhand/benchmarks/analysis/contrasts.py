@@ -8,8 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.schema import Measurement
-from evenhand.stats import detectable_mean_difference, sign_flip_test
-from evenhand.stats.cluster_means import standard_errors, t_inference
+from evenhand.stats import detectable_mean_difference, sign_flip_test, standard_errors, t_inference
 
 UNIT = "percentage points"
 

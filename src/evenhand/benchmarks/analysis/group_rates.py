@@ -21,10 +21,9 @@ from evenhand.benchmarks.analysis.rate_rows import (
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.measures import axis_rates, bias_score, max_subgroup_rate, published_bias_score
-from evenhand.measures.texts.parroting import refused
-from evenhand.schema import Measurement, measurement_rows
-from evenhand.schema.tables import ResponseError
-from evenhand.stats.verdicts import Harmful
+from evenhand.measures.texts import refused
+from evenhand.schema import Measurement, ResponseError, measurement_rows
+from evenhand.stats import Harmful
 
 GROUPS, EACH, CHARACTERS = 5, 3, 300
 SCHEMA = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from evenhand.benchmarks.analysis.planning import same_cells
 from evenhand.benchmarks.contract import Generation
-from evenhand.prompts.datasets.register import dataset_folder
-from evenhand.prompts.holisticbias.sentences import HolisticBias
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.holisticbias import HolisticBias
 
 VERSION = "v1.1"
 REPLIES = 240_000

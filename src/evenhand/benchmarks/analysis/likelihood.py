@@ -7,10 +7,14 @@ import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.measures import likelihood_bias, published_likelihood_bias, valence_shift
-from evenhand.measures.likelihood.likelihood_bias import LikelihoodBias, detectable_log_ratio, flagging_level
-from evenhand.measures.likelihood.likelihood_bias_published import PublishedLikelihoodBias
-from evenhand.measures.likelihood.valence import ValenceShift
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.measures.likelihood import (
+    LikelihoodBias,
+    PublishedLikelihoodBias,
+    ValenceShift,
+    detectable_log_ratio,
+    flagging_level,
+)
+from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, measurement_rows
 
 BINS = 40

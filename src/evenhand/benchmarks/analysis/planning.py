@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from evenhand.benchmarks.contract import AnalysisOptions
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts import PromptSet
 from evenhand.stats import detectable_rate, effective_n
 
 ASSUMED_CORRELATION = 0.1

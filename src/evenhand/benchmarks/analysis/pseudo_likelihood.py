@@ -10,7 +10,7 @@ from evenhand.benchmarks.analysis.likelihood import (
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
 from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
-from evenhand.prompts.language.templates import Template, load_templates
+from evenhand.prompts.language import Template, load_templates
 from evenhand.schema import Card
 
 

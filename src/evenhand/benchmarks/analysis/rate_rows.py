@@ -2,10 +2,7 @@
 
 import polars as pl
 
-from evenhand.measures.rates.axis_rates import AxisRates
-from evenhand.measures.rates.bias_score import BiasScore
-from evenhand.measures.rates.bias_score_published import PublishedBiasScore
-from evenhand.measures.rates.max_subgroup_rate import MaxSubgroupRate
+from evenhand.measures.rates import AxisRates, BiasScore, MaxSubgroupRate, PublishedBiasScore
 from evenhand.schema import Measurement, measurement_rows
 from evenhand.stats import clustered_proportion_interval
 

@@ -9,12 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.schema import EvenhandError, ModelError, ResponseError
-from evenhand.schema.errors import AnsweredBefore
-from evenhand.services.answers import ABSENT
-from evenhand.services.client import Answer, ServiceClient
-from evenhand.services.refusals import Refusals
-from evenhand.services.store import AnswerStore
+from evenhand.schema import AnsweredBefore, EvenhandError, ModelError, ResponseError
+from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient
 
 Q = TypeVar("Q")
 

@@ -23,11 +23,17 @@ from evenhand.classifiers.services.asking import (
     telling_the_rest,
 )
 from evenhand.classifiers.services.rubrics import Rubric, load_rubric
-from evenhand.schema import Card, ResponseError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import Number, Whole, options_of, typed_options
-from evenhand.services.client import Answer, ServiceClient
-from evenhand.services.store import AnswerStore, answer_key, answer_store_path
+from evenhand.schema import (
+    Card,
+    Number,
+    ResponseError,
+    UsageError,
+    Whole,
+    options_of,
+    typed_options,
+    unknown_name,
+)
+from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
 
 
 def parse_label(content: Any, labels: Sequence[str]) -> str | None:

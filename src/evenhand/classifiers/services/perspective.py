@@ -21,11 +21,18 @@ from evenhand.classifiers.services.asking import (
     key_from_environment,
     telling_the_rest,
 )
-from evenhand.schema import Card, EvenhandError, ResponseError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import Number, Whole, options_of, typed_options
-from evenhand.services.client import Answer, ServiceClient
-from evenhand.services.store import AnswerStore, answer_key, answer_store_path
+from evenhand.schema import (
+    Card,
+    EvenhandError,
+    Number,
+    ResponseError,
+    UsageError,
+    Whole,
+    options_of,
+    typed_options,
+    unknown_name,
+)
+from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
 
 CARD = Card(
     name="perspective",

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, UsageError, unknown_name
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,5 @@
 """Measures on changes: paired differences between runs, the consistency protocol."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

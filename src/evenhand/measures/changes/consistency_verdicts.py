@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from evenhand.schema import UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import UsageError, unknown_name
 
 LEVELS = ("default", "original", "opposite", "nonsensical", "blank")
 CONTROLS = ("nonsensical", "blank")

@@ -11,8 +11,7 @@ from scipy.special import erfc
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import detectable_mean_difference, sign_flip_test
-from evenhand.stats.cluster_interval import cluster_t
+from evenhand.stats import cluster_t, detectable_mean_difference, sign_flip_test
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,20 +17,20 @@ from evenhand.measures.columns import (
     responses_once,
 )
 from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
-from evenhand.measures.rates.group_comparison import compare_groups, spread_p
+from evenhand.measures.rates import compare_groups, spread_p
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.intervals import Interval
-from evenhand.stats.rater_agreement import (
+from evenhand.stats import (
     Codes,
     Floats,
+    Interval,
+    clustered_proportion_interval,
     difference_of_means,
+    group_counts,
     kappa,
     pearson,
     spearman,
     specific_agreement,
 )
-from evenhand.stats.rates import group_counts
 
 OVERALL = {
     "measure": pl.String,

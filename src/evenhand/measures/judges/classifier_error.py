@@ -15,8 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from evenhand.measures.columns import negative_outcomes, require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import benjamini_hochberg, risk_difference
-from evenhand.stats.rates import group_counts
+from evenhand.stats import benjamini_hochberg, group_counts, risk_difference
 
 _KEYS = ("axis", "group")
 

@@ -13,9 +13,7 @@ from scipy.special import gammaln
 from evenhand.measures.columns import negative_outcomes
 from evenhand.measures.judges.classifier_error import ClassifierError, rogan_gladen
 from evenhand.schema import UsageError
-from evenhand.stats import benjamini_hochberg, wilson_interval
-from evenhand.stats.exact_tests import tails_of_others, tails_of_rate
-from evenhand.stats.rates import group_counts
+from evenhand.stats import benjamini_hochberg, group_counts, tails_of_others, tails_of_rate, wilson_interval
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -1,1 +1,5 @@
 """Measures on likelihoods: Likelihood Bias, valence shifts, perplexity, pseudo-log-likelihoods."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,8 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.schema import DataError
-from evenhand.stats import benjamini_hochberg, signed_rank
-from evenhand.stats.cluster_means import standard_errors, t_inference
+from evenhand.stats import benjamini_hochberg, signed_rank, standard_errors, t_inference
 
 LARGEST_CROSSING = 200_000_000  # cells; 1.6 GB, thirty times the largest published axis
 

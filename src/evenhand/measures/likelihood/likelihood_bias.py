@@ -30,9 +30,10 @@ from evenhand.stats import (
     benjamini_hochberg,
     detectable_mean_difference,
     simes,
+    standard_errors,
+    t_inference,
     wilson_interval,
 )
-from evenhand.stats.cluster_means import standard_errors, t_inference
 
 AXES = {
     "axis": pl.String,

@@ -19,7 +19,7 @@ import polars as pl
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.schema import Card, DataError
-from evenhand.stats.mann_whitney import all_pairs
+from evenhand.stats import all_pairs
 
 LOVE = "I love {plural_noun_phrase}."
 HATE = "I hate {plural_noun_phrase}."

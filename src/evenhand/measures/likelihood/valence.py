@@ -19,8 +19,7 @@ from evenhand.measures.columns import require_columns, with_log_perplexity
 from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
 from evenhand.measures.likelihood.crossed import Crossing, crossings, mean_of_known
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg
-from evenhand.stats.cluster_means import standard_errors, t_inference
+from evenhand.stats import benjamini_hochberg, standard_errors, t_inference
 
 Floats = NDArray[np.float64]
 

@@ -1,1 +1,5 @@
 """Measures on pairs of sentences: CrowS-Pairs, StereoSet, and what they share."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

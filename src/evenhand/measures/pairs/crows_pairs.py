@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
-from evenhand.measures.likelihood.perplexity import inverse_perplexity
+from evenhand.measures.likelihood import inverse_perplexity
 from evenhand.measures.pairs.preference import (
     BLODGETT,
     EITHER_WAY,

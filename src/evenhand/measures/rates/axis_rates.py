@@ -9,8 +9,7 @@ from evenhand.measures.columns import cluster_column, negative_outcomes, require
 from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.rates.group_comparison import compare_groups, spread_p
 from evenhand.schema import Card, UsageError
-from evenhand.stats import pool_rates
-from evenhand.stats.rates import GroupCounts, group_counts
+from evenhand.stats import GroupCounts, group_counts, pool_rates
 
 
 @dataclass(frozen=True)

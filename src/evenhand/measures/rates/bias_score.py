@@ -14,9 +14,21 @@ import polars as pl
 from evenhand.measures.columns import negative_outcomes, require_columns
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg, holm, per_test_level, pool_rates, simes, wilson_interval
-from evenhand.stats.exact_tests import Tails, detectable_above, tails_of_others, tails_of_rate
-from evenhand.stats.rates import Counts, GroupCounts, group_counts
+from evenhand.stats import (
+    Counts,
+    GroupCounts,
+    Tails,
+    benjamini_hochberg,
+    detectable_above,
+    group_counts,
+    holm,
+    per_test_level,
+    pool_rates,
+    simes,
+    tails_of_others,
+    tails_of_rate,
+    wilson_interval,
+)
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -11,8 +11,15 @@ from evenhand.measures.columns import cluster_column, negative_outcomes, require
 from evenhand.measures.info import CLASSIFIER, COUNTED, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.measures.rates.group_comparison import POWER, two_sided_p
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg, detectable_rate
-from evenhand.stats.rates import GroupCounts, Limited, difference_of_rates, group_counts, ratio_of_rates
+from evenhand.stats import (
+    GroupCounts,
+    Limited,
+    benjamini_hochberg,
+    detectable_rate,
+    difference_of_rates,
+    group_counts,
+    ratio_of_rates,
+)
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

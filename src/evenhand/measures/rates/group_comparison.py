@@ -10,9 +10,15 @@ import polars as pl
 
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card
-from evenhand.stats import benjamini_hochberg, per_test_level
-from evenhand.stats.exact_tests import detectable_above, tails_of_others
-from evenhand.stats.rates import Counts, GroupCounts, group_counts
+from evenhand.stats import (
+    Counts,
+    GroupCounts,
+    benjamini_hochberg,
+    detectable_above,
+    group_counts,
+    per_test_level,
+    tails_of_others,
+)
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,7 @@ from scipy.special import ndtri
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns
 from evenhand.measures.info import CLASSIFIER, COUNTED, ROBBIE, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg
-from evenhand.stats.rates import GroupCounts, additive_rates, group_counts
+from evenhand.stats import GroupCounts, additive_rates, benjamini_hochberg, group_counts
 
 Floats = npt.NDArray[np.float64]
 Groups = Mapping[str, Sequence[str]] | Sequence[str]

@@ -14,8 +14,7 @@ from scipy.special import betaincinv
 from evenhand.measures.columns import cluster_column, negative_outcomes
 from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import clopper_pearson_interval, pool_rates
-from evenhand.stats.rates import GroupCounts, group_counts
+from evenhand.stats import GroupCounts, clopper_pearson_interval, group_counts, pool_rates
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]

@@ -15,8 +15,7 @@ from scipy.special import ndtr, ndtri
 from evenhand.measures.columns import negative_outcomes, require_columns
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import benjamini_hochberg, wilson_interval
-from evenhand.stats.rates import Limited, difference_of_rates
+from evenhand.stats import Limited, benjamini_hochberg, difference_of_rates, wilson_interval
 
 Floats = npt.NDArray[np.float64]
 

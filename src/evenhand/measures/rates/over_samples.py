@@ -14,8 +14,7 @@ from scipy.special import gammaln
 from evenhand.measures.columns import negative_outcomes, require_columns
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.cluster_means import clustered_mean
+from evenhand.stats import clustered_mean, clustered_proportion_interval
 
 Floats = npt.NDArray[np.float64]
 

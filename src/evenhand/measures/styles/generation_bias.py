@@ -17,7 +17,7 @@ from evenhand.measures.columns import require_columns
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.clusters import Floats, StyleCells, cell_moments, shuffled_means, style_cells
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats.cluster_means import standard_errors, t_inference
+from evenhand.stats import standard_errors, t_inference
 
 STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -14,10 +14,14 @@ from evenhand.measures.columns import cluster_column, require_columns
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.generation_bias import generation_bias
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg, clustered_proportion_interval
-from evenhand.stats.bootstrap import cluster_bootstrap_table
-from evenhand.stats.cluster_means import standard_errors, t_inference
-from evenhand.stats.power import detectable_mean_difference
+from evenhand.stats import (
+    benjamini_hochberg,
+    cluster_bootstrap_table,
+    clustered_proportion_interval,
+    detectable_mean_difference,
+    standard_errors,
+    t_inference,
+)
 
 Floats = npt.NDArray[np.float64]
 

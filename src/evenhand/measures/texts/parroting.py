@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
 from evenhand.measures.info import HOLISTICBIAS, POOLED_OTHERS, MeasureInfo
-from evenhand.measures.rates.group_comparison import compare_groups
+from evenhand.measures.rates import compare_groups
 from evenhand.measures.texts.tokens import words
 from evenhand.schema import Card, UsageError
 

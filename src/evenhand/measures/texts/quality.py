@@ -24,9 +24,7 @@ from evenhand.measures.texts.tokens import (
     repeated_share,
 )
 from evenhand.schema import Card, DataError, ResponseError, UsageError
-from evenhand.stats import clustered_proportion_interval
-from evenhand.stats.cluster_means import clustered_mean
-from evenhand.stats.intervals import Interval
+from evenhand.stats import Interval, clustered_mean, clustered_proportion_interval
 
 Floats = npt.NDArray[np.float64]
 

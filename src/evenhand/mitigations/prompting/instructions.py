@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.schema import Card, DataError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.files import write_json
+from evenhand.schema import Card, DataError, unknown_name, write_json
 
 CITATION = "Morabito et al. 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing Techniques."
 

@@ -5,8 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.mitigations.contract import Mitigated, Specification
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking, text_generator
-from evenhand.models.decoding import Decoding
+from evenhand.models import (
+    Decoding,
+    Generations,
+    LanguageModel,
+    Likelihoods,
+    Masking,
+    text_generator,
+)
 from evenhand.schema import Card, Unsupported, UsageError
 
 CARD = Card(

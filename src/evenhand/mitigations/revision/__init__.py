@@ -1,1 +1,5 @@
 """The search for an instruction: rounds of rewording, screening, the last choice. Knows no model, file or run."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,10 +9,8 @@ from collections.abc import Mapping
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures import bias_score
-from evenhand.measures.changes.paired_change import paired_change
-from evenhand.measures.columns import require_columns
-from evenhand.measures.texts.parroting import refused
+from evenhand.measures import bias_score, paired_change, require_columns
+from evenhand.measures.texts import refused
 from evenhand.mitigations.revision.searching import NONE, Score, Search, SearchOptions, best
 from evenhand.schema import UsageError
 from evenhand.stats import clustered_proportion_interval, holm

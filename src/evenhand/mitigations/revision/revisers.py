@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from evenhand.mitigations.revision.screen import normalised
-from evenhand.models.contract import LanguageModel, text_generator
-from evenhand.models.decoding import Decoding
+from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.schema import ModelError, UsageError
 
 RULES = "rules"
@@ -138,7 +137,7 @@ def load_reviser(name: str, *, device: str = "auto", dtype: str = "auto") -> Rev
     """
     if name == RULES:
         return RulesReviser()
-    from evenhand.models.loading import load_model
+    from evenhand.models import load_model
 
     return ModelReviser(asked_as_chat(load_model(name, device=device, dtype=dtype)))
 
@@ -148,7 +147,7 @@ def asked_as_chat(model: LanguageModel) -> LanguageModel:
     tokenizer = getattr(model, "tokenizer", None)
     if not getattr(tokenizer, "chat_template", None) or model.architecture != "causal":
         return model
-    from evenhand.models.huggingface.causal import CausalModel
+    from evenhand.models.huggingface import CausalModel
 
     if not isinstance(model, CausalModel) or model.options.chat is not None:
         return model

@@ -8,7 +8,7 @@ from evenhand.mitigations.contract import Specification
 from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import ContrastiveRule
 from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
-from evenhand.models.contract import LanguageModel
+from evenhand.models import LanguageModel
 from evenhand.schema import Card
 
 CARD = Card(

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.prompting.prefix import Prefixed
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking
-from evenhand.models.decoding import Decoding
-from evenhand.models.writing.steering import CombinationRule, SteerableModel, Steering, steerable
+from evenhand.mitigations.prompting import Prefixed
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Masking
+from evenhand.models.writing import (
+    CombinationRule,
+    SteerableModel,
+    Steering,
+    steerable,
+)
 from evenhand.schema import Unsupported
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.mitigations.steering.model import Steered
-from evenhand.models.contract import LanguageModel
-from evenhand.models.huggingface.causal import CausalModel
-from evenhand.models.writing.steering import Steering
+from evenhand.models import LanguageModel
+from evenhand.models.huggingface import CausalModel
+from evenhand.models.writing import Steering
 from evenhand.schema import Unsupported, UsageError
 
 
@@ -79,8 +79,8 @@ def _scored(
     model: CausalModel, windows: list[list[int]], fresh: list[int], steering: Steering | None
 ) -> list[NDArray[np.float64]]:
     """Log probabilities of each window's tokens from `fresh` on."""
-    from evenhand.models.huggingface.steered_scoring import Groups, scores
-    from evenhand.models.scoring.tokens import TokenSequences
+    from evenhand.models.huggingface import Groups, scores
+    from evenhand.models.scoring import TokenSequences
 
     contexts = [steering.front, *(steering.front + text for text in steering.contexts)] if steering else [""]
     leads = model.tokenizer(contexts, add_special_tokens=False)["input_ids"]

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from evenhand.mitigations.contract import Specification
 from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import SelfDebiasingRule
-from evenhand.models.contract import LanguageModel
-from evenhand.models.writing.steering import Steering
-from evenhand.schema import Card
-from evenhand.schema.errors import unknown_name
+from evenhand.models import LanguageModel
+from evenhand.models.writing import Steering
+from evenhand.schema import Card, unknown_name
 
 FRAME = ("The following text contains ", ":\n")
 ATTRIBUTES = {

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from evenhand.mitigations.triggers.examples import Example
 from evenhand.mitigations.triggers.objective import Floats, Objective, chosen_examples, terms
 from evenhand.mitigations.triggers.tokens import Trigger, encode_examples
-from evenhand.models.huggingface.causal import CausalModel
-from evenhand.models.scoring.tokens import TokenSequences
+from evenhand.models.huggingface import CausalModel
+from evenhand.models.scoring import TokenSequences
 from evenhand.schema import DataError, ModelError, Unsupported
 
 MOST_TOKENS = 1 << 18  # handed to the scoring engine at once; its batches are smaller
@@ -36,9 +36,8 @@ class Evaluator:
     ):
         import torch
 
-        from evenhand.models.writing.fast_layers import FastLayers
-        from evenhand.models.writing.inputs import encode_prompts
-        from evenhand.weights.devices import available_memory
+        from evenhand.models.writing import FastLayers, encode_prompts
+        from evenhand.weights import available_memory
 
         self.model, self.objective = searchable(model), objective
         self.examples = chosen_examples(examples, objective)

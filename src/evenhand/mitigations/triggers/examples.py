@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.classifiers.judged_text import JudgedText, judged_texts
-from evenhand.models.contract import LanguageModel, text_generator
-from evenhand.models.decoding import Decoding
-from evenhand.prompts.own_files.prompts import read_table, require_columns
+from evenhand.classifiers import Classifier, JudgedText, Judgements, judged_texts
+from evenhand.models import Decoding, LanguageModel, text_generator
+from evenhand.prompts.own_files import read_table, require_columns
 from evenhand.schema import DataError, UsageError
 
 EXAMPLE_FORMAT = (

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers import Classifier, JudgedText
 from evenhand.mitigations.triggers.evaluation import searchable
 from evenhand.mitigations.triggers.examples import (
     Example,
@@ -22,8 +21,7 @@ from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.search import SearchOptions, search_triggers
 from evenhand.mitigations.triggers.selection import measured_effect, select_trigger
 from evenhand.mitigations.triggers.trigger import TriggerFile
-from evenhand.models.contract import LanguageModel
-from evenhand.models.decoding import Decoding
+from evenhand.models import Decoding, LanguageModel
 
 DECODING = Decoding(max_new_tokens=30, temperature=0.7, top_k=40, samples=10)
 """As ROBBIE writes with GPT-2."""
@@ -92,7 +90,7 @@ def trigger_file(
     history: Sequence[dict[str, Any]],
 ) -> TriggerFile:
     """A found trigger with where it comes from; what it does is not yet known."""
-    from evenhand.weights.tokenizer import tokenizer_fingerprint
+    from evenhand.weights import tokenizer_fingerprint
 
     counts = Counter((example.group, example.label) for example in examples)
     return TriggerFile(

@@ -11,7 +11,7 @@ from evenhand.mitigations.triggers.evaluation import Evaluator
 from evenhand.mitigations.triggers.objective import Floats
 from evenhand.mitigations.triggers.tokens import Trigger
 from evenhand.schema import DataError, ModelError, Unsupported
-from evenhand.weights.batching import Budget, run_batches
+from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
     import torch
@@ -156,7 +156,7 @@ class GradientEngine:
         )
 
     def _logits(self, inputs: dict[str, Any], at: "torch.Tensor") -> "torch.Tensor":
-        from evenhand.models.scoring.scorer import ScoringPath
+        from evenhand.models.scoring import ScoringPath
 
         scorer = self.model.scorer
         if scorer.head is None or scorer.path is ScoringPath.FULL_LOGITS:

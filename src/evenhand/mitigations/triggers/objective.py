@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.mitigations.triggers.examples import Example
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, UsageError, unknown_name
 
 Mode = Literal["mitigate", "neutral", "induce"]
 Floats = NDArray[np.float64]

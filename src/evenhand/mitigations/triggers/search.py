@@ -25,9 +25,8 @@ from evenhand.mitigations.triggers.tokens import (
     text_of,
     usable_tokens,
 )
-from evenhand.models.huggingface.causal import CausalModel
-from evenhand.schema import DataError, ResumeRefused, UsageError
-from evenhand.schema.files import write_json
+from evenhand.models.huggingface import CausalModel
+from evenhand.schema import DataError, ResumeRefused, UsageError, write_json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.measures.changes.paired_change import paired_change
+from evenhand.classifiers import Classifier, JudgedText
+from evenhand.measures import paired_change
 from evenhand.mitigations.triggers.examples import judged_continuations
 from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.trigger import Trigger, TriggerFile
-from evenhand.models.contract import LanguageModel
-from evenhand.models.decoding import Decoding
+from evenhand.models import Decoding, LanguageModel
 from evenhand.schema import DataError
 
 

@@ -12,10 +12,15 @@ from typing import Any, ClassVar, get_args
 from evenhand.mitigations.contract import Mitigated
 from evenhand.mitigations.triggers.objective import Mode
 from evenhand.mitigations.triggers.tokens import Trigger as Ids
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Masking, text_generator
-from evenhand.models.decoding import Decoding
-from evenhand.schema import Card, DataError, Unsupported
-from evenhand.schema.files import write_json
+from evenhand.models import (
+    Decoding,
+    Generations,
+    LanguageModel,
+    Likelihoods,
+    Masking,
+    text_generator,
+)
+from evenhand.schema import Card, DataError, Unsupported, write_json
 
 FORMAT = "evenhand trigger"
 VERSION = 1
@@ -253,7 +258,7 @@ class Triggered(Mitigated):
 
 def tokenizer_of(model: Any) -> tuple[Any, str] | None:
     """The tokenizer of the model at the end of a chain and its SHA-256; None where there is none."""
-    from evenhand.weights.tokenizer import tokenizer_fingerprint
+    from evenhand.weights import tokenizer_fingerprint
 
     while isinstance(model, Mitigated):
         model = model.model

@@ -12,13 +12,12 @@ import numpy as np
 
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
-from evenhand.models.scoring.tokens import TokenSequences, encode
-from evenhand.models.writing.steering import Steering
+from evenhand.models.scoring import TokenSequences, encode
+from evenhand.models.writing import Steering
 from evenhand.schema import ResponseError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from evenhand.models.writing.inputs import Prompts
-    from evenhand.models.writing.writer import Writer
+    from evenhand.models.writing import Prompts, Writer
 
 
 def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = None) -> list[str]:
@@ -91,8 +90,7 @@ class CausalModel:
     def __init__(
         self, model: Any, tokenizer: Any, identity: dict[str, Any], options: CausalOptions | None = None
     ):
-        from evenhand.models.scoring.scorer import Scorer
-        from evenhand.models.scoring.self_check import choose_path
+        from evenhand.models.scoring import Scorer, choose_path
 
         self.model, self.tokenizer = model.eval(), tokenizer
         self.identity = identity
@@ -206,9 +204,7 @@ class CausalModel:
 
         Raises Unsupported for models that keep no keys and values (state space models).
         """
-        from evenhand.models.writing.inputs import cache_bytes, end_tokens
-        from evenhand.models.writing.state import CausalState
-        from evenhand.models.writing.writer import Writer
+        from evenhand.models.writing import CausalState, Writer, cache_bytes, end_tokens
 
         return Writer(
             CausalState(self.model),
@@ -228,7 +224,7 @@ class CausalModel:
         `max_new_tokens` is a TOO_LONG row. With `CausalOptions.chat` each prompt is a user's message, and the
         assistant's turn is written. Raises Unsupported for models that keep no keys and values.
         """
-        from evenhand.models.writing.continuing import continue_prompts
+        from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
@@ -238,14 +234,13 @@ class CausalModel:
         Contexts stand directly in front of the prompt, within a chat model's message. A prompt that leaves no room
         behind the longest context is a TOO_LONG row.
         """
-        from evenhand.models.writing.continuing import continue_prompts
-        from evenhand.models.writing.inputs import encode_steered
+        from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
         return continue_prompts(self.writer, encoded, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
-        from evenhand.models.writing.inputs import encode_prompts
+        from evenhand.models.writing import encode_prompts
 
         chat = bool(self.options.chat)
         return encode_prompts(

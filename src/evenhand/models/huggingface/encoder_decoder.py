@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.masked import concatenate, position_limit
-from evenhand.models.scoring.pairs import TextPairs, text_pairs
-from evenhand.models.writing.steering import Steering
+from evenhand.models.scoring import TextPairs, text_pairs
+from evenhand.models.writing import Steering
 from evenhand.schema import ModelError, ResponseError, Unsupported
-from evenhand.weights.batching import Budget, run_batches
+from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
-    from evenhand.models.writing.inputs import Prompts
-    from evenhand.models.writing.writer import Writer
+    from evenhand.models.writing import Prompts, Writer
 
 CHUNK = 16384  # texts encoded at once
 
@@ -58,7 +57,7 @@ class EncoderDecoderModel:
         identity: dict[str, Any],
         options: EncoderDecoderOptions | None = None,
     ):
-        from evenhand.models.scoring.head import can_choose, most_targets, survives_padding
+        from evenhand.models.scoring import can_choose, most_targets, survives_padding
 
         self.model, self.tokenizer, self.identity = model.eval(), tokenizer, identity
         self.options = options or EncoderDecoderOptions()
@@ -172,9 +171,7 @@ class EncoderDecoderModel:
     @cached_property
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes."""
-        from evenhand.models.writing.inputs import cache_bytes, end_tokens
-        from evenhand.models.writing.state import EncoderDecoderState
-        from evenhand.models.writing.writer import Writer
+        from evenhand.models.writing import EncoderDecoderState, Writer, cache_bytes, end_tokens
 
         return Writer(
             EncoderDecoderState(self.model, self.start),
@@ -195,7 +192,7 @@ class EncoderDecoderModel:
         force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
         TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
         """
-        from evenhand.models.writing.continuing import continue_prompts
+        from evenhand.models.writing import continue_prompts
 
         return continue_prompts(self.writer, self._prompts(prompts, decoding), decoding)
 
@@ -204,14 +201,13 @@ class EncoderDecoderModel:
 
         Contexts stand in front of the prompt in the encoder, which is where this model reads.
         """
-        from evenhand.models.writing.continuing import continue_prompts
-        from evenhand.models.writing.inputs import encode_steered
+        from evenhand.models.writing import continue_prompts, encode_steered
 
         encoded = encode_steered(lambda texts: self._prompts(texts, decoding), prompts, steering)
         return continue_prompts(self.writer, encoded, decoding, steering)
 
     def _prompts(self, texts: Sequence[str], decoding: Decoding) -> "Prompts":
-        from evenhand.models.writing.inputs import encode_prompts
+        from evenhand.models.writing import encode_prompts
 
         room = self.longest is None or decoding.max_new_tokens <= self.longest
         return encode_prompts(
@@ -239,7 +235,7 @@ class EncoderDecoderModel:
         scores = [np.full(len(scored), np.nan, dtype=np.float32) for scored in pairs.scored]
 
         def run(rows: NDArray[np.int64]) -> None:
-            from evenhand.models.scoring.head import log_probs_of
+            from evenhand.models.scoring import log_probs_of
 
             width = max(len(pairs.targets[r]) for r in rows)
             places = np.concatenate([b * width + pairs.scored[r] for b, r in enumerate(rows)])
@@ -286,7 +282,7 @@ class EncoderDecoderModel:
         )
 
     def _logits(self, pairs: TextPairs, rows: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
-        from evenhand.models.scoring.head import logits_at
+        from evenhand.models.scoring import logits_at
 
         choose = self.reason_for_all_positions is None
         return logits_at(self.model, self._inputs(pairs, rows), self._long(places), choose=choose)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Likelihoods, Masking
-from evenhand.schema import ModelError, ResponseError
-from evenhand.schema.errors import unknown_name
-from evenhand.weights.batching import Budget, run_batches
+from evenhand.schema import ModelError, ResponseError, unknown_name
+from evenhand.weights import Budget, run_batches
 
 Ids = NDArray[np.int32]
 
@@ -153,7 +152,7 @@ class MaskedModel:
     def __init__(
         self, model: Any, tokenizer: Any, identity: dict[str, Any], options: MaskedOptions | None = None
     ):
-        from evenhand.models.scoring.head import can_choose, most_targets, survives_padding
+        from evenhand.models.scoring import can_choose, most_targets, survives_padding
 
         if tokenizer.mask_token_id is None:
             raise ModelError(
@@ -241,7 +240,7 @@ class MaskedModel:
         edges = np.searchsorted(of_input[by_input], np.arange(len(plan.inputs) + 1))
 
         def run(rows: NDArray[np.int64]) -> None:
-            from evenhand.models.scoring.head import log_probs_of, logits_at
+            from evenhand.models.scoring import log_probs_of, logits_at
 
             inputs = self._tensors([plan.inputs[r] for r in rows])
             width = inputs["input_ids"].shape[1]

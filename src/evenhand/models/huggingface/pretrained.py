@@ -6,20 +6,24 @@ from typing import Any
 
 from evenhand.models.contract import Architecture
 from evenhand.schema import ModelError
-from evenhand.weights.checkpoint import (
+from evenhand.weights import (
     INDEX,
     ONE_FILE,
+    available_memory,
+    check_token_ids,
     find_checkpoint,
     folder_fingerprint,
+    hub_errors,
+    is_offline,
     load_config as load_config,
     load_weights,
     memory_needed,
+    resolve_device,
+    resolve_dtype,
     stored_parameters,
+    tokenizer_fingerprint,
     weight_files,
 )
-from evenhand.weights.devices import available_memory, resolve_device, resolve_dtype
-from evenhand.weights.hub import hub_errors, is_offline
-from evenhand.weights.tokenizer import check_token_ids, tokenizer_fingerprint
 
 AUTO_CLASSES: dict[Architecture, str] = {
     "causal": "AutoModelForCausalLM",

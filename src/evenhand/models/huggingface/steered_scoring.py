@@ -12,16 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.models.scoring.head import MOST_LOGITS
-from evenhand.models.scoring.pairs import TextPairs
-from evenhand.models.scoring.scorer import Scorer, ScoringPath
-from evenhand.models.scoring.tokens import TokenSequences
-from evenhand.models.writing.state import CausalState, padded
-from evenhand.models.writing.steered_state import common_beginnings
-from evenhand.models.writing.steering import Steering
-from evenhand.models.writing.writer import Writer
+from evenhand.models.scoring import MOST_LOGITS, Scorer, ScoringPath, TextPairs, TokenSequences
+from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
 from evenhand.schema import ResponseError
-from evenhand.weights.batching import Budget, run_batches
+from evenhand.weights import Budget, run_batches
 
 Floats = NDArray[np.float32]
 

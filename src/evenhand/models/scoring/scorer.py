@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand.models.scoring.head import MOST_LOGITS, Head
 from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.scoring.tokens import TokenSequences
-from evenhand.weights.batching import Budget, Ints, run_batches
+from evenhand.weights import Budget, Ints, run_batches
 
 SEGMENT = 256
 Floats = NDArray[np.float32]

@@ -11,7 +11,7 @@ import torch
 from evenhand.models.scoring.scorer import Scorer, ScoringPath
 from evenhand.models.scoring.tokens import TokenSequences
 from evenhand.schema import ModelError
-from evenhand.weights.batching import Budget
+from evenhand.weights import Budget
 
 LENGTH = 12
 TOLERANCE = {torch.float32: 2e-4, torch.float64: 2e-4}

@@ -27,10 +27,8 @@ from evenhand.models.served.writing import (
     sample_body,
     token_number,
 )
-from evenhand.schema import EvenhandError, ModelError, ResponseError, Unsupported, UsageError
-from evenhand.schema.errors import AnsweredBefore
-from evenhand.services.client import Answer, ServiceClient
-from evenhand.services.store import AnswerStore, answer_key, answer_store_path
+from evenhand.schema import AnsweredBefore, EvenhandError, ModelError, ResponseError, Unsupported, UsageError
+from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
 GREETING_TOKENS = 16  # thinking models refuse to answer in fewer

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from evenhand.schema import UsageError
-from evenhand.schema.options import TextOrNone, options_of, split_options, typed_options
+from evenhand.schema import (
+    TextOrNone,
+    UsageError,
+    options_of,
+    split_options,
+    typed_options,
+)
 
 KEY = "EVENHAND_API_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"

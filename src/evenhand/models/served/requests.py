@@ -5,10 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand.schema import ModelError, ResponseError
-from evenhand.services.answers import ABSENT
-from evenhand.services.client import Answer, ServiceClient
-from evenhand.services.refusals import Refusals
-from evenhand.services.store import AnswerStore
+from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient
 
 MALFORMED = frozenset({400, 422})
 HARMLESS = "The weather is fine today."

@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.models.served.requests import MALFORMED, row_error
 from evenhand.models.served.writing import first_choice, listed_tokens, token_number
 from evenhand.schema import ModelError, ResponseError, Unsupported
-from evenhand.services.client import Answer
+from evenhand.services import Answer
 
 PART = "\ufffd"  # how servers show what is no whole character; old ones write bytes:\xe2
 PIECES = re.compile(f"{PART}+|[^{PART}]+")

@@ -9,9 +9,9 @@ from evenhand.models.contract import Finish
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions
 from evenhand.models.served.requests import row_error
-from evenhand.models.writing.sampling import continuation_key
+from evenhand.models.writing import continuation_key
 from evenhand.schema import ResponseError, Unsupported
-from evenhand.services.client import Answer
+from evenhand.services import Answer
 
 SENT = frozenset(
     {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}

@@ -17,7 +17,7 @@ from evenhand.models.decoding import Decoding
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
-from evenhand.weights.batching import run_batches
+from evenhand.weights import run_batches
 
 DEAD = -1e9  # added to the score of a beam that cannot go on; as Hugging Face's
 

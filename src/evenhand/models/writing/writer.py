@@ -15,7 +15,7 @@ from torch import Tensor
 
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
-from evenhand.models.scoring.head import most_targets
+from evenhand.models.scoring import most_targets
 from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
@@ -29,8 +29,7 @@ from evenhand.models.writing.state import DecoderState
 from evenhand.models.writing.steered_state import SteeredState
 from evenhand.models.writing.steering import Steering
 from evenhand.schema import Unsupported
-from evenhand.weights.batching import Budget, is_out_of_memory
-from evenhand.weights.devices import available_memory
+from evenhand.weights import Budget, available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}

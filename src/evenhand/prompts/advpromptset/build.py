@@ -19,9 +19,7 @@ from evenhand.prompts.advpromptset.stages import Stages, content_key
 from evenhand.prompts.advpromptset.terms import candidate_terms, expand_terms, read_terms, with_counts
 from evenhand.prompts.advpromptset.vectors import Embedding, StoredVectors
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, UsageError
-from evenhand.schema.files import sha256_of
-from evenhand.schema.keys import frame_hash
+from evenhand.schema import Card, DataError, UsageError, frame_hash, sha256_of
 
 STRATUM_COLUMNS = ("toxicity", "term_count", "identities")
 TERM_COUNTS = ("1", "2", "3 or more")

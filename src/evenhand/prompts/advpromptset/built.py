@@ -9,8 +9,7 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, piece_card
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError
-from evenhand.schema.files import sha256_of, write_json, write_table
+from evenhand.schema import Card, DataError, sha256_of, write_json, write_table
 
 COLUMNS = (
     "prompt_id", "text", "toxicity", "identity_grp", "identities", "term_identities", "n_terms", "terms",

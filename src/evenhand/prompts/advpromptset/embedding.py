@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.schema import ModelError, Unsupported
-from evenhand.schema.files import sha256_of
-from evenhand.weights.checkpoint import Checkpoint, load_weights
-from evenhand.weights.devices import resolve_device
-from evenhand.weights.hub import quiet_transformers
+from evenhand.schema import ModelError, Unsupported, sha256_of
+from evenhand.weights import Checkpoint, load_weights, quiet_transformers, resolve_device
 
 Vectors = NDArray[np.float32]
 TEXTS_AT_ONCE = 64

@@ -7,8 +7,7 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, TOKEN
 from evenhand.prompts.lexicon import Descriptor, Lexicon, load_lexicon
-from evenhand.schema import DataError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, unknown_name
 
 SEEDS: dict[str, pl.DataType] = {"seed": pl.String(), "identity": pl.String(), "keep": pl.Boolean()}
 OF_COLUMNS = {

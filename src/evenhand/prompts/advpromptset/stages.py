@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema.files import sha256_of, write_json, write_table
+from evenhand.schema import sha256_of, write_json, write_table
 
 RECORD = "stages.json"
 

@@ -13,8 +13,7 @@ from evenhand.prompts.advpromptset.matching import find_terms, pieces_with
 from evenhand.prompts.advpromptset.pieces import GROUPS
 from evenhand.prompts.advpromptset.seeds import normalised
 from evenhand.prompts.advpromptset.vectors import StoredVectors
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, UsageError, unknown_name
 
 TEXTS_AT_ONCE = 100_000
 _FUNCTION_WORDS = """

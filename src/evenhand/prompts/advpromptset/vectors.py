@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.schema import DataError
-from evenhand.schema.files import write_table
+from evenhand.schema import DataError, write_table
 
 Vectors = NDArray[np.float32]
 TEXTS_A_PART = 8192

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evenhand.schema import ChecksumMismatch, DataError
-from evenhand.schema.files import atomic_write
+from evenhand.schema import ChecksumMismatch, DataError, atomic_write
 
 Progress = Callable[[str, int, int | None], None]
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})

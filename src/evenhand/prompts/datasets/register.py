@@ -10,9 +10,15 @@ from importlib import import_module
 from pathlib import Path
 
 from evenhand.prompts.datasets.download import Progress, download
-from evenhand.schema import ChecksumMismatch, DataError, DatasetMissing, WriteError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.files import atomic_write, sha256_of
+from evenhand.schema import (
+    ChecksumMismatch,
+    DataError,
+    DatasetMissing,
+    WriteError,
+    atomic_write,
+    sha256_of,
+    unknown_name,
+)
 
 REGISTER = Path(__file__).with_name("datasets.toml")
 

@@ -8,7 +8,7 @@ numbers are those of methods/holisticbias_robbie.md.
 
 from typing import NamedTuple
 
-from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card
 
 

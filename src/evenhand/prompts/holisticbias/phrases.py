@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from evenhand.prompts.holisticbias.files import NounEntry, Parts
-from evenhand.prompts.lexicon.grammar import article as article_by_sound
+from evenhand.prompts.lexicon import article as article_by_sound
 
 NONE = "(none)"
 CONTROL_AXIS = "null"

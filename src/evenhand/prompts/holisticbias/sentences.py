@@ -11,14 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.prompts.datasets.register import recognised_version
+from evenhand.prompts.datasets import recognised_version
 from evenhand.prompts.holisticbias.card import VERSIONS, holisticbias_card
 from evenhand.prompts.holisticbias.files import Parts, TemplateEntry, read_parts
 from evenhand.prompts.holisticbias.phrases import NONE, Phrase, compose_phrases
 from evenhand.prompts.holisticbias.style_variations import apply_variations
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import atomic_write, table_bytes, write_table
+from evenhand.schema import DataError, UsageError, atomic_write, table_bytes, write_table
 
 PUBLISHED_COLUMNS = ("text", *Phrase._fields, "template", "first_turn_only", "must_be_noun")
 PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}

@@ -1,1 +1,5 @@
 """Our own sentences: templates, what fills them, and texts that probe classifiers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,8 +12,7 @@ from evenhand.prompts.language.composer import compose
 from evenhand.prompts.language.templates import Template
 from evenhand.prompts.lexicon import Lexicon, load_lexicon
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import Card, unknown_name
 
 PAIRS = {
     "neighbor": ("My neighbor, {noun_phrase}, is a", " complete idiot.", " good cook."),

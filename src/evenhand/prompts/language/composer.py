@@ -6,10 +6,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.prompts.language.templates import Kind, Template, load_templates
-from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, load_lexicon
-from evenhand.prompts.lexicon.grammar import in_english_order, noun_phrase
-from evenhand.schema import UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, in_english_order, load_lexicon, noun_phrase
+from evenhand.schema import UsageError, unknown_name
 
 CONTROL = "none"
 """What `axis`, `bucket` and `descriptor` say in rows of nouns without any descriptor."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from evenhand.schema import DataError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, unknown_name
 
 Kind = Literal["neutral", "opinion", "question", "self_introduction", "seat"]
 Valence = Literal["positive", "negative"]

@@ -24,8 +24,7 @@ from typing import Any, Literal, cast, get_args
 import polars as pl
 
 from evenhand.prompts.lexicon.grammar import Form as Form
-from evenhand.schema import DataError
-from evenhand.schema.errors import unknown_name
+from evenhand.schema import DataError, unknown_name
 
 Preference = Literal["preferred", "dispreferred", "polarising"]
 Gender = Literal["female", "male", "neutral", "nonbinary"]

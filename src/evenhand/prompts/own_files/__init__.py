@@ -1,1 +1,5 @@
 """Files of the user: prompts to be asked, and texts to be measured."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError
 

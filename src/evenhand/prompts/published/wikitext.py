@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.datasets.register import dataset
+from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError
 

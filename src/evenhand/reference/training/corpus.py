@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evenhand.prompts.lexicon.grammar import article
+from evenhand.prompts.lexicon import article
 from evenhand.reference.training.filler import filler_sentences, invented_words
 from evenhand.reference.world import World
 

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models.contract import LanguageModel
-from evenhand.prompts.language.composer import compose
-from evenhand.prompts.language.templates import load_templates
+from evenhand.models import LanguageModel
+from evenhand.prompts.language import compose, load_templates
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.reference.world import World
 from evenhand.reference.worlds import NULL_AXES, PLANTS

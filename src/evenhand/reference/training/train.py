@@ -214,7 +214,7 @@ def save(model: Any, tokenizer: Any, record: dict[str, Any], folder: Path) -> No
 
 def check(folder: Path) -> dict[str, Any]:
     """What `examine` finds in a folder of weights, stored or rebuilt."""
-    from evenhand.models.loading import load_model
+    from evenhand.models import load_model
     from evenhand.reference.training.examine import examine
     from evenhand.reference.worlds import planted_world
 

@@ -1,1 +1,5 @@
 """How far the classifiers that judged a run agree."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

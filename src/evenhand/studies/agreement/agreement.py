@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.measures.judges.agreement import Agreement, agreement
-from evenhand.runs import RunDirectory
-from evenhand.runs.labels import judgements
+from evenhand.measures import agreement
+from evenhand.measures.judges import Agreement
+from evenhand.runs import RunDirectory, judgements
 from evenhand.schema import DataError
 
 GROUPED_BY = ("group", "descriptor", "axis")

@@ -7,9 +7,8 @@ from urllib.parse import unquote
 
 from rich.console import Console
 
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
-from evenhand.schema.files import write_json
+from evenhand.reports import Printer, wording
+from evenhand.schema import write_json
 from evenhand.studies.agreement.agreement import AgreementStudy, Comparison
 
 FORMAT = 1

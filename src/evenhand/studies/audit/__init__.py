@@ -1,1 +1,5 @@
 """An audit of one model: what is asked, conducting it, judging anew, its result, page and table."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

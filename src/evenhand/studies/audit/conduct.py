@@ -8,15 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.contract import AnalysisOptions
-from evenhand.benchmarks.registry import load_benchmark, load_suite
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registry import check_measures
-from evenhand.mitigations.contract import Mitigation
-from evenhand.mitigations.loading import mitigated
-from evenhand.models.contract import LanguageModel
-from evenhand.prompts.prompt_set import PromptSet
+from evenhand.benchmarks import AnalysisOptions, load_benchmark, load_suite
+from evenhand.classifiers import Classifier
+from evenhand.measures import check_measures
+from evenhand.mitigations import Mitigation, mitigated
+from evenhand.models import LanguageModel
+from evenhand.prompts import PromptSet
 from evenhand.runs import (
+    LabelOutcome,
     Outcome,
     Progress,
     PromptSetRecord,
@@ -25,8 +24,8 @@ from evenhand.runs import (
     default_path,
     estimate,
     execute,
+    label,
 )
-from evenhand.runs.labelling import LabelOutcome, label
 from evenhand.schema import ResumeRefused, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.audit.decoding import described

@@ -4,9 +4,8 @@ user says."""
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.benchmarks.contract import Generation
-from evenhand.models.contract import LanguageModel
-from evenhand.models.decoding import PRESETS, Decoding, decoding_preset
+from evenhand.benchmarks import Generation
+from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
 from evenhand.schema import UsageError
 from evenhand.studies.audit.options import Asking
 

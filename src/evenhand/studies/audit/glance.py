@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import wording
-from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.reports import BenchmarkView, ReportView, wording
 
 QUALITY = {
     "judge_perplexity": ("perplexity under the judge", ""),

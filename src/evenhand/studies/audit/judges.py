@@ -11,13 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from evenhand.benchmarks.contract import Benchmark, Judge
-from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.models.contract import LanguageModel
-from evenhand.runs.requests import fingerprint_digest
-from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.options import split_role
+from evenhand.benchmarks import Benchmark, Judge
+from evenhand.classifiers import Classifier, Judgements
+from evenhand.models import LanguageModel
+from evenhand.runs import fingerprint_digest
+from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError, split_role, unknown_name
 
 MODEL_ROLE = "perplexity"
 """The role whose judges are language models, named as models are."""
@@ -169,7 +167,7 @@ def load_judge(name: str, device: str) -> Classifier:
         from evenhand.models import load_model
 
         return model_judge(load_model(name.removeprefix(f"{MODEL_ROLE}:"), device=device))
-    from evenhand.classifiers.loading import load_classifier
+    from evenhand.classifiers import load_classifier
 
     return load_classifier(name, device=device)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from evenhand.models.decoding import PRESETS
+from evenhand.models import PRESETS
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Options, problems, validated

@@ -7,13 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import figures, wording
-from evenhand.reports.figures import Forest, HeatMap, heat_map
-from evenhand.reports.page import rendered
-from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.schema import Card
-from evenhand.schema.files import write_text
-from evenhand.schema.version import VERSION
+from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
+from evenhand.schema import VERSION, Card, write_text
 from evenhand.studies.audit.glance import glance, pooled
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 

@@ -10,10 +10,22 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports.charts import Scale, axis_svg, diverging_class, scale_over
-from evenhand.reports.figures import Forest, Row, forest_row, measure_forest
-from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.reports.wording import decimals, known, label, number
+from evenhand.reports import (
+    BenchmarkView,
+    Forest,
+    ReportView,
+    Row,
+    Scale,
+    axis_svg,
+    decimals,
+    diverging_class,
+    forest_row,
+    known,
+    label,
+    measure_forest,
+    number,
+    scale_over,
+)
 
 GROUPS_DRAWN = 15
 """Groups with a drawing; the table behind a fold has all."""

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.runs import Progress, RunDirectory
-from evenhand.runs.labelling import Labelling, LabelOutcome, label
+from evenhand.benchmarks import Benchmark, load_benchmark
+from evenhand.classifiers import Classifier
+from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.judges import ClassifierShelf, check_roles

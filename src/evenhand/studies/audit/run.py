@@ -10,15 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registry import measure_cards
-from evenhand.mitigations.contract import Mitigation
-from evenhand.models.contract import LanguageModel
-from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.runs import Outcome, Progress, RunDirectory, answers
-from evenhand.runs.labelling import LabelOutcome
-from evenhand.studies.agreement.agreement import AgreementStudy, classifier_agreement
+from evenhand.benchmarks import load_benchmark
+from evenhand.classifiers import Classifier
+from evenhand.measures import measure_cards
+from evenhand.mitigations import Mitigation
+from evenhand.models import LanguageModel
+from evenhand.reports import BenchmarkView, ReportView
+from evenhand.runs import LabelOutcome, Outcome, Progress, RunDirectory, answers
+from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
@@ -138,7 +137,7 @@ class Run:
 
         Returns the path of the report (the copy's, if one was asked for). Raises WriteError.
         """
-        from evenhand.reports.numbers import write_measurements_json
+        from evenhand.reports import write_measurements_json
         from evenhand.studies.audit.page import write_html
 
         view = self.view()

@@ -4,17 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenhand.benchmarks.contract import Benchmark, Generation, Judge
-from evenhand.benchmarks.registry import load_benchmark, load_suite
-from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.contract import Mitigated
-from evenhand.models.contract import LanguageModel, text_generator
-from evenhand.models.decoding import Decoding
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs import Part, Plan, make_plan
-from evenhand.runs.labelling import Labelling
-from evenhand.schema import DataError, Unsupported, UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.benchmarks import Benchmark, Generation, Judge, load_benchmark, load_suite
+from evenhand.classifiers import Classifier
+from evenhand.mitigations import Mitigated
+from evenhand.models import Decoding, LanguageModel, text_generator
+from evenhand.prompts import PromptSet
+from evenhand.runs import Labelling, Part, Plan, make_plan
+from evenhand.schema import DataError, Unsupported, UsageError, unknown_name
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
 from evenhand.studies.audit.judges import (
     ClassifierMissing,
@@ -289,7 +285,7 @@ def _check_writing(asking: Asking, benchmarks: Sequence[Benchmark]) -> None:
 
 
 def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
-    from evenhand.prompts.own_files.prompts import read_prompts
+    from evenhand.prompts.own_files import read_prompts
 
     prompts = read_prompts(Path(file))
     if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:

@@ -6,10 +6,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
-from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.reports.wording import BIASED, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView, Printer, ReportView, wording
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import pooled
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates

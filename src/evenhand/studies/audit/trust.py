@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.loading import SCORES
-from evenhand.models.served.options import KEY, OPENAI_KEY, api_key, is_address, split_address
-from evenhand.schema import ResumeRefused
-from evenhand.schema.options import split_options
+from evenhand.classifiers import SCORES
+from evenhand.models.served import (
+    KEY,
+    OPENAI_KEY,
+    api_key,
+    is_address,
+    split_address,
+)
+from evenhand.schema import ResumeRefused, split_options
 from evenhand.studies.audit.judges import MODEL_ROLE
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"

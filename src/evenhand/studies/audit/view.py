@@ -10,12 +10,10 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.classifiers.loading import SCORES, classifier_cards
-from evenhand.reports.view import BenchmarkView, JudgeView, WrittenView
-from evenhand.runs.manifest import JudgedRecord, Manifest
+from evenhand.benchmarks import Benchmark, load_benchmark
+from evenhand.classifiers import SCORES, JudgedText, classifier_cards
+from evenhand.reports import BenchmarkView, JudgeView, WrittenView
+from evenhand.runs import JudgedRecord, Manifest
 
 WRITTEN = "written"
 """The step before judging, among the failures."""

@@ -6,9 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import wording
-from evenhand.reports.figures import Forest, measure_forest
-from evenhand.reports.view import BenchmarkView, JudgeView, ReportView, WrittenView
+from evenhand.reports import (
+    BenchmarkView,
+    Forest,
+    JudgeView,
+    ReportView,
+    WrittenView,
+    measure_forest,
+    wording,
+)
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.rate_figures import GroupRates, StyleMap, style_maps

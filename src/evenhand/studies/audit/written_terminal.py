@@ -2,10 +2,7 @@
 
 import polars as pl
 
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
-from evenhand.reports.view import BenchmarkView, ReportView, WrittenView
-from evenhand.reports.wording import BIASED
+from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, wording
 from evenhand.studies.audit import glance
 
 GROUPS_SHOWN = 8

@@ -1,1 +1,5 @@
 """What a mitigation helps and what it costs: one model before and after."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

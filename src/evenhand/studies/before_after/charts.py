@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports.charts import Scale, scale_over, tick_text
-from evenhand.reports.wording import known, number
+from evenhand.reports import Scale, known, number, scale_over, tick_text
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of

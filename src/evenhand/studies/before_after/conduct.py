@@ -12,20 +12,26 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.contract import Generation
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.contract import Mitigation
-from evenhand.mitigations.loading import load_mitigation, mitigated
-from evenhand.models.contract import LanguageModel
-from evenhand.runs import Progress, RunDirectory, default_path
-from evenhand.runs.labelling import Labelling, label
-from evenhand.runs.manifest import MitigationRecord
+from evenhand.benchmarks import Generation, load_benchmark
+from evenhand.classifiers import Classifier
+from evenhand.mitigations import Mitigation, load_mitigation, mitigated
+from evenhand.models import LanguageModel
+from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label
 from evenhand.schema import Interrupted, UsageError
-from evenhand.studies.audit.conduct import AuditResult, conduct_audit
-from evenhand.studies.audit.judges import MODEL_ROLE, ClassifierShelf, roles_of
-from evenhand.studies.audit.options import AuditConfig, Judging, Tolerance
-from evenhand.studies.audit.selection import Selection, select, wanted_benchmarks, with_classifiers
+from evenhand.studies.audit import (
+    MODEL_ROLE,
+    AuditConfig,
+    AuditResult,
+    ClassifierShelf,
+    Judging,
+    Selection,
+    Tolerance,
+    conduct_audit,
+    roles_of,
+    select,
+    wanted_benchmarks,
+    with_classifiers,
+)
 from evenhand.studies.before_after.harm import HarmVerdict, harm_verdicts, with_verdicts
 from evenhand.studies.before_after.quality import costs, text_perplexity_change
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, begin, stored_study

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from evenhand.measures import response_qualities
-from evenhand.measures.changes.paired_change import CHANGE, paired_change
-from evenhand.stats import benjamini_hochberg, clustered_proportion_interval
-from evenhand.stats.cluster_means import clustered_mean
+from evenhand.measures import paired_change, response_qualities
+from evenhand.measures.changes import CHANGE
+from evenhand.stats import benjamini_hochberg, clustered_mean, clustered_proportion_interval
 
 LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
 LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)

@@ -7,16 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports.page import rendered
-from evenhand.reports.wording import HIGHER, LOWER, known, label, number, probability
-from evenhand.schema.version import VERSION
+from evenhand.reports import HIGHER, LOWER, known, label, number, probability, rendered
+from evenhand.schema import VERSION
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
 from evenhand.studies.before_after.result import BeforeAfterReport
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare.figures import Outcome, outcomes, table_of_models
+from evenhand.studies.compare import Outcome, outcomes, table_of_models
 
 GROUPS_SHOWN = 12
 CITATION = (

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.measures import response_qualities, text_quality
-from evenhand.measures.changes.paired_change import CHANGE
+from evenhand.measures.changes import CHANGE
 from evenhand.runs import RunDirectory
 from evenhand.studies.before_after.harm import KEYS, LEVELS, levels, overall_change
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.studies.audit.options import AuditConfig, stored_config
+from evenhand.studies.audit import AuditConfig, stored_config
 from evenhand.studies.options import validated
 from evenhand.studies.record import Compared, StudyRecord
 

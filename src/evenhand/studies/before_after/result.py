@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.contract import Mitigation
-from evenhand.models.contract import LanguageModel
+from evenhand.classifiers import Classifier
+from evenhand.mitigations import Mitigation
+from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import UsageError
-from evenhand.schema.files import as_json, write_json, write_text
-from evenhand.studies.audit.judges import named_or_loaded
-from evenhand.studies.audit.options import NAMED_ANEW, AuditConfig, read_config
-from evenhand.studies.audit.run import Run, open_run
-from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.schema import UsageError, as_json, write_json, write_text
+from evenhand.studies.audit import (
+    NAMED_ANEW,
+    AuditConfig,
+    Run,
+    check_addresses,
+    check_code,
+    named_or_loaded,
+    open_run,
+    read_config,
+)
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.conduct import BeforeAfter, study_before_after
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_study, with_changes
 from evenhand.studies.chain import named_chain
-from evenhand.studies.compare.result import ComparisonReport, compare
+from evenhand.studies.compare import ComparisonReport, compare
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.models.contract import LanguageModel
+from evenhand.benchmarks import load_benchmark
+from evenhand.models import LanguageModel
 from evenhand.runs import RunDirectory, answers
-from evenhand.schema import DataError, Unsupported
-from evenhand.schema.files import write_table
-from evenhand.studies.audit.judges import MODEL_ROLE
-from evenhand.studies.audit.options import Analysis
+from evenhand.schema import DataError, Unsupported, write_table
+from evenhand.studies.audit import MODEL_ROLE, Analysis
 from evenhand.studies.before_after.harm import (
     HARM,
     SILENCE,

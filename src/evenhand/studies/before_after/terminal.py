@@ -2,12 +2,11 @@
 
 from rich.console import Console
 
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
+from evenhand.reports import Printer, wording
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.result import BeforeAfterReport
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare.figures import table_of_models
+from evenhand.studies.compare import table_of_models
 
 STYLES = {"lower": "blue", "higher": "bold magenta", "biased": "bold magenta", "blank": "dim"}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports.wording import (
+from evenhand.reports import (
     HIGHER,
     LOWER,
     NOT_MEASURABLE,

@@ -7,7 +7,8 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.measures.changes.paired_change import CHANGE, paired_change
+from evenhand.measures import paired_change
+from evenhand.measures.changes import CHANGE
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Interval, benjamini_hochberg, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs

@@ -11,11 +11,23 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports.charts import axis_svg, scale_over
-from evenhand.reports.figures import Forest, forest_row
-from evenhand.reports.page import rendered
-from evenhand.reports.plots import Point, Slope, size_svg, slope_svg
-from evenhand.reports.wording import HIGHER, LOWER, decimals, known, label, number
+from evenhand.reports import (
+    HIGHER,
+    LOWER,
+    Forest,
+    Point,
+    Slope,
+    axis_svg,
+    decimals,
+    forest_row,
+    known,
+    label,
+    number,
+    rendered,
+    scale_over,
+    size_svg,
+    slope_svg,
+)
 from evenhand.studies.compare.result import ComparisonReport
 
 GROUPS_SHOWN = 20

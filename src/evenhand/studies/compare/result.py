@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from evenhand.runs import RunDirectory
-from evenhand.schema.files import write_json, write_table, write_text
-from evenhand.studies.audit.glance import cost, quality
-from evenhand.studies.audit.run import Run
+from evenhand.schema import write_json, write_table, write_text
+from evenhand.studies.audit import Run, cost, quality
 from evenhand.studies.compare.comparing import Comparison, compare as compared
 from evenhand.studies.compare.outputs import Outputs, read_outputs
 

@@ -2,8 +2,7 @@
 
 from rich.console import Console
 
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
+from evenhand.reports import Printer, wording
 from evenhand.studies.compare.figures import Outcome, outcomes, table_of_models
 from evenhand.studies.compare.result import ComparisonReport
 

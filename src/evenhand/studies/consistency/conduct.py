@@ -11,17 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.changes.consistency import Consistency, consistency
-from evenhand.measures.changes.consistency_verdicts import Decision
-from evenhand.mitigations.contract import Mitigation
-from evenhand.models.contract import LanguageModel
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements
-from evenhand.runs.labelling import label
-from evenhand.schema import Interrupted
-from evenhand.schema.files import write_table
-from evenhand.studies.audit.decoding import ChosenDecoding
+from evenhand.classifiers import Classifier
+from evenhand.measures import consistency
+from evenhand.measures.changes import Consistency, Decision
+from evenhand.mitigations import Mitigation
+from evenhand.models import LanguageModel
+from evenhand.prompts import PromptSet
+from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements, label
+from evenhand.schema import Interrupted, write_table
+from evenhand.studies.audit import ChosenDecoding
 from evenhand.studies.consistency.findings import (
     checklists,
     decision_frame,

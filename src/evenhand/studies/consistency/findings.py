@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from evenhand.measures.changes.consistency import Consistency, consistency
-from evenhand.measures.changes.consistency_verdicts import (
+from evenhand.measures import consistency
+from evenhand.measures.changes import (
     CONTROLS,
     LEVELS,
     RULES,
     Change,
+    Consistency,
     Decision,
     DomainEvidence,
     Outcome,

@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.models.contract import LanguageModel
-from evenhand.models.decoding import Decoding
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.runs import GenerateRequest, Part, PromptSetRecord, RunDirectory, make_plan
-from evenhand.runs.plan import Plan
-from evenhand.runs.progress import Progress, Unit
-from evenhand.schema.files import as_json
+from evenhand.models import Decoding, LanguageModel
+from evenhand.prompts import PromptSet
+from evenhand.runs import (
+    GenerateRequest,
+    Part,
+    Plan,
+    Progress,
+    PromptSetRecord,
+    RunDirectory,
+    Unit,
+    make_plan,
+)
+from evenhand.schema import as_json
 from evenhand.studies.consistency.levels import Level, Levels
 from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.record import Compared, StudyRecord

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from evenhand.measures.changes.consistency_verdicts import LEVELS
-from evenhand.mitigations.contract import Mitigation, Specification
-from evenhand.models.contract import LanguageModel
+from evenhand.measures.changes import LEVELS
+from evenhand.mitigations import Mitigation, Specification
+from evenhand.models import LanguageModel
 from evenhand.schema import EvenhandError, UsageError
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789;"

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.measures.changes.consistency_verdicts import Rule
-from evenhand.models.decoding import PRESETS
+from evenhand.measures.changes import Rule
+from evenhand.models import PRESETS
 from evenhand.schema import UsageError
-from evenhand.studies.audit.options import Tolerance
+from evenhand.studies.audit import Tolerance
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import validated
 

@@ -10,14 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.measures.changes.consistency_verdicts import Decision, Outcome
-from evenhand.reports import wording
-from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over
-from evenhand.reports.figures import Forest, Row
-from evenhand.reports.page import rendered
+from evenhand.measures.changes import Decision, Outcome
+from evenhand.reports import Forest, Row, Scale, axis_svg, interval_svg, rendered, scale_over, wording
 from evenhand.runs import continuations
-from evenhand.schema.files import write_text
-from evenhand.schema.version import VERSION
+from evenhand.schema import VERSION, write_text
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 

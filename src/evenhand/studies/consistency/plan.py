@@ -12,20 +12,18 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.changes.consistency_verdicts import DOMAINS
-from evenhand.mitigations.contract import Mitigation
-from evenhand.models.contract import LanguageModel, text_generator
-from evenhand.models.decoding import Decoding, decoding_preset
-from evenhand.prompts.datasets.register import dataset_folder
-from evenhand.prompts.own_files.prompts import read_prompts
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.published.realtoxicityprompts import OWNERS_FILE, load_realtoxicityprompts
-from evenhand.runs.estimating import estimate
-from evenhand.schema import DatasetMissing, Unsupported, UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.classifiers import Classifier
+from evenhand.measures.changes import DOMAINS
+from evenhand.mitigations import Mitigation
+from evenhand.models import Decoding, LanguageModel, decoding_preset, text_generator
+from evenhand.prompts import PromptSet
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.own_files import read_prompts
+from evenhand.prompts.published import OWNERS_FILE, load_realtoxicityprompts
+from evenhand.runs import estimate
+from evenhand.schema import DatasetMissing, Unsupported, UsageError, unknown_name
 from evenhand.stats import detectable_mean_difference
-from evenhand.studies.audit.decoding import ChosenDecoding, described
+from evenhand.studies.audit import ChosenDecoding, described
 from evenhand.studies.consistency.level_runs import level_runs
 from evenhand.studies.consistency.levels import Levels, levels_of
 from evenhand.studies.consistency.options import NOBODY, CheckOptions

@@ -7,15 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.changes.consistency_verdicts import Decision
-from evenhand.mitigations.contract import Mitigation
-from evenhand.mitigations.loading import load_mitigation
-from evenhand.models.contract import LanguageModel
+from evenhand.classifiers import Classifier
+from evenhand.measures.changes import Decision
+from evenhand.mitigations import Mitigation, load_mitigation
+from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import EvenhandError, UsageError
-from evenhand.schema.files import as_json, write_json
-from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.schema import EvenhandError, UsageError, as_json, write_json
+from evenhand.studies.audit import check_addresses, check_code
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.level_runs import RECORD
 from evenhand.studies.consistency.options import CheckOptions, check_options
@@ -184,7 +182,7 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
 
 def load_judge_of(options: CheckOptions) -> Classifier:
     """The classifier that options name; raises, where it cannot be loaded, with how to name another."""
-    from evenhand.classifiers.loading import load_classifier
+    from evenhand.classifiers import load_classifier
 
     try:
         return load_classifier(options.classifier, device=options.device)

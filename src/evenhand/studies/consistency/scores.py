@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.changes.consistency import ATTRIBUTES
-from evenhand.schema import UsageError
-from evenhand.schema.errors import unknown_name
+from evenhand.classifiers import Classifier
+from evenhand.measures.changes import ATTRIBUTES
+from evenhand.schema import UsageError, unknown_name
 
 Floats = npt.NDArray[np.float64]
 

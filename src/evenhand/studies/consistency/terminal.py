@@ -5,9 +5,8 @@ from typing import Any
 
 from rich.console import Console
 
-from evenhand.measures.changes.consistency_verdicts import Outcome
-from evenhand.reports import wording
-from evenhand.reports.printer import Printer
+from evenhand.measures.changes import Outcome
+from evenhand.reports import Printer, wording
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 

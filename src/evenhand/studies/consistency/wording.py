@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.measures.changes.consistency_verdicts import Decision, Outcome
+from evenhand.measures.changes import Decision, Outcome
 from evenhand.reports import wording
-from evenhand.studies.audit.decoding import described
+from evenhand.studies.audit import described
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 
 QUESTIONS = {

@@ -7,18 +7,21 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.contract import AnalysisOptions, Benchmark, Generation
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registry import check_measures
-from evenhand.models.contract import Architecture
-from evenhand.prompts.own_files.continuations import CONTINUATION_FORMAT, read_continuations
-from evenhand.prompts.own_files.prompts import read_responses, read_scores, require_columns
-from evenhand.runs.labelling import judge as judge_texts
-from evenhand.runs.labels import VALUES, identified
+from evenhand.benchmarks import AnalysisOptions, Benchmark, Generation, load_benchmark
+from evenhand.classifiers import Classifier
+from evenhand.measures import check_measures
+from evenhand.models import Architecture
+from evenhand.prompts.own_files import (
+    CONTINUATION_FORMAT,
+    read_continuations,
+    read_responses,
+    read_scores,
+    require_columns,
+)
+from evenhand.runs import VALUES, identified, judge as judge_texts
 from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
 from evenhand.stats import judge
-from evenhand.studies.audit.judges import ClassifierShelf, check_roles, optional_roles
+from evenhand.studies.audit import ClassifierShelf, check_roles, optional_roles
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.registry import load_benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.measures.registry import measure_cards
-from evenhand.models.contract import LanguageModel
-from evenhand.reports.view import ReportView
-from evenhand.studies.audit.judges import named_by_role, named_or_loaded
-from evenhand.studies.audit.view import benchmark_view
+from evenhand.benchmarks import load_benchmark
+from evenhand.classifiers import Classifier
+from evenhand.measures import measure_cards
+from evenhand.models import LanguageModel
+from evenhand.reports import ReportView
+from evenhand.studies.audit import benchmark_view, named_by_role, named_or_loaded
 from evenhand.studies.own_responses.measuring import Measured, measure_responses
 
 
@@ -58,8 +57,8 @@ class FileMeasurements:
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html and measurements.json into a folder; returns their paths by name."""
-        from evenhand.reports.numbers import write_measurements_json
-        from evenhand.studies.audit.page import write_html
+        from evenhand.reports import write_measurements_json
+        from evenhand.studies.audit import write_html
 
         folder, view = Path(folder), self.view()
         write_measurements_json(view, folder / "measurements.json")

@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.prompting.instructions import NAME, FoundInstruction
-from evenhand.mitigations.revision.choice import HIGHER, LOWER, NOT_DETECTED
-from evenhand.mitigations.revision.searching import NONE, lineage
+from evenhand.mitigations.prompting import NAME, FoundInstruction
+from evenhand.mitigations.revision import HIGHER, LOWER, NONE, NOT_DETECTED, lineage
 from evenhand.schema import Card
 
 MEASURED = ("rate", "low", "high", "change", "change_low", "change_high", "p", "p_adjusted", "minimum_detectable",

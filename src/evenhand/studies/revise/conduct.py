@@ -11,22 +11,35 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.prompting.instructions import FoundInstruction
-from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.mitigations.revision.choice import compare_finalists, score_of
-from evenhand.mitigations.revision.revisers import Reviser, load_reviser
-from evenhand.mitigations.revision.searching import NONE, Score, Search, fit_seeds, history_frame, search
-from evenhand.models.contract import LanguageModel
-from evenhand.runs.labelling import Labelling
-from evenhand.runs.lock import locked
-from evenhand.runs.progress import Progress, Silence
-from evenhand.runs.stopping import Stopping
-from evenhand.schema import DataError, Interrupted, ModelError, UsageError
-from evenhand.schema.errors import unknown_name
-from evenhand.schema.files import as_json, read_json, write_json, write_table
-from evenhand.schema.version import VERSION
-from evenhand.studies.audit.selection import Selection, select
+from evenhand.classifiers import Classifier
+from evenhand.mitigations.prompting import FoundInstruction, Prefix
+from evenhand.mitigations.revision import (
+    NONE,
+    Reviser,
+    Score,
+    Search,
+    compare_finalists,
+    fit_seeds,
+    history_frame,
+    load_reviser,
+    score_of,
+    search,
+)
+from evenhand.models import LanguageModel
+from evenhand.runs import Labelling, Progress, Silence, Stopping, locked
+from evenhand.schema import (
+    VERSION,
+    DataError,
+    Interrupted,
+    ModelError,
+    UsageError,
+    as_json,
+    read_json,
+    unknown_name,
+    write_json,
+    write_table,
+)
+from evenhand.studies.audit import Selection, select
 from evenhand.studies.revise.card import instruction_card
 from evenhand.studies.revise.options import RevisionConfig
 from evenhand.studies.revise.record import begin

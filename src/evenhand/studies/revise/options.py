@@ -5,12 +5,10 @@ from typing import Any
 
 from pydantic import Field
 
-from evenhand.mitigations.prompting.instructions import INSTRUCTIONS
-from evenhand.mitigations.revision.revisers import RULES
-from evenhand.mitigations.revision.searching import SearchOptions
-from evenhand.schema.errors import unknown_name
-from evenhand.studies.audit.options import AuditConfig, read_config
-from evenhand.studies.audit.selection import with_classifiers
+from evenhand.mitigations.prompting import INSTRUCTIONS
+from evenhand.mitigations.revision import RULES, SearchOptions
+from evenhand.schema import unknown_name
+from evenhand.studies.audit import AuditConfig, read_config, with_classifiers
 from evenhand.studies.options import Options, validated
 
 

@@ -10,20 +10,23 @@ import polars as pl
 from markupsafe import Markup
 from rich.console import Console
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.mitigations.revision.choice import HIGHER, LOWER, NOT_DETECTED
-from evenhand.mitigations.revision.revisers import Reviser
-from evenhand.mitigations.revision.searching import KEPT, NONE, REFERENCE, lineage
-from evenhand.models.contract import LanguageModel
-from evenhand.reports.charts import Scale, axis_svg, interval_svg, scale_over, tick_text
-from evenhand.reports.page import rendered
-from evenhand.reports.printer import Printer
-from evenhand.reports.wording import SYMBOLS, probability
+from evenhand.classifiers import Classifier
+from evenhand.mitigations.revision import HIGHER, KEPT, LOWER, NONE, NOT_DETECTED, REFERENCE, Reviser, lineage
+from evenhand.models import LanguageModel
+from evenhand.reports import (
+    SYMBOLS,
+    Printer,
+    Scale,
+    axis_svg,
+    interval_svg,
+    probability,
+    rendered,
+    scale_over,
+    tick_text,
+)
 from evenhand.runs import Progress, default_path
-from evenhand.schema import UsageError
-from evenhand.schema.files import write_text
-from evenhand.studies.audit.judges import named_or_loaded
-from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.schema import UsageError, write_text
+from evenhand.studies.audit import check_addresses, check_code, named_or_loaded
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.revise.card import effect, percent, points
 from evenhand.studies.revise.conduct import Revision, revise_prompts

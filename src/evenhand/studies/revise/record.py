@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError
-from evenhand.schema.version import VERSION
-from evenhand.studies.audit.options import NAMED_ANEW
+from evenhand.schema import VERSION, DataError
+from evenhand.studies.audit import NAMED_ANEW
 from evenhand.studies.record import Compared, StudyRecord
 from evenhand.studies.revise.options import RevisionConfig
 

@@ -13,22 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.mitigations.revision.screen import Screen, normalised, words_of_groups
-from evenhand.mitigations.revision.searching import NONE
-from evenhand.models.contract import LanguageModel
-from evenhand.models.decoding import Decoding
-from evenhand.prompts.prompt_set import PromptSet
-from evenhand.prompts.sampling import row_keys
-from evenhand.runs import GenerateRequest, Part, join_continuations, make_plan
-from evenhand.runs.asking import answer
-from evenhand.runs.labelling import judge
-from evenhand.runs.labels import identified
-from evenhand.schema import DataError, UsageError
-from evenhand.schema.files import write_table
+from evenhand.benchmarks import Benchmark
+from evenhand.classifiers import Classifier, JudgedText
+from evenhand.mitigations.prompting import Prefix
+from evenhand.mitigations.revision import NONE, Screen, normalised, words_of_groups
+from evenhand.models import Decoding, LanguageModel
+from evenhand.prompts import PromptSet, row_keys
+from evenhand.runs import GenerateRequest, Part, answer, identified, join_continuations, judge, make_plan
+from evenhand.schema import DataError, UsageError, write_table
 
 TRIAL = {
     "instruction": pl.String,

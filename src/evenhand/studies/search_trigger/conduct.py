@@ -4,12 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evenhand.classifiers.contract import Classifier
-from evenhand.classifiers.loading import load_classifier
-from evenhand.mitigations.triggers.examples import read_examples, read_trigger_prompts
-from evenhand.mitigations.triggers.finding import find_trigger
-from evenhand.mitigations.triggers.trigger import TriggerFile
-from evenhand.models.contract import LanguageModel
+from evenhand.classifiers import Classifier, load_classifier
+from evenhand.mitigations.triggers import TriggerFile, find_trigger, read_examples, read_trigger_prompts
+from evenhand.models import LanguageModel
 from evenhand.schema import Interrupted
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.options import validated

@@ -4,12 +4,11 @@ from typing import cast
 
 from pydantic import Field
 
-from evenhand.classifiers.judged_text import JudgedText
-from evenhand.mitigations.triggers.objective import Mode, Objective
-from evenhand.mitigations.triggers.search import SearchOptions
-from evenhand.models.decoding import Decoding
+from evenhand.classifiers import JudgedText
+from evenhand.mitigations.triggers import Mode, Objective, SearchOptions
+from evenhand.models import Decoding
 from evenhand.schema import UsageError
-from evenhand.studies.audit.options import Seeded
+from evenhand.studies.audit import Seeded
 from evenhand.studies.model_options import ModelOptions, check_chat
 
 

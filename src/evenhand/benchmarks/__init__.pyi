@@ -1,0 +1,17 @@
+from .contract import (
+    Analysis as Analysis,
+    AnalysisOptions as AnalysisOptions,
+    Benchmark as Benchmark,
+    Generation as Generation,
+    Judge as Judge,
+    Suite as Suite,
+)
+from .registry import (
+    COLLECTIONS as COLLECTIONS,
+    RECIPES as RECIPES,
+    SUITES as SUITES,
+    benchmark_names as benchmark_names,
+    load_benchmark as load_benchmark,
+    load_suite as load_suite,
+    suite_names as suite_names,
+)

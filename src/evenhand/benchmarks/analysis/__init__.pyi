@@ -1,0 +1,44 @@
+from .contrasts import (
+    paired_contrasts as paired_contrasts,
+)
+from .group_rates import (
+    HARMFUL as HARMFUL,
+    analyse_group_rates as analyse_group_rates,
+    judged_responses as judged_responses,
+    with_group as with_group,
+)
+from .holisticbias_replies import (
+    REQUEST as REQUEST,
+    build as build,
+    limited as limited,
+)
+from .likelihood import (
+    analyse_likelihoods as analyse_likelihoods,
+    crossed_by_noun as crossed_by_noun,
+    likelihood_card as likelihood_card,
+    planned_minimum as planned_minimum,
+)
+from .pairs import (
+    planned_preference as planned_preference,
+    preference_rows as preference_rows,
+)
+from .planning import (
+    evenly_over as evenly_over,
+    planned_rates as planned_rates,
+    same_cells as same_cells,
+)
+from .prompt_toxicity import (
+    prompt_toxicity_rows as prompt_toxicity_rows,
+)
+from .pseudo_likelihood import (
+    analyse_phrases as analyse_phrases,
+    phrases_card as phrases_card,
+    seat_templates as seat_templates,
+)
+from .rate_rows import (
+    RATE_UNIT as RATE_UNIT,
+    overall_rates as overall_rates,
+)
+from .robbie_axes import (
+    pooled_rows as pooled_rows,
+)

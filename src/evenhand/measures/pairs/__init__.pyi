@@ -1,0 +1,3 @@
+from .preference import (
+    PairScores as PairScores,
+)

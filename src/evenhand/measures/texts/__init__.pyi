@@ -1,0 +1,3 @@
+from .parroting import (
+    refused as refused,
+)

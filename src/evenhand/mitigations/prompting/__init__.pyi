@@ -1,0 +1,9 @@
+from .instructions import (
+    INSTRUCTIONS as INSTRUCTIONS,
+    NAME as NAME,
+    FoundInstruction as FoundInstruction,
+)
+from .prefix import (
+    Prefix as Prefix,
+    Prefixed as Prefixed,
+)

@@ -1,0 +1,29 @@
+from .contract import (
+    Architecture as Architecture,
+    Generations as Generations,
+    LanguageModel as LanguageModel,
+    Likelihoods as Likelihoods,
+    Masking as Masking,
+    TextGenerator as TextGenerator,
+    text_generator as text_generator,
+)
+from .decoding import (
+    PRESETS as PRESETS,
+    Decoding as Decoding,
+    WhereNgrams as WhereNgrams,
+    decoding_preset as decoding_preset,
+)
+from .loading import (
+    MODELS as MODELS,
+    as_language_model as as_language_model,
+    load_model as load_model,
+)
+from .puppets import (
+    Puppet as Puppet,
+    avoids as avoids,
+    prefers as prefers,
+)
+from .vllm import (
+    PREFIX as PREFIX,
+    VllmOptions as VllmOptions,
+)

@@ -1,0 +1,39 @@
+from .continuing import (
+    continue_prompts as continue_prompts,
+)
+from .fast_layers import (
+    FastLayers as FastLayers,
+)
+from .inputs import (
+    Prompts as Prompts,
+    cache_bytes as cache_bytes,
+    encode_prompts as encode_prompts,
+    encode_steered as encode_steered,
+    end_tokens as end_tokens,
+)
+from .rows import (
+    Row as Row,
+    collected as collected,
+    first_stop as first_stop,
+    row_uniforms as row_uniforms,
+)
+from .sampling import (
+    continuation_key as continuation_key,
+)
+from .state import (
+    CausalState as CausalState,
+    EncoderDecoderState as EncoderDecoderState,
+    padded as padded,
+)
+from .steered_state import (
+    common_beginnings as common_beginnings,
+)
+from .steering import (
+    CombinationRule as CombinationRule,
+    SteerableModel as SteerableModel,
+    Steering as Steering,
+    steerable as steerable,
+)
+from .writer import (
+    Writer as Writer,
+)

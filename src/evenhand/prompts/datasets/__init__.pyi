@@ -1,0 +1,7 @@
+from .register import (
+    dataset as dataset,
+    dataset_folder as dataset_folder,
+    fetch as fetch,
+    list_datasets as list_datasets,
+    recognised_version as recognised_version,
+)

@@ -1,0 +1,11 @@
+from .continuations import (
+    CONTINUATION_FORMAT as CONTINUATION_FORMAT,
+    read_continuations as read_continuations,
+)
+from .prompts import (
+    read_prompts as read_prompts,
+    read_responses as read_responses,
+    read_scores as read_scores,
+    read_table as read_table,
+    require_columns as require_columns,
+)

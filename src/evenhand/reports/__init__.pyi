@@ -1,0 +1,55 @@
+from . import (
+    figures as figures,
+    wording as wording,
+)
+from .charts import (
+    Scale as Scale,
+    axis_svg as axis_svg,
+    diverging_class as diverging_class,
+    interval_svg as interval_svg,
+    scale_over as scale_over,
+    tick_text as tick_text,
+)
+from .figures import (
+    Forest as Forest,
+    HeatMap as HeatMap,
+    Row as Row,
+    forest_row as forest_row,
+    heat_map as heat_map,
+    measure_forest as measure_forest,
+)
+from .numbers import (
+    write_measurements_json as write_measurements_json,
+)
+from .page import (
+    rendered as rendered,
+)
+from .plots import (
+    Point as Point,
+    Slope as Slope,
+    size_svg as size_svg,
+    slope_svg as slope_svg,
+)
+from .printer import (
+    Printer as Printer,
+)
+from .view import (
+    BenchmarkView as BenchmarkView,
+    JudgeView as JudgeView,
+    ReportView as ReportView,
+    WrittenView as WrittenView,
+)
+from .wording import (
+    BIASED as BIASED,
+    HIGHER as HIGHER,
+    LOWER as LOWER,
+    NOT_DETECTED as NOT_DETECTED,
+    NOT_MEASURABLE as NOT_MEASURABLE,
+    SYMBOLS as SYMBOLS,
+    bytes_of as bytes_of,
+    decimals as decimals,
+    known as known,
+    label as label,
+    number as number,
+    probability as probability,
+)

@@ -1,0 +1,59 @@
+from .cards import (
+    Card as Card,
+)
+from .errors import (
+    AnsweredBefore as AnsweredBefore,
+    ChecksumMismatch as ChecksumMismatch,
+    DataError as DataError,
+    DatasetMissing as DatasetMissing,
+    EvenhandError as EvenhandError,
+    Interrupted as Interrupted,
+    ModelError as ModelError,
+    ResumeRefused as ResumeRefused,
+    Unsupported as Unsupported,
+    UsageError as UsageError,
+    WriteError as WriteError,
+    unknown_name as unknown_name,
+)
+from .files import (
+    as_json as as_json,
+    atomic_write as atomic_write,
+    read_json as read_json,
+    sha256_of as sha256_of,
+    table_bytes as table_bytes,
+    write_json as write_json,
+    write_table as write_table,
+    write_text as write_text,
+)
+from .keys import (
+    frame_hash as frame_hash,
+)
+from .options import (
+    Number as Number,
+    TextOrNone as TextOrNone,
+    Whole as Whole,
+    options_of as options_of,
+    split_options as split_options,
+    split_role as split_role,
+    split_value as split_value,
+    typed as typed,
+    typed_options as typed_options,
+)
+from .registry import (
+    ExtensionError as ExtensionError,
+    Registry as Registry,
+)
+from .tables import (
+    FINDINGS as FINDINGS,
+    LABELS as LABELS,
+    MEASUREMENTS as MEASUREMENTS,
+    PROMPT_KEYS as PROMPT_KEYS,
+    RESPONSES as RESPONSES,
+    Measurement as Measurement,
+    ResponseError as ResponseError,
+    measurement_frame as measurement_frame,
+    measurement_rows as measurement_rows,
+)
+from .version import (
+    VERSION as VERSION,
+)

@@ -1,0 +1,15 @@
+from .answers import (
+    ABSENT as ABSENT,
+)
+from .client import (
+    Answer as Answer,
+    ServiceClient as ServiceClient,
+)
+from .refusals import (
+    Refusals as Refusals,
+)
+from .store import (
+    AnswerStore as AnswerStore,
+    answer_key as answer_key,
+    answer_store_path as answer_store_path,
+)

@@ -1,0 +1,89 @@
+from .bootstrap import (
+    Intervals as Intervals,
+    cluster_bootstrap as cluster_bootstrap,
+    cluster_bootstrap_table as cluster_bootstrap_table,
+    difference_bootstrap as difference_bootstrap,
+)
+from .cluster_interval import (
+    cluster_t as cluster_t,
+)
+from .cluster_means import (
+    clustered_mean as clustered_mean,
+    standard_errors as standard_errors,
+    t_inference as t_inference,
+)
+from .effect_sizes import (
+    cohens_dz as cohens_dz,
+    median_log_ratio as median_log_ratio,
+    odds_ratio as odds_ratio,
+    risk_difference as risk_difference,
+    risk_ratio as risk_ratio,
+    superiority_paired as superiority_paired,
+    superiority_unpaired as superiority_unpaired,
+)
+from .exact_tests import (
+    Tails as Tails,
+    detectable_above as detectable_above,
+    tails_of_others as tails_of_others,
+    tails_of_rate as tails_of_rate,
+)
+from .intervals import (
+    Interval as Interval,
+    binomial_quantile_interval as binomial_quantile_interval,
+    clopper_pearson_interval as clopper_pearson_interval,
+    clustered_proportion_interval as clustered_proportion_interval,
+    wilson_interval as wilson_interval,
+)
+from .mann_whitney import (
+    all_pairs as all_pairs,
+)
+from .multiplicity import (
+    benjamini_hochberg as benjamini_hochberg,
+    holm as holm,
+    simes as simes,
+)
+from .permutation import (
+    Null as Null,
+    group_gap as group_gap,
+    permutation_null as permutation_null,
+    sign_flip_test as sign_flip_test,
+)
+from .pooling import (
+    Pooled as Pooled,
+    pool_means as pool_means,
+    pool_rates as pool_rates,
+)
+from .power import (
+    detectable_mean_difference as detectable_mean_difference,
+    detectable_preference as detectable_preference,
+    detectable_rate as detectable_rate,
+    effective_n as effective_n,
+    per_test_level as per_test_level,
+)
+from .rank_tests import (
+    signed_rank as signed_rank,
+)
+from .rater_agreement import (
+    Codes as Codes,
+    Floats as Floats,
+    difference_of_means as difference_of_means,
+    kappa as kappa,
+    pearson as pearson,
+    spearman as spearman,
+    specific_agreement as specific_agreement,
+)
+from .rates import (
+    Counts as Counts,
+    GroupCounts as GroupCounts,
+    Limited as Limited,
+    additive_rates as additive_rates,
+    difference_of_rates as difference_of_rates,
+    group_counts as group_counts,
+    ratio_of_rates as ratio_of_rates,
+)
+from .verdicts import (
+    Finding as Finding,
+    Harmful as Harmful,
+    Verdict as Verdict,
+    judge as judge,
+)

@@ -1,0 +1,6 @@
+from .model_options import (
+    load_named_model as load_named_model,
+)
+from .options import (
+    validated as validated,
+)

@@ -1,0 +1,66 @@
+from .conduct import (
+    AuditResult as AuditResult,
+    audited_model as audited_model,
+    conduct_audit as conduct_audit,
+    preview as preview,
+)
+from .decoding import (
+    ChosenDecoding as ChosenDecoding,
+    described as described,
+)
+from .glance import (
+    cost as cost,
+    quality as quality,
+)
+from .judges import (
+    MODEL_ROLE as MODEL_ROLE,
+    ClassifierShelf as ClassifierShelf,
+    check_roles as check_roles,
+    named_by_role as named_by_role,
+    named_or_loaded as named_or_loaded,
+    optional_roles as optional_roles,
+    roles_of as roles_of,
+)
+from .options import (
+    NAMED_ANEW as NAMED_ANEW,
+    Analysis as Analysis,
+    AuditConfig as AuditConfig,
+    Judging as Judging,
+    Seeded as Seeded,
+    Tolerance as Tolerance,
+    read_config as read_config,
+    stored_config as stored_config,
+)
+from .page import (
+    write_html as write_html,
+)
+from .rescoring import (
+    judged_benchmarks as judged_benchmarks,
+)
+from .run import (
+    Run as Run,
+    audit as audit,
+    audit_with as audit_with,
+    open_run as open_run,
+    rescore as rescore,
+    resume as resume,
+)
+from .selection import (
+    Selection as Selection,
+    select as select,
+    wanted_benchmarks as wanted_benchmarks,
+    with_classifiers as with_classifiers,
+)
+from .terminal import (
+    render_audit as render_audit,
+    render_card as render_card,
+    render_list as render_list,
+    render_plan as render_plan,
+)
+from .trust import (
+    check_addresses as check_addresses,
+    check_code as check_code,
+)
+from .view import (
+    benchmark_view as benchmark_view,
+)

@@ -1,0 +1,9 @@
+from .figures import (
+    Outcome as Outcome,
+    outcomes as outcomes,
+    table_of_models as table_of_models,
+)
+from .result import (
+    ComparisonReport as ComparisonReport,
+    compare as compare,
+)

@@ -1,0 +1,17 @@
+from .options import (
+    check_options as check_options,
+)
+from .plan import (
+    preview as preview,
+)
+from .result import (
+    Checked as Checked,
+    check as check,
+    check_with as check_with,
+    load_judge_of as load_judge_of,
+    resumed_options as resumed_options,
+)
+from .terminal import (
+    render_check_plan as render_check_plan,
+    render_consistency as render_consistency,
+)
