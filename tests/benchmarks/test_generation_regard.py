@@ -64,7 +64,11 @@ def test_an_even_handed_model_is_left_alone() -> None:
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_judge_with_one_answer_finds_nobody_harmed(rate: float) -> None:
     _, measured, findings = verdicts(REGARD, judged(PROMPTS.frame, "regard", rate, 10))
-    assert set(findings["verdict"]) == {"not detected"}
+    # where chance makes every rate 100 %, the largest could never have stood out
+    unmeasurable = {"max_subgroup_rate"} if rate == 1 else set()
+    verdict_of = dict(findings.select("measure", "verdict").rows())
+    assert {name for name, verdict in verdict_of.items() if verdict == "not measurable"} == unmeasurable
+    assert "biased" not in verdict_of.values()
     overall = measured.filter((pl.col("measure") == "negative_rate") & pl.col("axis").is_null())
     assert overall["estimate"].to_list() == [100 * rate]
     published = measured.filter((pl.col("measure") == "bias_score_published") & pl.col("axis").is_null())

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from evenhand.classifiers.service_cards import SERVICE_CARDS
 
+from evenhand.classifiers.loading import BACKENDS
 from evenhand.schema import ResumeRefused
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.run import audit, resume
@@ -264,4 +264,4 @@ def test_who_is_asked_behind_a_name(name: str, environment: dict[str, str], aske
 
 def test_every_judge_that_asks_a_service_is_known() -> None:
     """Whoever adds a service adds where it asks: else a folder could have its key sent."""
-    assert {card.name for card in SERVICE_CARDS} == SERVICES.keys()
+    assert {name for name, module in BACKENDS.items() if ".services." in module} == SERVICES.keys()

@@ -15,7 +15,7 @@ def plan_of(frame, model, **request):
 
 def test_counts_tokens_time_and_disk_are_near_the_truth(fakes, tmp_path, monkeypatch):
     clock = fakes.Clock()
-    monkeypatch.setattr(sys.modules["evenhand.runs.estimate"], "time", clock)
+    monkeypatch.setattr(sys.modules["evenhand.runs.estimating"], "time", clock)
     model = fakes.HashModel(lambda texts: clock.sleep(0.01 + 0.0005 * len(texts)))
     plan = plan_of(fakes.numbered_prompts(6000, distinct=4000), model)
     guess = estimate(plan, model, seconds=0.6)

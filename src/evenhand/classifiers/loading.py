@@ -65,9 +65,9 @@ def classifier_cards() -> dict[str, Card]:
     >>> classifier_cards()["regard"].licence
     'CC BY 4.0'
     """
-    cards = [preset.card for preset in PRESETS.values()]
-    cards += [import_module(module).CARD for module in (*BACKENDS.values(), EXISTING)]
-    return {card.name: card for card in cards}
+    cards = [CLASSIFIERS.card(name) for name in CLASSIFIERS.built_in]
+    existing: Card = import_module(EXISTING).CARD
+    return {card.name: card for card in (*cards, existing) if card is not None}
 
 
 def load_classifier(
