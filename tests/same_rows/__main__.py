@@ -356,7 +356,9 @@ def compare_all(work: Path) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tests.same_rows",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--base", default=BEFORE_THE_MOVE, help="a commit of this repository, or a checkout's folder"
