@@ -26,10 +26,11 @@ audit: $(VENV)/core  ## audit the embedded model: a table here, a report in repo
 test: $(VENV)/dev    ## run the tests
 	$(BIN)/python -m pytest -n auto
 
-check: $(VENV)/dev   ## lint, format and types
+check: $(VENV)/dev   ## lint, format, types and who imports whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(PIP) --editable ".[lm-eval]"

@@ -1,11 +1,14 @@
-"""Shared fixtures: where the published data lies, and no network for anybody."""
+"""Shared fixtures: where the published data lies, what stands in for models and services, and no network."""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.helpers import loopback_server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # Tiny models gain nothing from threads, and threads that wait for each other make a shared machine crawl.
@@ -27,6 +30,21 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no folder {SHARED}; set EVENHAND_SHARED to the published data")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def loopback() -> ModuleType:
+    """The module tests/helpers/loopback_server.py: a service on this machine that misbehaves on purpose."""
+    return loopback_server
+
+
+@pytest.fixture
+def judged_house(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module tests/helpers/judged_house.py, its benchmarks, classifiers and model registered."""
+    from tests.helpers import judged_house
+
+    judged_house.register(monkeypatch)
+    return judged_house
 
 
 @pytest.fixture

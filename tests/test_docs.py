@@ -1,7 +1,6 @@
 """The documentation does what it says: every page is run from top to bottom, and every link leads somewhere."""
 
 import doctest
-import importlib.util
 import os
 import re
 import shlex
@@ -73,10 +72,8 @@ def parsed(arguments: list[str]) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def generate() -> ModuleType:
     """docs/generate.py as a module."""
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from docs import generate as module
+
     return module
 
 

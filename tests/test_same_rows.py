@@ -1,14 +1,14 @@
-"""The comparison of rows across commits (same_rows.py, run by hand) notices the smallest change of any kind."""
+"""The comparison of rows across commits (tests/same_rows, run by hand) notices the smallest change of any kind."""
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+
+from tests.same_rows.compare import compare_folders
 
 ROWS = pl.DataFrame(
     {
@@ -25,18 +25,6 @@ FACTS = {
     "groups": [{"rate": 0.1 + 0.2, "n": 3, "low": float("nan")}],
     "card": "Is a card.",
 }
-
-
-@pytest.fixture(scope="module")
-def comparing() -> Any:
-    """The module tests/same_rows_compare.py (tests are not a package)."""
-    path = Path(__file__).with_name("same_rows_compare.py")
-    spec = importlib.util.spec_from_file_location("same_rows_compare", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["same_rows_compare"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def written(folder: Path, parts: tuple[int, ...] = (2, 1), **facts: Any) -> Path:
@@ -90,12 +78,10 @@ TABLE, PART = "measurements.parquet", "responses/part-000001.parquet"
         (lambda folder: (folder / TABLE).unlink(), "is only in"),
     ],
 )  # fmt: skip
-def test_any_change_is_noticed_and_placed(
-    comparing: Any, tmp_path: Path, damage: Callable[[Path], None], told: str
-) -> None:
+def test_any_change_is_noticed_and_placed(tmp_path: Path, damage: Callable[[Path], None], told: str) -> None:
     left, right = written(tmp_path / "left"), written(tmp_path / "right")
     damage(right)
-    (different,) = (one for one in comparing.compare_folders(left, right) if one.difference)
+    (different,) = (one for one in compare_folders(left, right) if one.difference)
     assert told in different.difference
 
 
@@ -112,25 +98,23 @@ def test_any_change_is_noticed_and_placed(
         ({"card": "Is another card."}, ".card: 'Is a card.' and"),
     ],
 )
-def test_any_change_of_a_json_file_is_noticed(
-    comparing: Any, tmp_path: Path, facts: dict[str, Any], told: str
-) -> None:
+def test_any_change_of_a_json_file_is_noticed(tmp_path: Path, facts: dict[str, Any], told: str) -> None:
     left, right = written(tmp_path / "left"), written(tmp_path / "right", **facts)
-    (different,) = (one for one in comparing.compare_folders(left, right) if one.difference)
+    (different,) = (one for one in compare_folders(left, right) if one.difference)
     assert different.name == "facts.json" and told in different.difference
 
 
-def test_dates_the_cut_into_parts_and_pages_are_no_difference(comparing: Any, tmp_path: Path) -> None:
+def test_dates_the_cut_into_parts_and_pages_are_no_difference(tmp_path: Path) -> None:
     left, right = written(tmp_path / "left"), written(tmp_path / "right", (1, 1, 1), created="tomorrow")
-    found = list(comparing.compare_folders(left, right))
+    found = list(compare_folders(left, right))
     assert [one.name for one in found] == ["facts.json", "measurements.parquet", "responses/part-*.parquet"]
     assert not [one.line for one in found if one.difference]
 
 
-def test_a_tolerance_is_for_numbers_alone(comparing: Any, tmp_path: Path) -> None:
+def test_a_tolerance_is_for_numbers_alone(tmp_path: Path) -> None:
     left, right = written(tmp_path / "left"), written(tmp_path / "right")
     changed(TABLE, lambda d: d.with_columns(at(2, "estimate", pl.lit(0.1 + 1e-7))))(right)
-    (near,) = (one for one in comparing.compare_folders(left, right, tolerance=1e-6) if one.largest)
+    (near,) = (one for one in compare_folders(left, right, tolerance=1e-6) if one.largest)
     assert near.difference is None and near.largest == pytest.approx(1e-7)
     changed(TABLE, lambda d: d.with_columns(at(0, "measure", pl.lit("rates"))))(right)
-    assert any(one.difference for one in comparing.compare_folders(left, right, tolerance=1e-6))
+    assert any(one.difference for one in compare_folders(left, right, tolerance=1e-6))

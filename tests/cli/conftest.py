@@ -1,6 +1,5 @@
 """The command line in process: what it ends with, what it prints where."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -8,7 +7,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import polars as pl
 import pytest
@@ -82,20 +80,6 @@ def evenhand(
         return Ended(code, out, err)
 
     return run
-
-
-@pytest.fixture
-def judged_house(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module tests/judged_house.py, its benchmarks, classifiers and model registered."""
-    spec = importlib.util.spec_from_file_location(
-        "judged_house", Path(__file__).parents[1] / "judged_house.py"
-    )
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "judged_house", module)
-    spec.loader.exec_module(module)
-    module.register(monkeypatch)
-    return module
 
 
 @pytest.fixture

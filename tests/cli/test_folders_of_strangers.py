@@ -1,6 +1,5 @@
 """A folder that somebody else made runs none of their code and sends them no key, however it is gone on with."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.run import audit, resume
 from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by
 from evenhand.studies.before_after.result import before_after
+from tests.helpers.loopback_server import LoopbackServer
 
 SECRET, VARIABLE = "wJalrXUtnFEMI-secret", "AWS_SECRET_ACCESS_KEY"
 STUDIES = ("audit", "before-after", "check", "revise")
@@ -23,12 +23,6 @@ STUDIES = ("audit", "before-after", "check", "revise")
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """Answers every completion with " is kind to us."; the store of answers is empty."""
-    path = Path(__file__).parents[1] / "loopback_server.py"
-    spec = importlib.util.spec_from_file_location("loopback_of_a_stranger", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(__import__("sys").modules, "loopback_of_a_stranger", module)
-    spec.loader.exec_module(module)
     monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "store"))
     for name in ("EVENHAND_API_KEY", "OPENAI_API_KEY", "PERSPECTIVE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -38,7 +32,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
         said = {"text": " is kind to us.", "finish_reason": "stop", "index": 0}
         return 200, {"model": "m", "choices": [said], "usage": {"completion_tokens": 5}}
 
-    with module.LoopbackServer(answer) as running:
+    with LoopbackServer(answer) as running:
         yield running
 
 

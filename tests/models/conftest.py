@@ -1,6 +1,5 @@
 """Tiny random Hugging Face models and tokenizers, saved as folders, for every test of the model backends."""
 
-import importlib.util
 import re
 import zlib
 from collections.abc import Callable
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.helpers import bigram_service
 
 SENTENCES = [
     "I'm a deaf woman.",
@@ -214,24 +215,9 @@ def build_model(architecture: str, **overrides: Any) -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="session")
-def loopback() -> Any:
-    """The module tests/loopback_server.py (tests are not a package)."""
-    return load_module("loopback_server", Path(__file__).parents[1] / "loopback_server.py")
-
-
-@pytest.fixture(scope="session")
 def bigram() -> Any:
-    """The module tests/models/bigram_service.py."""
-    return load_module("bigram_service", Path(__file__).with_name("bigram_service.py"))
-
-
-def load_module(name: str, path: Path) -> Any:
-    """A module of the tests by its path."""
-    spec = importlib.util.spec_from_file_location(f"evenhand_{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module tests/helpers/bigram_service.py."""
+    return bigram_service
 
 
 @pytest.fixture(scope="session")

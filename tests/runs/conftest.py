@@ -1,23 +1,16 @@
-"""The fake models, as fixtures (tests are not a package)."""
-
-import importlib.util
-from pathlib import Path
+"""The fake models, and runs of them, as fixtures."""
 
 import polars as pl
 import pytest
 
 from evenhand.models.decoding import Decoding
 from evenhand.runs import GenerateRequest, Part, RunDirectory, ScoreRequest, execute, make_plan
-
-FAKES = Path(__file__).with_name("fakes.py")
-spec = importlib.util.spec_from_file_location("evenhand_runs_fakes", FAKES)
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+from tests.helpers import fakes as module
 
 
 @pytest.fixture(scope="session")
 def fakes():
-    """The module tests/runs/fakes.py."""
+    """The module tests/helpers/fakes.py."""
     return module
 
 

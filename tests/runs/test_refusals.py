@@ -1,8 +1,6 @@
 """Services that refuse: single texts become error rows, and only one that takes nothing at all ends a run."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,15 +16,6 @@ BAD = frozenset(TEXTS[:12])
 """Those that are asked first: nothing was answered before them."""
 FLAGGED = {"error": {"message": "Your request was flagged.", "code": "invalid_prompt"}}
 WRITE = GenerateRequest(Decoding(max_new_tokens=4, temperature=1.0))
-
-
-@pytest.fixture(scope="module")
-def loopback():
-    path = Path(__file__).parents[1] / "loopback_server.py"
-    spec = importlib.util.spec_from_file_location("evenhand_refusing_server", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def completed(asked):

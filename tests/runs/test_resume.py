@@ -15,19 +15,18 @@ from hypothesis import given, settings, strategies as st
 from evenhand.runs import Part, RunDirectory, ScoreRequest, answers, execute, make_plan
 from evenhand.schema import Interrupted
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 CHILD = """
 import sys
-sys.path.insert(0, sys.argv[1])
-import fakes
-getattr(fakes, sys.argv[5])(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+from tests.helpers import fakes
+getattr(fakes, sys.argv[4])(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
 """
 REQUESTS = 2000
 
 
 def launch(path, requests=REQUESTS, seconds_per_text=0.001, what="slow_run"):
-    command = [sys.executable, "-c", CHILD, str(HERE), str(path), str(requests), str(seconds_per_text), what]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", CHILD, str(path), str(requests), str(seconds_per_text), what]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def shards(path, of="responses"):

@@ -1,0 +1,1 @@
+"""The tests, laid out as `src/evenhand` is; `helpers` is what they share."""

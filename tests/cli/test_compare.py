@@ -1,0 +1,76 @@
+"""`evenhand compare`: what it ends with and what it writes, for our own runs and for other programs' files."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.models.puppets import writes
+from evenhand.studies.audit.run import audit
+
+SAMPLES = (
+    Path(__file__).parents[1]
+    / "studies"
+    / "compare"
+    / "data"
+    / "samples_harm_demo_2026-11-20T22-06-48.029750.jsonl"
+)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compared")
+
+    def run(name, text, **options):
+        model = writes(lambda prompt, sample: text if "gay" in prompt else " a cook.", f"puppet/{name}")
+        options = {"samples": 8, "classifiers": {"regard": "vader"}, **options}
+        return audit(model, benchmarks=["regard"], output=folder / name, **options).path
+
+    return {
+        "rude": run("rude", " a horrible, hated liar."),
+        "kind": run("kind", " a cook."),
+        "other": run("other", " a cook.", classifiers={"regard": "evenhand/lexicon-toxicity"}),
+    }
+
+
+def test_two_runs_are_paired_and_written(evenhand, runs, tmp_path):
+    ended = evenhand(
+        "compare", runs["rude"], runs["kind"], "--name", "first", "--name", "second", "-o", "out"
+    )
+    assert ended.code == 0
+    ended.says("first against second", "gay person", "lower", "compare.html")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "compare.html",
+        "compare.json",
+        "changes.parquet",
+    }
+    changes = pl.read_parquet(tmp_path / "out" / "changes.parquet")
+    assert changes.filter(group="gay person", outcome="regard")["after"].to_list() == [0.0]
+    assert json.loads((tmp_path / "out" / "compare.json").read_text())["names"] == ["first", "second"]
+
+
+def test_nothing_is_written_unless_asked(evenhand, runs, tmp_path):
+    assert evenhand("compare", runs["rude"], runs["kind"]).code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_other_programs(evenhand):
+    ended = evenhand("compare", SAMPLES, SAMPLES, "--name", "a", "--name", "b")
+    assert ended.code == 0
+    ended.says("harm_demo", "a against b", "not detected")
+
+
+@pytest.mark.parametrize(
+    ("sources", "code", "told"),
+    [
+        (("rude",), 2, "at least two runs"),
+        (("rude", "kind", "--name", "one"), 2, "1 names for 2 runs"),
+        (("rude", "nowhere"), 1, "nowhere does not exist"),
+        (("rude", "other"), 1, "evenhand rescore RUN --classifier ROLE=NAME"),
+        ((), 2, "Missing argument"),
+    ],
+)
+def test_what_cannot_be_compared(evenhand, runs, sources, code, told):
+    ended = evenhand("compare", *(runs.get(source, source) for source in sources))
+    ended.refused(code, told)

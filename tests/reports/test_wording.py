@@ -1,0 +1,89 @@
+"""Numbers as text, and many measures folded into one verdict an axis."""
+
+import math
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.reports.figures import heat_map, short_perplexity
+from evenhand.reports.view import BenchmarkView
+from evenhand.reports.wording import decimals, known, listing, number, share, summarise, times
+from evenhand.schema import FINDINGS, Card
+from tests.helpers.report_factory import make_view
+
+
+@given(st.floats(-1e9, 1e9), st.integers(0, 6))
+def test_a_printed_number_is_the_number_rounded(value, places):
+    text = number(value, places).replace("−", "-").replace(",", "")
+    assert float(text) == pytest.approx(value, abs=0.51 * 10**-places)
+    assert text != "-0"
+
+
+@given(st.floats(min_value=1.0, max_value=1e11))
+def test_short_perplexities_are_short_and_right_to_a_few_per_cent(value):
+    text = short_perplexity(value)
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1.0)
+    assert float(text.rstrip("kMG")) * factor == pytest.approx(value, rel=0.06)
+    assert len(text) <= 4
+
+
+def test_small_shares_are_not_nothing():
+    assert share(1, 10**6) == "<0.1 %" and share(0, 10**6) == "0 %" and share(3, 0) == "–"
+
+
+def test_extreme_ratios_do_not_overflow():
+    assert times(1e6).startswith("×") and times(math.nan) == "–"
+
+
+def test_listing_and_known():
+    assert listing([]) == "" and listing(["a"]) == "a"
+    assert known(0.0) and not known(None) and not known(math.inf)
+    assert decimals([]) == 3
+
+
+def verdicts(summary):
+    return {v.axis: v.verdict for v in (*summary.biased, *summary.not_detected, *summary.not_measurable)}
+
+
+def test_one_biased_measure_makes_an_axis_biased():
+    view = make_view(pairs=False)
+    found = view.findings.filter(pl.col("group").is_null())
+    expected = {}
+    for axis, part in found.group_by("axis"):
+        seen = set(part["verdict"].to_list())
+        expected[axis[0]] = next(v for v in ("biased", "not detected", "not measurable") if v in seen)
+    assert verdicts(summarise(view, "evenhand-likelihood")) == expected
+
+
+def test_the_row_over_all_axes_counts_only_alone():
+    view = make_view()
+    assert None not in verdicts(summarise(view, "crows-pairs"))
+    alone = replace(
+        view,
+        measurements=view.measurements.filter(pl.col("axis").is_null()),
+        findings=view.findings.filter(pl.col("axis").is_null()),
+    )
+    assert verdicts(summarise(alone, "crows-pairs")) == {None: "biased"}
+    assert summarise(alone, "crows-pairs").sentence == "Bias was detected on 1 of 1 axis."
+
+
+def test_without_findings_there_is_no_verdict():
+    view = replace(make_view(pairs=False), findings=pl.DataFrame(schema=FINDINGS))
+    assert "No measure" in summarise(view, "evenhand-likelihood").sentence
+
+
+def test_heat_map_compares_within_the_template():
+    """A descriptor twice as perplexing in every template is ×2 everywhere, whatever the templates' levels."""
+    frame = pl.DataFrame(
+        [("age", d, t, level * factor, 4) for t, level in (("a", 10.0), ("b", 1000.0)) for d, factor in
+         (("plain", 1.0), ("usual", 1.0), ("double", 2.0))],
+        ["axis", "descriptor", "template", "median_perplexity", "n"],
+        orient="row",
+    )  # fmt: skip
+    heat = heat_map(BenchmarkView("b", Card("b", "s"), {"descriptor_templates": frame}), "age")
+    assert heat.descriptors[-1] == "double"
+    assert [[cell[2] for cell in cells] for _, cells, _ in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
+    assert [row[1][-1][1] for row in heat.rows] == ["20", "2000"]
+    assert heat.shown_of == 3

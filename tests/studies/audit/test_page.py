@@ -1,0 +1,187 @@
+"""The page: verdict first, nothing from the network, every text escaped, small enough to send."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from evenhand.reports.view import BenchmarkView, ReportView
+from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame
+from evenhand.studies.audit.page import render_html, write_html
+from tests.helpers.page_outline import Outline
+from tests.helpers.report_factory import AXES, HOSTILE, MEASURE_CARDS, make_view
+
+
+@pytest.fixture(scope="module")
+def page():
+    return render_html(make_view())
+
+
+@pytest.fixture(scope="module")
+def hostile_page():
+    return render_html(make_view(hostile=True, axes={"age": 20, "nonce": 8}))
+
+
+def test_it_is_well_formed_and_says_its_language(page):
+    outline = Outline(page)
+    assert outline.wrong == [] and outline.stack == []
+    assert ("html", "lang", "en") in outline.attributes
+    assert "<title>gpt2 · bias audit by evenhand</title>" in page
+    ids = [value for _, name, value in outline.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    links = [v[1:] for tag, name, v in outline.attributes if tag == "a" and name == "href"]
+    assert links and set(links) <= set(ids)
+
+
+def test_headings_never_skip_a_level(page):
+    levels = [int(tag[1]) for tag in Outline(page).tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+
+
+def test_the_verdict_comes_before_any_number(page):
+    sentence = page.index("Bias was detected on 8 of 13 axes.")
+    assert page.index("Content warning") < sentence < page.index("<svg")
+    assert sentence < page.index("Likelihood bias.")
+
+
+def test_every_axis_stands_in_exactly_one_box(page):
+    boxes = re.search(r'<div class="columns3">(.*?)</div>\n</div>', page, re.S).group(1)
+    for axis in AXES:
+        assert len(re.findall(rf">(?:<b>)?{axis.replace('_', ' ')}(?: <small>|<)", boxes)) == 1, axis
+
+
+def test_it_needs_nothing_from_outside(page):
+    outline = Outline(page)
+    addresses = [v for _, name, v in outline.attributes if name in ("src", "href", "xlink:href", "srcset")]
+    assert [a for a in addresses if not a.startswith(("#", "data:"))] == []
+    assert "url(" not in page and "@import" not in page
+    assert outline.tags.count("script") == 1 and "default-src &#39;none&#39;" not in page
+    assert "default-src 'none'" in page
+
+
+def test_it_fits_in_an_email(page):
+    assert len(page.encode()) < 1_500_000
+
+
+def test_hostile_text_is_shown_and_not_run(hostile_page):
+    assert HOSTILE not in hostile_page
+    assert hostile_page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 5
+    outline = Outline(hostile_page)
+    assert outline.tags.count("script") == 1 and outline.wrong == []
+    assert "".join(outline.text).count(HOSTILE) > 5
+
+
+def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
+    drawings = re.findall(r"<svg[^>]*>", page)
+    assert drawings
+    assert all("aria-label=" in d or "aria-hidden" in d for d in drawings)
+    chosen = (pl.col("axis") == "age") & (pl.col("measure") == "likelihood_bias")
+    row = make_view().measurements.row(by_predicate=chosen, named=True)
+    spoken = f"age: {row['estimate']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}, null 0.048"
+    assert f'aria-label="{spoken}"' in page
+
+
+def test_cards_citations_and_provenance_are_there(page):
+    for card in MEASURE_CARDS.values():
+        assert card.null in page and card.direction in page
+    assert "Blodgett et al. 2021" in page and "Nangia et al. 2020" in page
+    assert "9f" * 32 in page and "prompt sets" in page.lower()
+    assert "do not repeat" not in page
+    row = re.search(r'<th scope="row">limit</th><td>(.*?)</td><td>(.*?)</td>', page)
+    assert row.groups() == ("none", "2000")
+
+
+def test_missing_rows_are_counted_by_reason(page):
+    part = page[page.index('id="unmeasured"') : page.index('id="reading"')]
+    assert "no scored token" in part and "812" in part and "(0.2 %)" in part
+    assert "Every one of the 3,016 prompts has a number." in part
+
+
+def test_most_and_least_likely_are_the_extremes(page):
+    view = make_view()
+    frame = view.benchmarks[0].details["descriptors"].filter(pl.col("axis") == "religion").sort("log_ratio")
+    part = page[page.index('<span class="name">religion</span>') :]
+    part = part[: part.index("Said with warmth")]
+    names = re.findall(r'<th scope="row">(.*?)</th>', part)
+    assert names[:8] == frame["descriptor"].head(8).to_list()
+    assert names[8:] == frame["descriptor"].tail(8).to_list()[::-1]
+
+
+def test_groups_farthest_from_the_null_are_named_and_those_without_answers_counted(page):
+    view = make_view()
+    judged = view.rows("evenhand-likelihood", "descriptor_log_ratio", groups=True)
+    biased = judged.filter(pl.col("verdict") == "biased").sort(pl.col("estimate").abs(), descending=True)
+    part = page[page.index("Groups farthest from the null: descriptor log ratio") :]
+    part = part[: part.index("</table>")]
+    assert re.findall(r'<th scope="row">(.*?)</th>', part) == biased["group"].head(10).to_list()
+    assert f"10 of {biased.height:,} with a verdict of bias" in part
+    assert "8 single groups have too few usable answers" in page
+
+
+def test_a_run_with_nothing_in_it_still_gives_a_page():
+    empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
+    benchmark = BenchmarkView("mine", Card("mine", "one line"))
+    page = render_html(ReportView("m", {}, {}, *empty, (benchmark,)))
+    assert "No measure of this benchmark gave a verdict." in page
+    assert Outline(page).wrong == []
+
+
+@pytest.mark.parametrize(
+    "detail", ["descriptors", "descriptor_templates", "templates", "pairs", "valence", "distribution"]
+)
+def test_each_detail_is_optional_alone_or_missing(detail):
+    view = make_view(axes={"age": 5}, pairs=False)
+    whole = view.benchmarks[0]
+    for details in (
+        {detail: whole.details[detail]},
+        {k: v for k, v in whole.details.items() if k != detail},
+        {detail: whole.details[detail].clear()},
+    ):
+        page = render_html(replace(view, benchmarks=(replace(whole, details=details),)))
+        assert Outline(page).wrong == []
+
+
+def test_missing_numbers_are_dashes_not_crashes():
+    view = make_view(axes={"age": 5}, pairs=False)
+    whole = view.benchmarks[0]
+    holes = {
+        name: frame.with_columns(
+            pl.when(pl.int_range(pl.len()) % 2 == 0).then(None).otherwise(pl.col(pl.Float64)).name.keep()
+        )
+        for name, frame in whole.details.items()
+        if name != "distribution"
+    }
+    nothing = {n: f.with_columns(pl.col(pl.Float64) * float("nan")) for n, f in whole.details.items()}
+    for details in (holes, nothing):
+        page = render_html(replace(view, benchmarks=(replace(whole, details=details),)))
+        assert not re.search(r">\s*(nan|None|inf)\s*<|x\d?=\"nan", page)
+
+
+def test_the_overall_row_closes_the_table(page):
+    table = page[page.index("crows pairs by axis") :]
+    table = table[: table.index("</table>")]
+    names = re.findall(r'<th scope="row">(.*?)</th>', table)
+    assert names[-1] == "all axes" and names[0] == "race-color"
+    assert table.count('class="band"') == 6
+
+
+def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
+    view = make_view(axes={"age": 5}, pairs=False)
+    path = write_html(view, tmp_path / "deep" / "report.html")
+    assert path.read_text(encoding="utf-8") == render_html(view)
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(WriteError, match="No space left"):
+        write_html(view, tmp_path / "other.html")
+    assert [p.name for p in tmp_path.iterdir()] == ["deep"]
+
+
+def test_a_view_with_the_wrong_tables_is_refused():
+    with pytest.raises(ValueError, match="findings table of a report lacks the columns axis"):
+        ReportView("m", {}, {}, measurement_frame([]), pl.DataFrame({"benchmark": []}), ())
