@@ -149,7 +149,7 @@ def a_report(folder: Path) -> None:
 
 
 def an_agreement(folder: Path) -> None:
-    from evenhand.studies.agreement.agreement import AgreementStudy
+    from evenhand.studies.agreement.conduct import AgreementStudy
     from evenhand.studies.agreement.terminal import write_agreement_json
 
     write_agreement_json(AgreementStudy(folder, (), tuple(NOISE)), folder / "agreement.json")

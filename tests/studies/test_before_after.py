@@ -15,7 +15,7 @@ from evenhand.runs import RunDirectory
 from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit.judges import named_or_loaded
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import audit, resume
+from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.before_after.conduct import study_before_after, with_judges
 from evenhand.studies.before_after.harm import answered_pairs, harm_changes, silence_changes, with_verdicts
 from evenhand.studies.before_after.page import render_before_after_html

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from evenhand.reports import Printer, wording
 from evenhand.schema import write_json
-from evenhand.studies.agreement.agreement import AgreementStudy, Comparison
+from evenhand.studies.agreement.conduct import AgreementStudy, Comparison
 
 FORMAT = 1
 SHOWN = 15
@@ -75,7 +75,7 @@ def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> N
 def render_agreement(study: AgreementStudy, console: Console) -> None:
     """Print for each pair of classifiers how far they agree, and about whom they disagree most.
 
-    study: from `evenhand.studies.agreement.agreement`.
+    study: from `evenhand.studies.agreement.conduct`.
     """
     out = Printer(console)
     out.line(f"Agreement of classifiers in {study.run}", "bold")

@@ -37,7 +37,7 @@ from .page import (
 from .rescoring import (
     judged_benchmarks as judged_benchmarks,
 )
-from .run import (
+from .result import (
     Run as Run,
     audit as audit,
     audit_with as audit_with,

@@ -95,7 +95,7 @@ class BeforeAfterReport:
 
     @property
     def changes(self) -> pl.DataFrame | None:
-        """Paired changes by axis and by group (`evenhand.studies.compare.comparing.CHANGES`)."""
+        """Paired changes by axis and by group (`evenhand.studies.compare.conduct.CHANGES`)."""
         return None if self.comparison is None else self.comparison.changes
 
     def report(self) -> dict[str, Path]:

@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.runs import RunDirectory
 from evenhand.schema import write_json, write_table, write_text
 from evenhand.studies.audit import Run, cost, quality
-from evenhand.studies.compare.comparing import Comparison, compare as compared
+from evenhand.studies.compare.conduct import Comparison, compare as compared
 from evenhand.studies.compare.outputs import Outputs, read_outputs
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ComparedModel:
 class ComparisonReport:
     """Models compared with the first of them, ready to be shown.
 
-    comparison: tables and notes of `evenhand.studies.compare.comparing`. models: one for each name. alpha: of the
+    comparison: tables and notes of `evenhand.studies.compare.conduct`. models: one for each name. alpha: of the
     verdicts.
     """
 
@@ -55,12 +55,12 @@ class ComparisonReport:
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Paired differences over all, by axis and by group (evenhand.studies.compare.comparing.CHANGES)."""
+        """Paired differences over all, by axis and by group (evenhand.studies.compare.conduct.CHANGES)."""
         return self.comparison.changes
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row for each model, benchmark and outcome (evenhand.studies.compare.comparing.SUMMARY)."""
+        """A row for each model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
         return self.comparison.summary
 
     def write(self, folder: Path | str) -> dict[str, Path]:
@@ -106,11 +106,11 @@ def compare(
     runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
     for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals. Raises
     UsageError for fewer than two runs, DataError for runs that cannot be paired
-    (`evenhand.studies.compare.comparing`).
+    (`evenhand.studies.compare.conduct`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
-    >>> from evenhand.studies.audit.run import audit
+    >>> from evenhand.studies.audit.result import audit
     >>> def run(text):
     ...     options = dict(limit=12, samples=10, classifiers={"regard": "vader"}, output=tempfile.mkdtemp() + "/run")
     ...     return audit(writes(lambda prompt, sample: text), benchmarks=["regard"], **options)

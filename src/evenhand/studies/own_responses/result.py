@@ -12,7 +12,7 @@ from evenhand.measures import measure_cards
 from evenhand.models import LanguageModel
 from evenhand.reports import ReportView
 from evenhand.studies.audit import benchmark_view, named_by_role, named_or_loaded
-from evenhand.studies.own_responses.measuring import Measured, measure_responses
+from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
 
 @dataclass(frozen=True)
