@@ -7,7 +7,8 @@ import pytest
 from report_factory import make_view
 from test_revision_report import revision
 
-from evenhand.studies.audit.page import write_html
+from evenhand.schema import write_text
+from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
 from evenhand.studies.revise.page import write_revision_page
 
@@ -36,7 +37,7 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_html(make_view(hostile=True), tmp_path_factory.mktemp("page") / "report.html")
+    return write_text(tmp_path_factory.mktemp("page") / "report.html", render_html(make_view(hostile=True)))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def continuations(written_runs, tmp_path_factory):
     view = written_runs["rude"].view()
     model = {"generation": {"tokens_per_second": 812.4, "seconds_per_step": 0.02, "peak_memory_bytes": 2.5e9}}
     return {
-        "report": write_html(replace(view, model=model), folder / "report.html"),
+        "report": write_text(folder / "report.html", render_html(replace(view, model=model))),
         "comparison": compare(*written_runs.values(), names=["a model with a long name", "b"]).write(folder)[
             "report"
         ],

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evenhand.schema import DataError
-from evenhand.studies.agreement.conduct import classifier_agreement
+from evenhand.studies.agreement.result import classifier_agreement
 from evenhand.studies.audit.result import audit, open_run, rescore
 
 

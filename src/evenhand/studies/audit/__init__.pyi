@@ -31,14 +31,12 @@ from .options import (
     read_config as read_config,
     stored_config as stored_config,
 )
-from .page import (
-    write_html as write_html,
-)
 from .rescoring import (
     judged_benchmarks as judged_benchmarks,
 )
 from .result import (
     Run as Run,
+    ViewedResult as ViewedResult,
     audit as audit,
     audit_with as audit_with,
     open_run as open_run,
@@ -52,7 +50,6 @@ from .selection import (
     with_classifiers as with_classifiers,
 )
 from .terminal import (
-    render_audit as render_audit,
     render_card as render_card,
     render_list as render_list,
     render_plan as render_plan,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
-from evenhand.schema import VERSION, Card, write_text
+from evenhand.schema import VERSION, Card
 from evenhand.studies.audit.glance import glance, pooled
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 
@@ -81,14 +81,6 @@ def render_html(view: ReportView) -> str:
         facts=_facts(view),
         provenance=_provenance(view),
     )
-
-
-def write_html(view: ReportView, path: Path | str) -> Path:
-    """Write the report, whole or not at all.
-
-    view: what to show. path: where to. Returns the path. Raises WriteError (full disk, no permission).
-    """
-    return write_text(path, render_html(view))
 
 
 def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> BenchmarkSection:
