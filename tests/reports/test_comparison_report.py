@@ -92,7 +92,10 @@ def test_the_table_of_models_holds_rates_scores_and_whose_is_the_largest(report,
 
 
 def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
-    assert unit_of(report.comparison, "regard", "regard") is PERCENT and unit_of(report.comparison, "regard", "regard score") is RAW
+    assert (
+        unit_of(report.comparison, "regard", "regard") is PERCENT
+        and unit_of(report.comparison, "regard", "regard score") is RAW
+    )
     fold = page[page.index("the classifier’s own number") :]
     whole = report.changes.filter(
         pl.col("axis").is_null() & pl.col("group").is_null(), outcome="regard score"

@@ -10,7 +10,6 @@ from test_revision_report import revision
 from evenhand.schema import write_text
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
-from evenhand.studies.revise.page import write_revision_page
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -135,7 +134,7 @@ def test_print_unfolds_sections(chromium, report):
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_the_page_of_a_search_is_silent_offline_and_whole_in_print(chromium, tmp_path, width):
-    page = opened(chromium, write_revision_page(revision(folder=tmp_path)), width)
+    page = opened(chromium, revision(folder=tmp_path).report(), width)
     assert page.heard == []
     assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

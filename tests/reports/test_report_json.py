@@ -44,7 +44,8 @@ def test_equal_audits_give_equal_bytes(tmp_path):
     view = make_view(axes={"age": 5}, pairs=False)
     turned = replace(view, manifest=dict(reversed(list(view.manifest.items()))))
     first, second = (
-        write_json(tmp_path / f"{i}.json", measurement_numbers(v)).read_bytes() for i, v in enumerate((view, turned))
+        write_json(tmp_path / f"{i}.json", measurement_numbers(v)).read_bytes()
+        for i, v in enumerate((view, turned))
     )
     assert first == second
 

@@ -8,7 +8,6 @@ from evenhand.models import LanguageModel
 from evenhand.schema import ModelError, UsageError
 from evenhand.studies.options import Options
 
-
 Loaded = TypeVar("Loaded")
 
 

@@ -33,7 +33,12 @@ class PlainTable:
 
 
 def plain_page(
-    kind: str, title: str, tables: Sequence[PlainTable], *, lines: Sequence[str] = (), notes: Sequence[str] = ()
+    kind: str,
+    title: str,
+    tables: Sequence[PlainTable],
+    *,
+    lines: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """A page of tables: one HTML document that needs no network, every text escaped.
 

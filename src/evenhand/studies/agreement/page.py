@@ -73,4 +73,6 @@ def agreement_page(run: Path, pairs: Sequence[ClassifierPair], notes: Sequence[s
                 yield group_table(pair)
 
     reasons = [f"Not compared: {note}" for note in notes]
-    return plain_page("agreement of classifiers", f"Classifiers of {run.absolute().name}", [*tables()], notes=reasons)
+    return plain_page(
+        "agreement of classifiers", f"Classifiers of {run.absolute().name}", [*tables()], notes=reasons
+    )

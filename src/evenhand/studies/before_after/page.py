@@ -13,9 +13,8 @@ from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
-from evenhand.studies.before_after.result import BeforeAfterReport
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import Outcome, outcomes, table_of_models
+from evenhand.studies.compare import OutcomeSection, outcomes, table_of_models
 
 GROUPS_SHOWN = 12
 CITATION = (
@@ -49,15 +48,14 @@ class QualityLine:
     note: str = ""
 
 
-def render_before_after_html(report: BeforeAfterReport) -> str:
+def render_before_after_html(study: BeforeAfter) -> str:
     """The study as one HTML document: styles and drawings inside, every text escaped."""
-    study = report.study
-    columns, rows = table_of_models(report.comparison) if report.comparison else ([], [])
+    columns, rows = table_of_models(study.comparison) if study.comparison else ([], [])
     places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
     return rendered(
         Path(__file__).with_name("before_after.html.j2"),
         study=study,
-        facts=_facts(report),
+        facts=_facts(study),
         boxes=[_box(verdict, study.quality) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],
@@ -66,7 +64,7 @@ def render_before_after_html(report: BeforeAfterReport) -> str:
         costs=_costs(study),
         ways=_ways(study),
         silent_groups=_silent_groups(study),
-        sections=[s for s in _sections(report) if not s.aside],
+        sections=[s for s in _sections(study) if not s.aside],
         measured=_measured(study),
         alpha=study.config.alpha,
         citations=_citations(study),
@@ -85,8 +83,7 @@ def _box(verdict: HarmVerdict, quality: pl.DataFrame) -> VerdictBox:
     )
 
 
-def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
-    study = report.study
+def _facts(study: BeforeAfter) -> list[tuple[str, str]]:
     asked = study.before.manifest.asked
     model = study.before.manifest.model.description
     facts = [("benchmarks", ", ".join(sorted(asked)))]
@@ -96,10 +93,10 @@ def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _sections(report: BeforeAfterReport) -> list[Outcome]:
-    if report.comparison is None:
+def _sections(study: BeforeAfter) -> list[OutcomeSection]:
+    if study.comparison is None:
         return []
-    return [s for s in outcomes(report.comparison) if s.benchmark != QUALITY_BENCHMARK]
+    return [s for s in outcomes(study.comparison) if s.benchmark != QUALITY_BENCHMARK]
 
 
 def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:

@@ -1,5 +1,6 @@
 from .conduct import (
     Comparison as Comparison,
+    compare_outputs as compare_outputs,
 )
 from .figures import (
     OutcomeSection as OutcomeSection,

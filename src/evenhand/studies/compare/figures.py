@@ -208,7 +208,9 @@ def table_of_models(
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
     ]
     columns = [(benchmark, outcome, unit_of(comparison, benchmark, outcome)) for benchmark, outcome in keys]
-    known_rows = {(row["model"], row["benchmark"], row["outcome"]): row for row in comparison.summary.to_dicts()}
+    known_rows = {
+        (row["model"], row["benchmark"], row["outcome"]): row for row in comparison.summary.to_dicts()
+    }
     harmed = {model.name: model.most_harmed for model in comparison.models}
     rows = []
     for model in comparison.names:
