@@ -4,14 +4,12 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.schema import write_json, write_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FRAME_HEIGHT = 640
 """Pixels of a page inside a notebook."""
@@ -56,7 +54,7 @@ class StudyResult(ABC):
         """The page: one document that needs no network, every text in it escaped."""
 
     @abstractmethod
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the result.
 
         console: its width, colours and encoding are respected. paths: files to point at in the end, by what they are.

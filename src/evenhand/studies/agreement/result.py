@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.runs import RunDirectory
 from evenhand.schema import as_json
 from evenhand.studies.agreement.conduct import ClassifierPair, compared_pairs
+from evenhand.studies.agreement.page import agreement_page
+from evenhand.studies.agreement.terminal import render_agreement
 from evenhand.studies.result import StudyResult
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = 1
 KEYS = ("benchmark", "role", "first", "second")
@@ -73,14 +73,10 @@ class AgreementStudy(StudyResult):
 
     def html(self) -> str:
         """Every pair with all its groups, on one page."""
-        from evenhand.studies.agreement.page import agreement_page
-
         return agreement_page(self.run, self.comparisons, self.notes)
 
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print for each pair how far they agree, and about whom they disagree most."""
-        from evenhand.studies.agreement.terminal import render_agreement
-
         render_agreement(self.run, self.comparisons, self.notes, console, paths)
 
     def _stacked(self, table: str) -> pl.DataFrame:

@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
@@ -20,15 +21,14 @@ from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run
+from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.trust import check_addresses, check_code
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
 from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class ViewedResult(StudyResult):
@@ -46,20 +46,14 @@ class ViewedResult(StudyResult):
 
     def html(self) -> str:
         """The report: one document that needs no network."""
-        from evenhand.studies.audit.page import render_html
-
         return render_html(self.view())
 
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
-        from evenhand.studies.audit.terminal import render_audit
-
         render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError."""
-        from evenhand.studies.audit.page import render_html
-
         folder, view = Path(folder), self.view()  # made once: of a large run it takes its time
         return {
             "report": write_text(folder / self.PAGE, render_html(view)),

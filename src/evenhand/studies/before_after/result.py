@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation
@@ -24,14 +25,13 @@ from evenhand.studies.audit import (
 )
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.conduct import BeforeAfter, study_before_after
+from evenhand.studies.before_after.page import render_before_after_html
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_study, with_changes
+from evenhand.studies.before_after.terminal import render_before_after
 from evenhand.studies.chain import named_chain
 from evenhand.studies.compare import ComparisonReport
 from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = 1
 
@@ -114,8 +114,6 @@ class BeforeAfterReport(StudyResult):
 
     def html(self) -> str:
         """What became of harm and what it cost: one document that needs no network."""
-        from evenhand.studies.before_after.page import render_before_after_html
-
         return render_before_after_html(self.study)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
@@ -151,10 +149,8 @@ class BeforeAfterReport(StudyResult):
         }
         return as_json(content)
 
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print what became of each kind of harm, then rates, text, time and memory before and after."""
-        from evenhand.studies.before_after.terminal import render_before_after
-
         render_before_after(self.study, console, paths)
 
 

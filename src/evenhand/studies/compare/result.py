@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.runs import default_path
 from evenhand.schema import as_json, write_table
 from evenhand.studies.audit import Run
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
+from evenhand.studies.compare.page import render_comparison_html
+from evenhand.studies.compare.terminal import render_comparison
 from evenhand.studies.result import StudyResult
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = 1
 CHANGES_FILE = "changes.parquet"
@@ -85,14 +85,10 @@ class ComparisonReport(StudyResult):
 
     def html(self) -> str:
         """The models beside each other and what changed: one document that needs no network."""
-        from evenhand.studies.compare.page import render_comparison_html
-
         return render_comparison_html(self.comparison)
 
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print all models, then what changed, by axis and for which groups."""
-        from evenhand.studies.compare.terminal import render_comparison
-
         render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.measures.changes import Decision, Outcome
 from evenhand.reports import Forest, Row, Scale, axis_svg, interval_svg, rendered, scale_over, wording
 from evenhand.runs import continuations
-from evenhand.schema import VERSION, write_text
+from evenhand.schema import VERSION
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
 
@@ -109,11 +109,6 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
     )
 
 
-def write_consistency_page(study: ConsistencyStudy, path: Path) -> Path:
-    """Write the page, whole or not at all; returns the path. Raises WriteError."""
-    return write_text(path, render_consistency_page(study))
-
-
 def _told(one: Decision) -> tuple[str, str, str, str, str]:
     where = f"{one.domain} prompts" if one.domain else "both domains"
     return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.told(one)
@@ -136,7 +131,7 @@ def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, st
 
 
 def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
-    table = study.found.table.filter(pl.col("domain") == domain)
+    table = study.numbers.table.filter(pl.col("domain") == domain)
     means = words.mean_rows(study, domain)
     scale = scale_over([row[c] for row in means[1:] for c in ("low", "high")], include=[0.0])  # type: ignore[misc]
     prompts = study.domains[domain]

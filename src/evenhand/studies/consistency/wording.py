@@ -119,7 +119,7 @@ def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
 
 def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
     """The rows of a domain over all attributes, one a level."""
-    table = study.found.table
+    table = study.numbers.table
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.classifiers import Classifier
 from evenhand.mitigations.revision import Reviser
@@ -17,10 +18,9 @@ from evenhand.studies.model_options import load_named_model, loaded_or_none, nam
 from evenhand.studies.result import StudyResult
 from evenhand.studies.revise.conduct import RevisionStudy, revise_prompts
 from evenhand.studies.revise.options import RevisionConfig, revision_config
+from evenhand.studies.revise.page import revision_page
 from evenhand.studies.revise.record import stored_search
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from evenhand.studies.revise.terminal import render_revision
 
 FORMAT = 1
 REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
@@ -56,14 +56,10 @@ class Revision(RevisionStudy, StudyResult):
 
     def html(self) -> str:
         """The whole search: one document that needs no network."""
-        from evenhand.studies.revise.page import revision_page
-
         return revision_page(self)
 
-    def render(self, console: "Console", paths: Mapping[str, Path] | None = None) -> None:
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the chosen instruction, what it changed, and the other finalists."""
-        from evenhand.studies.revise.terminal import render_revision
-
         render_revision(self, console, paths)
 
 
