@@ -23,7 +23,7 @@ from .judges import (
 )
 from .options import (
     NAMED_ANEW as NAMED_ANEW,
-    Analysis as Analysis,
+    AnalysisSettings as AnalysisSettings,
     AuditConfig as AuditConfig,
     Judging as Judging,
     Seeded as Seeded,

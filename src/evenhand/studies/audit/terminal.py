@@ -39,9 +39,9 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if told := pooled(view):
+    if sentence := pooled(view):
         out.gap()
-        out.line(told)
+        out.line(sentence)
     out.paths(view.paths)
 
 

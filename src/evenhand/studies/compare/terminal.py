@@ -34,10 +34,10 @@ def _models(comparison: Comparison, out: Printer) -> None:
     for place, (benchmark, outcome, unit) in enumerate(columns):
         out.gap()
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
-        told = (f", {unit}" if unit else "") + (
+        suffix = (f", {unit}" if unit else "") + (
             " (BiasScore in % of groups; published: no verdict)" if scored else ""
         )
-        out.line(f"{benchmark}: {outcome}{told}", "bold")
+        out.line(f"{benchmark}: {outcome}{suffix}", "bold")
         scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
         table = out.table(("model", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
         for model, cells in rows:
@@ -49,16 +49,16 @@ def _models(comparison: Comparison, out: Printer) -> None:
 
 
 def _quality(comparison: Comparison, out: Printer) -> None:
-    told = [(model.name, (*model.quality, *model.cost)) for model in comparison.models]
-    if not any(facts for _, facts in told):
+    stated = [(model.name, (*model.quality, *model.cost)) for model in comparison.models]
+    if not any(facts for _, facts in stated):
         return
     out.gap()
     out.line("Quality and cost", "bold")
-    names = dict.fromkeys(name for _, facts in told for name, _, _ in facts)
-    table = out.table(("", "left"), *((model, "right") for model, _ in told))
+    names = dict.fromkeys(name for _, facts in stated for name, _, _ in facts)
+    table = out.table(("", "left"), *((model, "right") for model, _ in stated))
     for name in names:
         values = [
-            {n: f"{value} {unit}".strip() for n, value, unit in facts}.get(name, "") for _, facts in told
+            {n: f"{value} {unit}".strip() for n, value, unit in facts}.get(name, "") for _, facts in stated
         ]
         out.row(table, name, *values)
     out.show(table)
@@ -66,8 +66,10 @@ def _quality(comparison: Comparison, out: Printer) -> None:
 
 def _changes(section: OutcomeSection, out: Printer) -> None:
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
-    for model, told, verdict in section.sentences:
-        out.line(f"{wording.SYMBOLS.get(verdict, '')} {model}: {told}, {verdict}", STYLES.get(verdict, ""))
+    for model, sentence, verdict in section.sentences:
+        out.line(
+            f"{wording.SYMBOLS.get(verdict, '')} {model}: {sentence}, {verdict}", STYLES.get(verdict, "")
+        )
     if section.aside:
         return
     for model, forest in section.forests:

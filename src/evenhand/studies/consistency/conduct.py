@@ -184,20 +184,20 @@ def _asked(
         retry_errors=options.retry_errors,
     )
     where = f"at the level {run.level.key} of the {run.domain} prompts"
-    told = []
+    reasons = []
     if outcome.above_threshold:
-        told.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
+        reasons.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
     if labelled.error_share > options.error_threshold:
-        told.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
-    return told
+        reasons.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
+    return reasons
 
 
 def _notes(prepared: Prepared) -> list[str]:
     notes = [f"The level {level} was not run. {why}" for level, why in prepared.levels.lacking.items()]
     if renamed := prepared.attributes.renamed:
-        told = ", ".join(f"{label} as {name}" for label, name in renamed.items())
+        names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(
-            f"The classifier's labels are taken for the nearest published attributes: {told}. They were trained on "
+            f"The classifier's labels are taken for the nearest published attributes: {names}. They were trained on "
             "other ratings, so that rates do not compare with published ones."
         )
     if same := shared_texts(prepared.domains):

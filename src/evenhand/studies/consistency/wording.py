@@ -69,10 +69,10 @@ def sentence(decisions: Sequence[Decision]) -> str:
     return "Consistent: polarity, importance and transfer pass."
 
 
-def told(decision: Decision) -> str:
+def reason_of(decision: Decision) -> str:
     """The reason of an outcome, and what would decide an open one.
 
-    >>> told(Decision("polarity", "neutral", Outcome.INCONCLUSIVE, "original -0.1 points", 1200))
+    >>> reason_of(Decision("polarity", "neutral", Outcome.INCONCLUSIVE, "original -0.1 points", 1200))
     'Original −0.1 points. About 1,200 prompts would decide.'
     """
     reason = re.sub(r"(?<!\w)-(?=\d)", "−", decision.reason).removesuffix(".")

@@ -68,8 +68,8 @@ class FileMeasurements(ViewedResult):
     def tables(self) -> dict[str, pl.DataFrame]:
         """`measurements`, `findings`, `responses`, and the detail tables of the benchmark."""
         measured = self.measured
-        own = {name: getattr(measured, name) for name in ("measurements", "findings", "responses")}
-        return {**own, **measured.details}
+        frames = {name: getattr(measured, name) for name in ("measurements", "findings", "responses")}
+        return {**frames, **measured.details}
 
 
 def measure_file(
