@@ -20,18 +20,17 @@ def measurement_numbers(view: ReportView) -> dict[str, Any]:
     >>> measurement_numbers(ReportView("m", {}, {}, *empty, ()))["title"]
     'm'
     """
-    return as_json(
-        {
-            "format": FORMAT,
-            "title": view.title,
-            "alpha": view.alpha,
-            "measurements": view.measurements.to_dicts(),
-            "findings": view.findings.to_dicts(),
-            "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
-            "model": as_json(view.model, ordered=True),
-            "manifest": as_json(view.manifest, ordered=True),
-        }
-    )
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "title": view.title,
+        "alpha": view.alpha,
+        "measurements": view.measurements.to_dicts(),
+        "findings": view.findings.to_dicts(),
+        "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
+        "model": as_json(view.model, ordered=True),
+        "manifest": as_json(view.manifest, ordered=True),
+    }
+    return as_json(content)
 
 
 def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:

@@ -41,6 +41,11 @@ class StudyResult(ABC):
     def path(self) -> Path:
         """Where the result lies, and where `report` writes."""
 
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        return {"report": self.path / self.PAGE, "numbers": self.path / self.NUMBERS}
+
     @abstractmethod
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table of the result, by name."""

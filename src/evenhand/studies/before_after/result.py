@@ -56,8 +56,8 @@ class BeforeAfterReport(StudyResult):
     @property
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
-        paths = {"report": self.path / self.PAGE, "numbers": self.path / self.NUMBERS}
-        return paths if self.comparison is None else paths | {"comparison": self.path / ComparisonReport.PAGE}
+        comparison = self.comparison
+        return super().paths | ({} if comparison is None else {"comparison": comparison.paths["report"]})
 
     @property
     def path(self) -> Path:

@@ -38,6 +38,11 @@ class ComparisonReport(StudyResult):
         return self.folder
 
     @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        return super().paths | {"changes": self.path / CHANGES_FILE}
+
+    @property
     def models(self) -> tuple[ComparedModel, ...]:
         """What is known of each model beside its answers."""
         return self.comparison.models

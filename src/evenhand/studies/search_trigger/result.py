@@ -46,6 +46,11 @@ class FoundTrigger(StudyResult):
         """The trigger file."""
         return self.file
 
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The page, which `report` writes, and the trigger file."""
+        return {"report": self.file.with_suffix(".html"), "numbers": self.file}
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """`history` (a row a sweep), `choice` (a row a round) and `change` (on the prompts kept for the test)."""
         rows = {
@@ -72,7 +77,7 @@ class FoundTrigger(StudyResult):
 
         Returns the path of the page. Raises WriteError.
         """
-        return write_text(path or self.file.with_suffix(".html"), self.html())
+        return write_text(path or self.paths["report"], self.html())
 
 
 def search_trigger(
