@@ -77,7 +77,7 @@ def evenhand_worker(kind, data):
     from evenhand.runs import Part, PromptSetRecord, RunDirectory, answers, execute, make_plan
     from evenhand.schema import measurement_frame
     from evenhand.stats import judge
-    from evenhand.studies.audit.run import Run
+    from evenhand.studies.audit.result import Run
 
     benchmark, model = load_benchmark("holisticbias-likelihood"), idle_puppet(kind)
     watch.lap("imports")

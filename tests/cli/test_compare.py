@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand.models.puppets import writes
-from evenhand.studies.audit.run import audit
+from evenhand.studies.audit.result import audit
 
 SAMPLES = (
     Path(__file__).parents[1]

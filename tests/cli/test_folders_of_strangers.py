@@ -11,7 +11,7 @@ import pytest
 from evenhand.classifiers.loading import BACKENDS
 from evenhand.schema import ResumeRefused
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import audit, resume
+from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by
 from evenhand.studies.before_after.result import before_after
 from tests.helpers.loopback_server import LoopbackServer

@@ -7,7 +7,7 @@ import polars as pl
 from evenhand.models.puppets import writes
 from evenhand.reports.view import BenchmarkView, JudgeView, ReportView, WrittenView
 from evenhand.schema import FINDINGS, Card, Measurement, measurement_frame
-from evenhand.studies.audit.run import audit
+from evenhand.studies.audit.result import audit
 
 HOSTILE = (
     " a <script>alert(1)</script> horrible & evil \u202eliar\u202c \x1b[31m\U0001f468\u200d\U0001f469 "

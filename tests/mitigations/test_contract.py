@@ -14,7 +14,7 @@ from evenhand.models.puppets import load_puppet, writes
 from evenhand.models.writing.steering import steerable
 from evenhand.schema import Card, Unsupported, UsageError
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import audit
+from evenhand.studies.audit.result import audit
 from evenhand.studies.audit.selection import select
 from evenhand.studies.before_after.conduct import study_before_after
 

@@ -5,8 +5,8 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from evenhand.reports.numbers import write_measurements_json
-from evenhand.schema.files import as_json
+from evenhand.reports.numbers import measurement_numbers
+from evenhand.schema.files import as_json, write_json
 from tests.helpers.report_factory import make_view
 
 
@@ -17,7 +17,7 @@ def refuse(constant):
 def test_every_row_and_column_survives(tmp_path):
     view = make_view()
     content = json.loads(
-        write_measurements_json(view, tmp_path / "m.json").read_text("utf-8"), parse_constant=refuse
+        write_json(tmp_path / "m.json", measurement_numbers(view)).read_text("utf-8"), parse_constant=refuse
     )
     assert content["measurements"] == view.measurements.to_dicts()
     assert content["findings"] == view.findings.to_dicts()
@@ -33,7 +33,7 @@ def test_nan_and_infinity_become_null(tmp_path):
         measurements=view.measurements.with_columns(estimate=float("nan"), p=float("inf")),
         manifest={"loss": math.nan, "nested": [math.inf, {"x": -math.inf}]},
     )
-    text = write_measurements_json(holes, tmp_path / "m.json").read_text("utf-8")
+    text = write_json(tmp_path / "m.json", measurement_numbers(holes)).read_text("utf-8")
     content = json.loads(text, parse_constant=refuse)
     assert content["measurements"][0]["estimate"] is None and content["measurements"][0]["p"] is None
     assert content["manifest"] == {"loss": None, "nested": [None, {"x": None}]}
@@ -43,7 +43,8 @@ def test_equal_audits_give_equal_bytes(tmp_path):
     view = make_view(axes={"age": 5}, pairs=False)
     turned = replace(view, manifest=dict(reversed(list(view.manifest.items()))))
     first, second = (
-        write_measurements_json(v, tmp_path / f"{i}.json").read_bytes() for i, v in enumerate((view, turned))
+        write_json(tmp_path / f"{i}.json", measurement_numbers(v)).read_bytes()
+        for i, v in enumerate((view, turned))
     )
     assert first == second
 

@@ -137,22 +137,21 @@ def a_view() -> Any:
 
 
 def measurements(folder: Path) -> None:
-    from evenhand.reports.numbers import write_measurements_json
+    from evenhand.reports.numbers import measurement_numbers
 
-    write_measurements_json(a_view(), folder / "measurements.json")
+    write_json(folder / "measurements.json", measurement_numbers(a_view()))
 
 
 def a_report(folder: Path) -> None:
-    from evenhand.studies.audit.page import write_html
+    from evenhand.studies.audit.page import render_html
 
-    write_html(a_view(), folder / "report.html")
+    write_text(folder / "report.html", render_html(a_view()))
 
 
 def an_agreement(folder: Path) -> None:
-    from evenhand.studies.agreement.agreement import AgreementStudy
-    from evenhand.studies.agreement.terminal import write_agreement_json
+    from evenhand.studies.agreement.result import AgreementStudy
 
-    write_agreement_json(AgreementStudy(folder, (), tuple(NOISE)), folder / "agreement.json")
+    AgreementStudy(folder, (), tuple(NOISE)).report()
 
 
 WRITERS = [

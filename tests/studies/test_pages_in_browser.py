@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.studies.audit.page import write_html
+from evenhand.schema import write_text
+from evenhand.studies.audit.page import render_html
 from evenhand.studies.compare.result import compare
-from evenhand.studies.revise.page import write_revision_page
 from tests.helpers.report_factory import make_view
 from tests.studies.revise.test_page import revision
 
@@ -36,7 +36,7 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_html(make_view(hostile=True), tmp_path_factory.mktemp("page") / "report.html")
+    return write_text(tmp_path_factory.mktemp("page") / "report.html", render_html(make_view(hostile=True)))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def continuations(written_runs, tmp_path_factory):
     view = written_runs["rude"].view()
     model = {"generation": {"tokens_per_second": 812.4, "seconds_per_step": 0.02, "peak_memory_bytes": 2.5e9}}
     return {
-        "report": write_html(replace(view, model=model), folder / "report.html"),
+        "report": write_text(folder / "report.html", render_html(replace(view, model=model))),
         "comparison": compare(*written_runs.values(), names=["a model with a long name", "b"]).write(folder)[
             "report"
         ],
@@ -134,7 +134,7 @@ def test_print_unfolds_sections(chromium, report):
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_the_page_of_a_search_is_silent_offline_and_whole_in_print(chromium, tmp_path, width):
-    page = opened(chromium, write_revision_page(revision(folder=tmp_path)), width)
+    page = opened(chromium, revision(folder=tmp_path).report(), width)
     assert page.heard == []
     assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -10,7 +10,7 @@ import pytest
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.before_after import record as before_after_record
-from evenhand.studies.consistency import level_runs as consistency_record
+from evenhand.studies.consistency import record as consistency_record
 from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.record import StudyRecord
 from evenhand.studies.revise import record as revision_record

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.common import show
+
 
 def agreement(
     run: Path = typer.Argument(..., help="The folder of a run that several classifiers have judged."),
@@ -14,14 +16,8 @@ def agreement(
     `evenhand rescore RUN --classifier ROLE=NAME` adds a classifier. Where classifiers disagree more about one
     group than about others, the choice of classifier decides about the verdict on that group.
     """
-    from rich.console import Console
-
-    from evenhand.studies.agreement import render_agreement, write_agreement_json
+    from evenhand.schema import write_json
     from evenhand.studies.audit import open_run
 
     study = open_run(run).agreement()
-    console = Console()
-    render_agreement(study, console)
-    if output is not None:
-        written = write_agreement_json(study, output)
-        console.print(f"numbers: {written}", markup=False, highlight=False, soft_wrap=True)
+    show(study, None if output is None else {"numbers": write_json(output, study.to_dict())})

@@ -1,12 +1,11 @@
 """`evenhand audit`: one model, from prompts to report."""
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import typer
 
 from evenhand.cli import model_flags as flags
+from evenhand.cli.common import CALLED, end, options_of, progress, show, stated, stated_with_files
 
 
 def audit(
@@ -87,90 +86,61 @@ def audit(
     Every number stands beside its interval, the value an unbiased model would get, and a verdict. Press
     Ctrl-C at any time; `evenhand audit RUN_FOLDER` goes on where it stopped.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    from evenhand.runs import RunDirectory, progress_for
+    given = options_of(
+        locals(),
+        "trust_addresses",
+        "classifier",
+        "config",
+        "settings",
+        "output",
+        "report",
+        "plan",
+        called=CALLED,
+    )
+    from evenhand.runs import RunDirectory
     from evenhand.schema import UsageError
-    from evenhand.studies.agreement import render_planned_continuations
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
         preview,
         read_config,
-        render_audit,
         render_plan,
         resume,
         with_classifiers,
     )
 
-    given = {
-        "model": model,
-        "suite": suite,
-        "benchmarks": tuple(benchmark),
-        "limit": limit,
-        "axes": tuple(axis),
-        "prompts": str(prompts) if prompts else None,
-        "samples": samples,
-        "decoding": decoding,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "num_beams": beams,
-        "max_new_tokens": max_new_tokens,
-        "mitigate": tuple(mitigate),
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-        "batch_tokens": batch_tokens,
-        "chat": chat,
-        "system": system,
-        "error_threshold": error_threshold,
-        "retry_errors": retry_errors,
-    }
-    console = Console()
     if model is not None and RunDirectory.is_run(Path(model)):
         if plan:
             raise UsageError(
                 f"{model} is a run that was begun: its plan is made.", "Leave out --plan to go on with it."
             )
-        others = {name: value for name, value in given.items() if name != "model" and value not in (None, ())}
         run = resume(
             Path(model),
             config,
             settings,
-            others,
+            stated({**given, "model": None}),
             classifiers=classifier,
-            progress=progress_for(sys.stderr),
+            progress=progress(),
             trust_addresses=trust_addresses,
         )
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)
         if plan:
-            facts = preview(options, audited_model(options))
-            render_plan(facts, console)
-            render_planned_continuations(facts, console)
+            from rich.console import Console
+
+            render_plan(preview(options, audited_model(options)), Console())
             return
-        stated = _given({**given, "classifier": tuple(classifier)}, config, settings)
-        run = audit_with(options, output=output, given=stated, progress=progress_for(sys.stderr))
-    written = run.report(report)
-    render_audit(run.view({"report": str(written)}), console)
+        named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
+        run = audit_with(options, output=output, given=named, progress=progress())
+    show(run, {"report": run.report(report)})
     for name, reason in run.left_out.items():
-        told = " ".join(reason.split())
-        line = told if told.startswith(name) else f"{name}: {told}"
-        Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)
-    if too_many := run.above_threshold():
-        Console(stderr=True).print(
-            f"{too_many}, more than the threshold allows: see the report's list of what could not be measured.",
-            style="bold",
-        )
-        raise typer.Exit(3)
+        _say_left_out(name, " ".join(reason.split()))
+    end(run.above_threshold(), ": see the report's list of what could not be measured.")
 
 
-def _given(given: Mapping[str, object], config: Path | None, settings: list[str]) -> dict[str, object]:
-    stated = {name: value for name, value in given.items() if value not in (None, ())}
-    return (
-        stated | ({"config": str(config)} if config else {}) | ({"set": list(settings)} if settings else {})
-    )
+def _say_left_out(name: str, reason: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    line = reason if reason.startswith(name) else f"{name}: {reason}"
+    Console(stderr=True).print(Text(f"left out: {line}"), style="dim", soft_wrap=True)

@@ -1,6 +1,5 @@
 """`evenhand before-after`: one model by itself and behind mitigations, on the same prompts."""
 
-import sys
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import typer
 
 from evenhand.cli.audit import audit
+from evenhand.cli.common import CALLED, end, options_of, progress, show, stated, stated_with_files
 
 MODEL = typer.Argument(
     None,
@@ -22,8 +22,6 @@ OUTPUT = typer.Option(
     help="The study's folder, with the runs before and after. Default: a new one in runs/.",
 )
 LEFT_OUT = ("report", "plan")
-CALLED = {"benchmark": "benchmarks", "axis": "axes"}
-"""Options of an audit by the flags that are called otherwise."""
 
 
 def before_after(**flags: Any) -> None:
@@ -34,49 +32,25 @@ def before_after(**flags: Any) -> None:
     audit`; without --suite and --benchmark the benchmark regard is asked. --classifier perplexity=MODEL has a language
     model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
     """
-    from rich.console import Console
-
-    from evenhand.runs import progress_for
     from evenhand.studies.audit import NAMED_ANEW, read_config
     from evenhand.studies.before_after import before_after_with, check_going_on, resumed_study, with_judges
 
     file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
     trusted = flags.pop("trust_addresses")
-    given = {CALLED.get(name, name): _value(value) for name, value in flags.items()}
+    given = options_of(flags, called=CALLED)
     folder = Path(model) if model is not None and Path(model).is_dir() else None
     if folder is not None and not (folder / "config.json").is_file():
-        stored = resumed_study(folder, {})
-        kept = stored.model_dump(exclude=set(NAMED_ANEW))
-        config = with_judges(read_config(file, settings, {**kept, **_stated(given)}), classifiers)
+        kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
+        config = with_judges(read_config(file, settings, {**kept, **stated(given)}), classifiers)
         check_going_on(folder, config, named=classifiers, trust_addresses=trusted)
         output = folder
     else:
         config = with_judges(read_config(file, settings, {"model": model, **given}), classifiers)
-    stated = _stated({"model": model, **given, "classifier": classifiers, "config": _value(file)})
-    report = before_after_with(
-        config,
-        output=output,
-        given=stated | ({"set": list(settings)} if settings else {}),
-        progress=progress_for(sys.stderr),
-    )
-    console = Console()
-    report.render(console)
-    for what, path in report.paths.items():
-        console.print(f"{what}: {path}", markup=False, highlight=False, soft_wrap=True)
-    if report.study.failed:
-        Console(stderr=True).print(
-            f"{'; '.join(report.study.failed)}, more than the threshold allows.", style="bold"
-        )
-        raise typer.Exit(3)
-
-
-def _value(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else str(value) if isinstance(value, Path) else value
-
-
-def _stated(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value not in (None, ())}
+    named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
+    report = before_after_with(config, output=output, given=named, progress=progress())
+    show(report, report.paths)
+    end("; ".join(report.study.failed))
 
 
 def _parameters() -> list[Parameter]:

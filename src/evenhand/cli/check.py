@@ -1,11 +1,11 @@
 """`evenhand check`: does a mitigation do what its words say? The consistency protocol."""
 
-import sys
 from pathlib import Path
 
 import typer
 
 from evenhand.cli import model_flags as flags
+from evenhand.cli.common import end, options_of, progress, show, stated
 
 LONGEST_NAME = 200
 """Letters from which a method is no folder: systems refuse to look for one."""
@@ -84,10 +84,8 @@ def check(
     in the study's folder. Press Ctrl-C at any time; `evenhand check STUDY_FOLDER` goes on where it stopped, and takes
     another --classifier, --rule or --margin without asking the model again.
     """
-    from rich.console import Console
-
+    given = options_of(locals(), "method", "trust_addresses", "output", "plan")
     from evenhand.mitigations import load_mitigation
-    from evenhand.runs import progress_for
     from evenhand.schema import split_role
     from evenhand.studies import load_named_model
     from evenhand.studies.consistency import (
@@ -96,39 +94,12 @@ def check(
         load_judge_of,
         preview,
         render_check_plan,
-        render_consistency,
         resumed_options,
     )
 
     role, judge = split_role(classifier) if classifier else (None, None)
-    given = {
-        "model": model,
-        "prompts": str(prompts) if prompts else None,
-        "neutral": neutral,
-        "data": _folders(data),
-        "limit": limit,
-        "opposite": tuple(opposite),
-        "groups": groups,
-        "classifier": judge,
-        "role": role,
-        "attributes": tuple(filter(None, (attributes or "").replace(" ", "").split(","))),
-        "threshold": threshold,
-        "rule": rule,
-        "margin": margin,
-        "decoding": decoding,
-        "max_new_tokens": max_new_tokens,
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-        "batch_tokens": batch_tokens,
-        "chat": chat,
-        "system": system,
-        "error_threshold": error_threshold,
-        "retry_errors": retry_errors,
-    }
-    console = Console()
+    attribute_names = tuple(filter(None, (attributes or "").replace(" ", "").split(",")))
+    given |= {"data": _folders(data), "classifier": judge, "role": role, "attributes": attribute_names}
     folder = Path(method)
     if len(method) < LONGEST_NAME and folder.is_dir():
         options, output = resumed_options(folder, given, trust_addresses=trust_addresses), folder
@@ -136,18 +107,16 @@ def check(
         given["method"] = method
         options = check_options(given)
     if plan:
+        from rich.console import Console
+
         facts = preview(
             options, load_named_model(options), load_mitigation(options.method), load_judge_of(options)
         )
-        render_check_plan(facts, console)
+        render_check_plan(facts, Console())
         return
-    stated = {name: value for name, value in given.items() if value not in (None, (), {})}
-    checked = check_with(options, output=output, given=stated, progress=progress_for(sys.stderr))
-    paths = {"study": str(checked.path), "report": str(checked.path / "consistency.html")}
-    render_consistency(checked.study, paths, console)
-    if too_many := checked.study.above_threshold:
-        Console(stderr=True).print(f"{too_many}, more than the threshold allows.", style="bold")
-        raise typer.Exit(3)
+    checked = check_with(options, output=output, given=stated(given), progress=progress())
+    show(checked, {"study": checked.path, "report": checked.paths["report"]})
+    end(checked.study.above_threshold)
 
 
 def _folders(named: list[str]) -> dict[str, str]:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.common import show
+
 
 def compare(
     runs: list[Path] = typer.Argument(
@@ -23,13 +25,7 @@ def compare(
     Answers are paired by prompt and sample, so audit the models with the same suite, --limit and --seed, and judge
     them by the same classifiers. A difference is no failure: the command ends with 0 whatever it finds.
     """
-    from rich.console import Console
-
     from evenhand.studies.compare import compare as compared
 
     report = compared(*runs, names=name, alpha=alpha, seed=seed)
-    console = Console()
-    report.render(console)
-    if output is not None:
-        for what, path in report.write(output).items():
-            console.print(f"{what}: {path}", markup=False, highlight=False, soft_wrap=True)
+    show(report, None if output is None else report.write(output))

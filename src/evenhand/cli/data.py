@@ -44,12 +44,12 @@ def fetch(
     """
     from evenhand.prompts.datasets import fetch as fetch_dataset
 
-    told: dict[str, int] = {}
+    reported: dict[str, int] = {}
 
     def tell(file: str, received: int, total: int | None) -> None:
         # a line when a file begins, every 10 MB, and when it is complete
-        if file not in told or received >= told[file] + 10_000_000 or received == total:
-            told[file] = received
+        if file not in reported or received >= reported[file] + 10_000_000 or received == total:
+            reported[file] = received
             size = f" of {total / 1e6:.1f}" if total else ""
             typer.echo(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
 
@@ -98,13 +98,13 @@ def build(
     """Write the sentence set of a data set to a file. Options from --embedding-model on belong to advpromptset."""
     from evenhand.catalogue import build_sentences
 
-    told: dict[str, int] = {}
+    reported: dict[str, int] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
         # a line when a stage begins, at every tenth of it, and when it is complete
         tenth = 10 * done // max(1, total)
-        if told.get(stage) != tenth:
-            told[stage] = tenth
+        if reported.get(stage) != tenth:
+            reported[stage] = tenth
             typer.echo(f"{stage}: {done:,} of {total:,}", err=True)
 
     advpromptset = {

@@ -34,11 +34,11 @@ def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows
     from evenhand.studies.audit import render_card
 
     cards = [(kind, card) for kind in Kind for card in catalogue(kind).values()]
-    found = [(kind, card) for kind, card in cards if card.name == name]
-    if not found:
+    matches = [(kind, card) for kind, card in cards if card.name == name]
+    if not matches:
         raise unknown_name("card", name, {card.name for _, card in cards})
     console = Console()
-    for kind, card in found:  # a benchmark and its data set may share a name
-        if len(found) > 1:
+    for kind, card in matches:  # a benchmark and its data set may share a name
+        if len(matches) > 1:
             console.print(f"[dim]{kind.removesuffix('s')}[/dim]")
         render_card(card, console)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.common import show
+
 
 def measure(
     file: Path = typer.Argument(
@@ -36,12 +38,9 @@ def measure(
     false), or `score` with --threshold, or the `continuation` itself with --classifier. An empty value counts as
     missing, never as zero.
     """
-    from rich.console import Console
-
-    from evenhand.studies.audit import render_audit
     from evenhand.studies.own_responses import measure_file
 
-    run = measure_file(
+    measured = measure_file(
         file,
         benchmark,
         seed=seed,
@@ -51,7 +50,4 @@ def measure(
         threshold=threshold,
         device=device,
     )
-    paths = {}
-    if output is not None:
-        paths = {name: str(path) for name, path in run.write(output).items()}
-    render_audit(run.view(paths), Console())
+    show(measured, None if output is None else measured.write(output))

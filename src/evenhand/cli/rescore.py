@@ -1,9 +1,10 @@
 """`evenhand rescore`: an old run judged anew by other classifiers; no model is asked."""
 
-import sys
 from pathlib import Path
 
 import typer
+
+from evenhand.cli.common import end, progress, show
 
 
 def rescore(
@@ -32,22 +33,15 @@ def rescore(
     """
     from dataclasses import replace
 
-    from rich.console import Console
-
-    from evenhand.runs import progress_for
-    from evenhand.studies.audit import judged_benchmarks, named_by_role, open_run, render_audit
+    from evenhand.studies.audit import judged_benchmarks, named_by_role, open_run
 
     opened = replace(open_run(run), error_threshold=error_threshold)
-    named = named_by_role(classifier, judged_benchmarks(opened.directory))
     again = opened.rescore(
-        named,
+        named_by_role(classifier, judged_benchmarks(opened.directory)),
         device=device,
-        progress=progress_for(sys.stderr),
+        progress=progress(),
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,
     )
-    written = again.report(report)
-    render_audit(again.view({"report": str(written)}), Console())
-    if too_many := again.above_threshold():
-        Console(stderr=True).print(f"{too_many}, more than the threshold allows.", style="bold")
-        raise typer.Exit(3)
+    show(again, {"report": again.report(report)})
+    end(again.above_threshold())

@@ -1,11 +1,11 @@
 """`evenhand revise`: looks for the instruction behind which a model writes least that is harmful."""
 
-import sys
 from pathlib import Path
 
 import typer
 
 from evenhand.cli import model_flags as flags
+from evenhand.cli.common import options_of, progress, show
 
 
 def revise(
@@ -65,45 +65,18 @@ def revise(
     Ctrl-C at any time; `evenhand revise FOLDER` goes on where it stopped. The result is instruction.json:
     `evenhand audit MODEL --mitigate instruction-file=FOLDER/instruction.json`.
     """
-    from rich.console import Console
-
-    from evenhand.runs import progress_for
+    given = options_of(
+        locals(), "model", "classifier", "trust_addresses", "output", called={"instruction": "instructions"}
+    )
     from evenhand.schema import UsageError
     from evenhand.studies.revise import (
         INSTRUCTION_FILE,
-        PAGE,
         is_search,
-        render_revision,
         resumed_search,
         revise_with,
         revision_config,
     )
 
-    given = {
-        "reviser": reviser,
-        "instructions": tuple(instruction),
-        "iterations": iterations,
-        "keep": keep,
-        "variants": variants,
-        "most_words": most_words,
-        "subset": subset,
-        "final": final,
-        "group_weight": group_weight,
-        "role": role,
-        "benchmark": benchmark,
-        "prompts": str(prompts) if prompts else None,
-        "decoding": decoding,
-        "samples": samples,
-        "max_new_tokens": max_new_tokens,
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-        "batch_tokens": batch_tokens,
-        "chat": chat,
-        "system": system,
-    }
     if is_search(Path(model)):
         named = {**given, "classifier": tuple(classifier), "output": output}
         options, output = resumed_search(Path(model), named, trust_addresses=trust_addresses), Path(model)
@@ -114,6 +87,5 @@ def revise(
                 "For example: --benchmark toxigen (`evenhand list benchmarks`).",
             )
         options = revision_config({"model": model, **given}, classifier)
-    found = revise_with(options, output=output, progress=progress_for(sys.stderr))
-    paths = {"instruction": str(found.folder / INSTRUCTION_FILE), "report": str(found.folder / PAGE)}
-    render_revision(found, Console(), paths)
+    revision = revise_with(options, output=output, progress=progress())
+    show(revision, {"instruction": revision.path / INSTRUCTION_FILE, "report": revision.paths["report"]})

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 
 from evenhand.cli import model_flags as flags
+from evenhand.cli.common import options_of, show, stated
 
 
 def search_trigger(
@@ -70,56 +71,16 @@ def search_trigger(
     Press Ctrl-C at any time: the same command goes on after the last whole sweep. Use what was found with
     `evenhand audit MODEL --mitigate trigger=FILE`.
     """
+    given = stated(options_of(locals(), "output"))
     from evenhand.studies import validated
     from evenhand.studies.search_trigger import TriggerSearch, search_trigger_with
 
-    given = {
-        "model": model,
-        "prompts": str(prompts),
-        "classifier": classifier,
-        "examples": str(examples) if examples else None,
-        "exclude": tuple(exclude),
-        "mode": mode,
-        "against": against,
-        "favour": favour,
-        "fluency": fluency,
-        "tokens": tokens,
-        "initial": initial,
-        "restarts": restarts,
-        "sweeps": sweeps,
-        "candidates": candidates,
-        "beam": beam,
-        "punctuation": punctuation,
-        "most_perplexity": most_perplexity,
-        "samples": samples,
-        "max_new_tokens": max_new_tokens,
-        "temperature": temperature,
-        "top_k": top_k,
-        "judge_prompt": judge_prompt,
-        "first_sentence": first_sentence,
-        "guard": guard,
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-        "batch_tokens": batch_tokens,
-        "chat": chat,
-        "system": system,
-    }
-
-    def tell(row: dict[str, Any]) -> None:
+    def report_sweep(row: dict[str, Any]) -> None:
         typer.echo(
             f"round {row['restart'] + 1}, sweep {row['sweep']}: loss {row['loss']:.4f}  {row['text']!r}",
             err=True,
         )
 
-    options = validated(TriggerSearch, {name: value for name, value in given.items() if value is not None})
-    found = search_trigger_with(options, output=output, on_sweep=tell)
-    typer.echo(f"trigger: {found.text!r}")
-    typer.echo(found.effect["sentence"])
-    if note := found.choice["note"]:
-        typer.echo(f"Note: {note}")
-    if found.mode == "induce":
-        typer.echo("It was searched to bring out bias: for red-teaming measurement only.")
+    options = validated(TriggerSearch, given)
+    show(search_trigger_with(options, output=output, on_sweep=report_sweep))
     typer.echo(f"written to {output}")

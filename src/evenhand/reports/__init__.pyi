@@ -19,7 +19,7 @@ from .figures import (
     measure_forest as measure_forest,
 )
 from .numbers import (
-    write_measurements_json as write_measurements_json,
+    measurement_numbers as measurement_numbers,
 )
 from .page import (
     rendered as rendered,

@@ -1,30 +1,26 @@
 """measurements.json: an audit's numbers and verdicts for programs that do not read Parquet."""
 
-from pathlib import Path
 from typing import Any
 
 from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.schema import as_json, write_json
+from evenhand.schema import as_json
 
 FORMAT = 1
 
 
-def write_measurements_json(view: ReportView, path: Path | str) -> Path:
-    """Write measurements, findings and manifest as one JSON object, whole or not at all.
+def measurement_numbers(view: ReportView) -> dict[str, Any]:
+    """Measurements, findings and manifest as plain data, as they stand in measurements.json.
 
-    view: the report. path: where to. Returns the path. Numbers that are NaN or infinite become null;
-    rows keep the order and the columns of the tables, the manifest's keys are sorted, so that two
-    equal audits give equal files. Raises WriteError (full disk, no permission).
+    view: the report. Numbers that are NaN or infinite become null; rows keep the order and the columns of the tables,
+    the manifest's keys are sorted, so that two equal audits give equal files.
 
-    >>> import json, tempfile, polars as pl
+    >>> import polars as pl
     >>> from evenhand.schema import FINDINGS, MEASUREMENTS
     >>> empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
-    >>> target = Path(tempfile.mkdtemp()) / "measurements.json"
-    >>> json.loads(write_measurements_json(ReportView("m", {}, {}, *empty, ()), target).read_text())["title"]
+    >>> measurement_numbers(ReportView("m", {}, {}, *empty, ()))["title"]
     'm'
     """
-    path = Path(path)
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "title": view.title,
         "alpha": view.alpha,
@@ -34,7 +30,7 @@ def write_measurements_json(view: ReportView, path: Path | str) -> Path:
         "model": as_json(view.model, ordered=True),
         "manifest": as_json(view.manifest, ordered=True),
     }
-    return write_json(path, content)
+    return as_json(content)
 
 
 def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:

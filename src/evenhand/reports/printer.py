@@ -1,6 +1,6 @@
 """Printing to a console of any encoding: plain texts, tables without lines, never markup or control codes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -45,6 +45,13 @@ class Printer:
 
     def path(self, name: str, path: str) -> None:
         self.console.print(self.text(f"{name}: {path}"), soft_wrap=True)  # whole, so that it can be copied
+
+    def paths(self, paths: Mapping[str, object] | None) -> None:
+        """Below an empty line what was written where; nothing where there is nothing."""
+        if paths:
+            self.gap()
+            for name, path in paths.items():
+                self.path(name, str(path))
 
     def gap(self) -> None:
         self.console.print()

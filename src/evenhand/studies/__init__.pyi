@@ -4,3 +4,6 @@ from .model_options import (
 from .options import (
     validated as validated,
 )
+from .result import (
+    StudyResult as StudyResult,
+)

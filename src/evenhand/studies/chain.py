@@ -66,9 +66,9 @@ def records(model: LanguageModel, words: Sequence[str]) -> list[MitigationRecord
     named = words if len(words) == len(chain) else [words_of(link) for link in chain]
     return [
         MitigationRecord(
-            name=link.name, words=told, parameters=as_json(link.parameters()), card=link.card.to_dict()
+            name=link.name, words=given, parameters=as_json(link.parameters()), card=link.card.to_dict()
         )
-        for link, told in zip(chain, named, strict=True)
+        for link, given in zip(chain, named, strict=True)
     ]
 
 

@@ -1,12 +1,29 @@
 """Which model a study asks and how it is loaded: the same options, with the same meaning, in every study."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
 from evenhand.models import LanguageModel
 from evenhand.schema import ModelError, UsageError
 from evenhand.studies.options import Options
+
+Loaded = TypeVar("Loaded")
+
+
+def name_of(thing: Any) -> str:
+    """What options call a model, classifier or reviser: the name it is given by, or the loaded thing's own.
+
+    >>> from evenhand.models.puppets import load_puppet
+    >>> name_of("gpt2"), name_of(load_puppet("random"))
+    ('gpt2', 'puppet/random')
+    """
+    return thing if isinstance(thing, str) else str(thing.fingerprint.get("name", type(thing).__name__))
+
+
+def loaded_or_none(thing: Loaded | str | None) -> Loaded | None:
+    """What is loaded already; None for a name, which options load."""
+    return None if isinstance(thing, str) else thing
 
 
 class ModelOptions(Options):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evenhand.schema import DataError
-from evenhand.studies.agreement.agreement import classifier_agreement
-from evenhand.studies.audit.run import audit, open_run, rescore
+from evenhand.studies.agreement.result import classifier_agreement
+from evenhand.studies.audit.result import audit, open_run, rescore
 
 
 @pytest.fixture

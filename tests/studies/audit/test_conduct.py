@@ -15,7 +15,7 @@ from evenhand.runs import RunDirectory
 from evenhand.schema import Card, DataError, DatasetMissing, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit.conduct import conduct_audit, measure_run, preview
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import resume
+from evenhand.studies.audit.result import resume
 from evenhand.studies.audit.selection import select
 
 

@@ -12,7 +12,7 @@ from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported,
 from evenhand.studies.audit.conduct import conduct_audit, preview
 from evenhand.studies.audit.judges import named_by_role
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import audit, audit_with, resume
+from evenhand.studies.audit.result import audit, audit_with, resume
 from evenhand.studies.audit.selection import select, with_classifiers
 
 

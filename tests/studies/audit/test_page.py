@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from evenhand.reports.view import BenchmarkView, ReportView
-from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame
-from evenhand.studies.audit.page import render_html, write_html
+from evenhand.schema import FINDINGS, MEASUREMENTS, Card, WriteError, measurement_frame, write_text
+from evenhand.studies.audit.page import render_html
 from tests.helpers.page_outline import Outline
 from tests.helpers.report_factory import AXES, HOSTILE, MEASURE_CARDS, make_view
 
@@ -170,7 +170,7 @@ def test_the_overall_row_closes_the_table(page):
 
 def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
     view = make_view(axes={"age": 5}, pairs=False)
-    path = write_html(view, tmp_path / "deep" / "report.html")
+    path = write_text(tmp_path / "deep" / "report.html", render_html(view))
     assert path.read_text(encoding="utf-8") == render_html(view)
 
     def refuse(*_):
@@ -178,7 +178,7 @@ def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.fsync", refuse)
     with pytest.raises(WriteError, match="No space left"):
-        write_html(view, tmp_path / "other.html")
+        write_text(tmp_path / "other.html", render_html(view))
     assert [p.name for p in tmp_path.iterdir()] == ["deep"]
 
 

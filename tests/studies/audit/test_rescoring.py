@@ -12,7 +12,7 @@ from evenhand.runs import RunDirectory
 from evenhand.runs.labels import judgements, label_folders
 from evenhand.schema import DataError, Interrupted, ModelError, UsageError
 from evenhand.studies.audit.rescoring import rescore_run
-from evenhand.studies.audit.run import audit, open_run, rescore, resume
+from evenhand.studies.audit.result import audit, open_run, rescore, resume
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def classify(self, texts, contexts=None):
         time.sleep(600)
     return judge(self, texts, contexts)
 house.WordJudge.classify = classify
-from evenhand.studies.audit.run import audit
+from evenhand.studies.audit.result import audit
 audit("house/writer", benchmarks=["two-roles"], output=sys.argv[1])
 """
 

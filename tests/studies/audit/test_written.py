@@ -13,8 +13,8 @@ from rich.console import Console
 
 from evenhand.measures import MEASURES
 from evenhand.reports import wording
-from evenhand.reports.numbers import write_measurements_json
-from evenhand.schema import Card
+from evenhand.reports.numbers import measurement_numbers
+from evenhand.schema import Card, write_json
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.written import written_section
@@ -268,7 +268,7 @@ def test_the_terminal_says_the_same(view, written_runs, width):
 
 
 def test_json_holds_judges_failures_and_rates(view, tmp_path):
-    content = json.loads(write_measurements_json(view, tmp_path / "m.json").read_text())
+    content = json.loads(write_json(tmp_path / "m.json", measurement_numbers(view)).read_text())
     (benchmark,) = content["benchmarks"]
     assert benchmark["written"]["samples"] == 20 and benchmark["written"]["n_prompts"] == 60
     (judge,) = benchmark["written"]["judges"]

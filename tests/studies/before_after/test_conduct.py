@@ -15,10 +15,9 @@ from evenhand.runs import RunDirectory
 from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
 from evenhand.studies.audit.judges import named_or_loaded
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.audit.run import audit, resume
+from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.before_after.conduct import study_before_after, with_judges
 from evenhand.studies.before_after.harm import answered_pairs, harm_changes, silence_changes, with_verdicts
-from evenhand.studies.before_after.page import render_before_after_html
 from evenhand.studies.before_after.quality import quality_changes, text_perplexity_change
 from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
 from evenhand.studies.chain import chain_of, folder_name, named_chain, words_of
@@ -62,7 +61,7 @@ def study(judged_house, tmp_path, monkeypatch):
         config = AuditConfig(model="house/talker", **given)
         model = talker() if model is None else model
         return BeforeAfterReport(
-            study_before_after(config, model=model, chain=links, output=output, loaded=loaded), None
+            study_before_after(config, model=model, chain=links, output=output, loaded=loaded)
         )
 
     return run
@@ -338,7 +337,7 @@ def test_likelihood_benchmarks_are_put_side_by_side(study, tmp_path):
     assert report.study.measured["estimate_before"].equals(
         report.study.measured["estimate_after"], null_equal=True
     )
-    assert "No judgement of harm could be paired" in render_before_after_html(report)
+    assert "No judgement of harm could be paired" in report.html()
 
 
 def test_old_runs_go_on_without_the_new_options(judged_house, tmp_path):

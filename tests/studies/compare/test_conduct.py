@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evenhand.schema import DataError, UsageError
-from evenhand.studies.compare.comparing import compare
+from evenhand.studies.compare.conduct import compare_outputs as compare
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 
 DATA = Path(__file__).parent / "data"

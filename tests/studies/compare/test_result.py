@@ -15,10 +15,10 @@ from evenhand.studies.compare.figures import (
     PERCENT,
     RAW,
     outcomes,
-    render_comparison_html,
     table_of_models,
     unit_of,
 )
+from evenhand.studies.compare.page import render_comparison_html
 from evenhand.studies.compare.result import compare
 from tests.helpers.page_outline import Outline, Tables
 
@@ -32,7 +32,7 @@ def report(written_runs):
 
 @pytest.fixture(scope="module")
 def page(report):
-    return render_comparison_html(report)
+    return report.html()
 
 
 def printed(report, width=100, encoding="utf-8"):
@@ -69,7 +69,7 @@ def test_differences_by_axis_are_those_of_the_table(page, report):
 
 
 def test_what_was_planted_is_what_changed(report, page):
-    section = outcomes(report)[0]
+    section = outcomes(report.comparison)[0]
     assert [row["group"] for row in section.changed if row["verdict"] == "lower"] == ["Black person"]
     change = report.changes.filter(group="Black person", outcome="regard").row(0, named=True)
     assert section.changed[0]["estimate"] == pytest.approx(100 * change["estimate"])
@@ -77,7 +77,7 @@ def test_what_was_planted_is_what_changed(report, page):
 
 
 def test_the_table_of_models_holds_rates_scores_and_whose_is_the_largest(report, written_runs):
-    columns, rows = table_of_models(report)
+    columns, rows = table_of_models(report.comparison)
     assert columns == [("regard", "regard", "%")]
     for (name, cells), run in zip(rows, ("rude", "calm"), strict=True):
         whole = written_runs[run].measurements.filter(pl.col("axis").is_null() & pl.col("group").is_null())
@@ -92,7 +92,10 @@ def test_the_table_of_models_holds_rates_scores_and_whose_is_the_largest(report,
 
 
 def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
-    assert unit_of(report, "regard", "regard") is PERCENT and unit_of(report, "regard", "regard score") is RAW
+    assert (
+        unit_of(report.comparison, "regard", "regard") is PERCENT
+        and unit_of(report.comparison, "regard", "regard score") is RAW
+    )
     fold = page[page.index("the classifier’s own number") :]
     whole = report.changes.filter(
         pl.col("axis").is_null() & pl.col("group").is_null(), outcome="regard score"
@@ -101,10 +104,10 @@ def test_a_classifiers_own_number_is_folded_and_stays_a_number(report, page):
 
 
 def test_lines_from_model_to_model_and_rates_by_size(report):
-    section = outcomes(report)[0]
+    section = outcomes(report.comparison)[0]
     assert str(section.slope).count('<line class="slope') == 4 and section.sizes is None, "no sizes are known"
     sized = replace(
-        report,
+        report.comparison,
         models=tuple(replace(m, parameters=n) for m, n in zip(report.models, (10**8, 10**9), strict=True)),
     )
     assert str(outcomes(sized)[0].sizes).count("<circle") == 2
@@ -114,7 +117,7 @@ def test_lines_from_model_to_model_and_rates_by_size(report):
 def test_three_models_are_each_held_against_the_first(written_runs):
     rude, calm = written_runs["rude"], written_runs["calm"]
     three = compare(calm, rude, calm, names=["a", "b", "c"])
-    section = outcomes(three)[0]
+    section = outcomes(three.comparison)[0]
     assert [model for model, _ in section.forests] == ["b", "c"]
     assert [(model, verdict) for model, _, verdict in section.sentences] == [
         ("b", "higher"),
@@ -127,7 +130,7 @@ def test_names_and_groups_from_outside_are_escaped(written_runs):
     report = compare(written_runs["rude"], written_runs["calm"], names=[HOSTILE, "b\x1b[31m"])
     changes = report.changes.with_columns(group=pl.when(pl.col("group").is_not_null()).then(pl.lit(HOSTILE)))
     hostile = replace(report, comparison=replace(report.comparison, changes=changes, notes=(HOSTILE,)))
-    page = render_comparison_html(hostile)
+    page = hostile.html()
     assert "<script>alert" not in page and page.count("&lt;script&gt;alert(1)") >= 4
     assert "\x1b[31m" not in printed(hostile)
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.schema import DataError, ModelError, UsageError
-from evenhand.studies.audit.run import audit
-from evenhand.studies.own_responses.measuring import measure_responses
+from evenhand.studies.audit.result import audit
+from evenhand.studies.own_responses.conduct import measure_responses
 from evenhand.studies.own_responses.result import measure_file
 
 

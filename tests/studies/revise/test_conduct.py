@@ -33,7 +33,7 @@ from evenhand.schema import (
     WriteError,
 )
 from evenhand.studies.audit.options import AuditConfig
-from evenhand.studies.revise.conduct import HISTORY_FILE, INSTRUCTION_FILE, Revision, revise_prompts
+from evenhand.studies.revise.conduct import HISTORY_FILE, INSTRUCTION_FILE, RevisionStudy, revise_prompts
 from evenhand.studies.revise.options import RevisionConfig
 from evenhand.studies.revise.record import is_search, stored_search
 from evenhand.studies.revise.trials import RevisionPrompts, revision_prompts
@@ -89,11 +89,11 @@ def config(file: Path) -> RevisionConfig:
 
 
 @pytest.fixture(scope="module")
-def found(config: RevisionConfig, tmp_path_factory: pytest.TempPathFactory) -> Revision:
+def found(config: RevisionConfig, tmp_path_factory: pytest.TempPathFactory) -> RevisionStudy:
     return revise_prompts(config, puppet(), tmp_path_factory.mktemp("search") / "out")
 
 
-def test_finds_better_instructions_than_the_seeds(found: Revision) -> None:
+def test_finds_better_instructions_than_the_seeds(found: RevisionStudy) -> None:
     seeds = [one.text for one in INSTRUCTIONS.values()]
     chosen = found.chosen
     assert not any(word in seed for word in CALMING for seed in seeds), (
@@ -108,7 +108,7 @@ def test_finds_better_instructions_than_the_seeds(found: Revision) -> None:
     assert sorted(first["instruction"]) == sorted(seeds)
 
 
-def test_the_file_is_a_mitigation_that_says_what_it_changes(found: Revision) -> None:
+def test_the_file_is_a_mitigation_that_says_what_it_changes(found: RevisionStudy) -> None:
     path = found.folder / INSTRUCTION_FILE
     mitigation = load_mitigation(f"instruction-file={path}")
     chosen = found.chosen
@@ -143,7 +143,7 @@ def test_a_model_that_ignores_instructions_is_not_improved(config: RevisionConfi
 
 
 def test_the_same_prompts_for_all_of_a_round_new_ones_each_round_and_others_for_the_choice(
-    found: Revision,
+    found: RevisionStudy,
 ) -> None:
     used: dict[str, set[frozenset[str]]] = {}
     for path in (found.folder / "trials").glob("*.parquet"):
@@ -191,7 +191,7 @@ def test_the_instruction_itself_is_never_judged(config: RevisionConfig, tmp_path
 
 @pytest.mark.parametrize("stop_after", [1, 100, 700, 1500])
 def test_resumed_equals_uninterrupted(
-    config: RevisionConfig, found: Revision, tmp_path: Path, stop_after: int
+    config: RevisionConfig, found: RevisionStudy, tmp_path: Path, stop_after: int
 ) -> None:
     folder, asked = tmp_path / "out", list[str]()
     with pytest.raises(Interrupted, match="nothing is lost"):
@@ -207,7 +207,7 @@ def test_resumed_equals_uninterrupted(
     assert (folder / INSTRUCTION_FILE).read_bytes() == (found.folder / INSTRUCTION_FILE).read_bytes()
 
 
-def test_a_finished_search_is_read_and_asks_nothing(config: RevisionConfig, found: Revision) -> None:
+def test_a_finished_search_is_read_and_asks_nothing(config: RevisionConfig, found: RevisionStudy) -> None:
     class Mute:
         fingerprint = {"name": "rules"}
 
@@ -232,13 +232,16 @@ def test_a_finished_search_is_read_and_asks_nothing(config: RevisionConfig, foun
     ],
 )
 def test_another_search_is_not_mixed_in(
-    config: RevisionConfig, found: Revision, change: Callable[[RevisionConfig], RevisionConfig], told: str
+    config: RevisionConfig,
+    found: RevisionStudy,
+    change: Callable[[RevisionConfig], RevisionConfig],
+    told: str,
 ) -> None:
     with pytest.raises(ResumeRefused, match=told):
         revise_prompts(change(config), puppet(), found.folder)
 
 
-def test_another_model_is_not_mixed_in(config: RevisionConfig, found: Revision) -> None:
+def test_another_model_is_not_mixed_in(config: RevisionConfig, found: RevisionStudy) -> None:
     with pytest.raises(ResumeRefused, match=r"model\.name"):
         revise_prompts(config, replace(puppet(), name="puppet/other"), found.folder)
 
@@ -269,7 +272,7 @@ def test_broken_or_foreign_files_are_named(config: RevisionConfig, tmp_path: Pat
 
 
 def test_a_search_begun_before_an_option_was_known_goes_on(
-    config: RevisionConfig, found: Revision, tmp_path: Path
+    config: RevisionConfig, found: RevisionStudy, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
     shutil.copytree(found.folder, folder)
@@ -283,7 +286,7 @@ def test_a_search_begun_before_an_option_was_known_goes_on(
 
 
 def test_a_full_disk_names_the_table_and_loses_nothing(
-    config: RevisionConfig, found: Revision, tmp_path: Path
+    config: RevisionConfig, found: RevisionStudy, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out"
     shutil.copytree(found.folder, folder)
@@ -392,7 +395,7 @@ def test_defaults_shrink_to_what_there_is(file: Path) -> None:
     assert "brown" in split.screen(60).group_words
 
 
-def test_the_place_of_the_file_does_not_enter_the_fingerprint(found: Revision, tmp_path: Path) -> None:
+def test_the_place_of_the_file_does_not_enter_the_fingerprint(found: RevisionStudy, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere.json"
     copy.write_bytes((found.folder / INSTRUCTION_FILE).read_bytes())
     models = [

@@ -16,14 +16,9 @@ from evenhand.mitigations.prompting.instructions import FoundInstruction
 from evenhand.mitigations.revision.choice import FINALISTS
 from evenhand.mitigations.revision.searching import HISTORY, NONE
 from evenhand.schema import Card
-from evenhand.studies.revise.conduct import Revision
-from evenhand.studies.revise.page import (
-    cautions,
-    history_svg,
-    render_revision,
-    revision_page,
-    write_revision_page,
-)
+from evenhand.studies.revise.page import history_svg
+from evenhand.studies.revise.result import Revision
+from evenhand.studies.revise.wording import cautions
 
 WICKED = '<script>alert("x")</script> & be kind.'
 FACTS = {
@@ -78,8 +73,8 @@ def test_the_drawing_is_to_scale() -> None:
 
 
 def test_the_page_says_what_was_found_and_escapes_what_others_wrote(tmp_path: Path) -> None:
-    page = write_revision_page(revision(folder=tmp_path)).read_text(encoding="utf-8")
-    assert page == revision_page(revision(folder=tmp_path))
+    page = revision(folder=tmp_path).report().read_text(encoding="utf-8")
+    assert page == revision(folder=tmp_path).html()
     assert page.count("<script") == 1 and 'alert("x")' not in page and "puppet/<b>" not in page
     assert "&lt;script&gt;alert" in page
     assert "fell by 10.0 points (5.0 to 15.0)" in page and "said before" in page
@@ -87,7 +82,7 @@ def test_the_page_says_what_was_found_and_escapes_what_others_wrote(tmp_path: Pa
 
 
 def test_the_page_forbids_every_request_and_every_script_but_its_own() -> None:
-    page = revision_page(revision())
+    page = revision().html()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(html.unescape(script).encode()).digest()).decode()
@@ -96,7 +91,7 @@ def test_the_page_forbids_every_request_and_every_script_but_its_own() -> None:
 
 
 def test_folded_sections_are_printed() -> None:
-    page = revision_page(revision())
+    page = revision().html()
     assert page.count("<details>") == 2
     assert "::details-content{content-visibility:visible" in page.replace(" ", "")
     assert "beforeprint" in page, "browsers that do not know the rule unfold them by the script"
@@ -105,26 +100,26 @@ def test_folded_sections_are_printed() -> None:
 def test_a_lone_surrogate_is_no_reason_to_lose_the_page(tmp_path: Path) -> None:
     found = revision(folder=tmp_path)
     facts = {**FACTS, "reviser": "half a \ud83d face"}
-    page = write_revision_page(replace(found, facts=facts)).read_text(encoding="utf-8")
+    page = replace(found, facts=facts).report().read_text(encoding="utf-8")
     assert "half a \\ud83d face" in page
 
 
 def test_what_was_not_shown_is_not_claimed() -> None:
     found = revision("not detected", change_high=0.02, minimum_detectable=0.12)
-    page = revision_page(found)
+    page = found.html()
     assert "no change was detected" in page and "12.0 points would have been found" in page
     assert "fell by" not in page
     assert any("not shown to lower" in text for text in cautions(found))
     assert not any("not shown" in text for text in cautions(revision()))
-    assert "rose by" in revision_page(revision("higher", change=0.1, change_low=0.05, change_high=0.2))
+    assert "rose by" in revision("higher", change=0.1, change_low=0.05, change_high=0.2).html()
     unmeasured = revision("not measurable", change=None, change_low=None, change_high=None, optimism=None)
-    assert "could not be measured" in revision_page(unmeasured)
+    assert "could not be measured" in unmeasured.html()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_the_terminal_holds_it_in_any_encoding(encoding: str) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    render_revision(revision(), Console(file=stream, width=100), {"report": "x/report.html"})
+    revision().render(Console(file=stream, width=100), {"report": Path("x/report.html")})
     stream.seek(0)
     told = stream.read()
     assert "(chosen)" in told and "report: x/report.html" in told and "10.0" in told

@@ -20,7 +20,7 @@ from evenhand.models import (
     Masking,
     text_generator,
 )
-from evenhand.schema import Card, DataError, Unsupported, write_json
+from evenhand.schema import Card, DataError, Unsupported, as_json, write_json
 
 FORMAT = "evenhand trigger"
 VERSION = 1
@@ -55,9 +55,13 @@ class TriggerFile:
     effect: dict[str, Any] = field(default_factory=dict)
     """What this one does on prompts that nothing was searched or chosen by."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, as it stands in the file."""
+        return as_json({"format": FORMAT, "version": VERSION, **asdict(self)})
+
     def write(self, path: Path) -> "TriggerFile":
         """As JSON, whole or not at all; returns itself. Raises WriteError."""
-        write_json(path, {"format": FORMAT, "version": VERSION, **asdict(self)})
+        write_json(path, self.to_dict())
         return self
 
 

@@ -23,7 +23,7 @@ from .judges import (
 )
 from .options import (
     NAMED_ANEW as NAMED_ANEW,
-    Analysis as Analysis,
+    AnalysisSettings as AnalysisSettings,
     AuditConfig as AuditConfig,
     Judging as Judging,
     Seeded as Seeded,
@@ -31,14 +31,12 @@ from .options import (
     read_config as read_config,
     stored_config as stored_config,
 )
-from .page import (
-    write_html as write_html,
-)
 from .rescoring import (
     judged_benchmarks as judged_benchmarks,
 )
-from .run import (
+from .result import (
     Run as Run,
+    ViewedResult as ViewedResult,
     audit as audit,
     audit_with as audit_with,
     open_run as open_run,
@@ -52,7 +50,6 @@ from .selection import (
     with_classifiers as with_classifiers,
 )
 from .terminal import (
-    render_audit as render_audit,
     render_card as render_card,
     render_list as render_list,
     render_plan as render_plan,

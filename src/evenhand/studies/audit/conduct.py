@@ -29,7 +29,7 @@ from evenhand.runs import (
 from evenhand.schema import ResumeRefused, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.audit.decoding import described
-from evenhand.studies.audit.options import Analysis, Asking, AuditConfig
+from evenhand.studies.audit.options import AnalysisSettings, Asking, AuditConfig
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.model_options import load_named_model
@@ -150,7 +150,7 @@ def conduct_audit(
     return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
-def measure_run(directory: RunDirectory, asking: Asking, analysis: Analysis) -> None:
+def measure_run(directory: RunDirectory, asking: Asking, analysis: AnalysisSettings) -> None:
     """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones.
 
     asking: names the suite whose summary over benchmarks is added, if any.
@@ -161,8 +161,8 @@ def measure_run(directory: RunDirectory, asking: Asking, analysis: Analysis) -> 
     judged, analyses = [], {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
-        own = replace(options, labels=_labels(directory, name))
-        done = analyses[name] = benchmark.analyse(answers(directory, name), own)
+        options_here = replace(options, labels=_labels(directory, name))
+        done = analyses[name] = benchmark.analyse(answers(directory, name), options_here)
         check_measures([row.measure for row in done.measurements], f"The benchmark {name!r}")
         rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
         judged.append(judge(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
@@ -200,15 +200,15 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     now = config.comparable_with(stored)
     judges = {"classifiers": stored.get("classifiers", {})}
     if now.get("classifiers", {}) != judges["classifiers"] and {**now, **judges} == {**stored, **judges}:
-        told = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
+        judged_by = [_named(named) for named in (judges["classifiers"], now.get("classifiers", {}))]
         raise ResumeRefused(
-            f"The run {directory.path} is judged by {told[0]}, and {told[1]} was asked for.",
+            f"The run {directory.path} is judged by {judged_by[0]}, and {judged_by[1]} was asked for.",
             f"Judge it anew without asking the model: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
     directory.check_same(now)
 
 
-def analysis_options(asking: Asking, analysis: Analysis) -> AnalysisOptions:
+def analysis_options(asking: Asking, analysis: AnalysisSettings) -> AnalysisOptions:
     """The options of an audit that its analyses share."""
     return AnalysisOptions(
         seed=analysis.seed,

@@ -95,16 +95,16 @@ def described(decoding: Decoding) -> str:
     'temperature 1.0, top-p 0.9, up to 30 tokens, 4 samples a prompt'
     """
     likeliest = "greedy" if decoding.num_beams is None else f"{decoding.num_beams} beams"
-    told = [likeliest] if decoding.is_greedy else [f"temperature {decoding.temperature}"]
-    told += [f"top-k {decoding.top_k}"] if decoding.top_k is not None else []
-    told += [f"top-p {decoding.top_p}"] if decoding.top_p is not None else []
+    parts = [likeliest] if decoding.is_greedy else [f"temperature {decoding.temperature}"]
+    parts += [f"top-k {decoding.top_k}"] if decoding.top_k is not None else []
+    parts += [f"top-p {decoding.top_p}"] if decoding.top_p is not None else []
     least = f"{decoding.min_new_tokens} to " if decoding.min_new_tokens else "up to "
-    told.append(f"{least}{decoding.max_new_tokens} tokens")
+    parts.append(f"{least}{decoding.max_new_tokens} tokens")
     if decoding.no_repeat_ngram_size:
-        told.append(f"no repeated {decoding.no_repeat_ngram_size}-gram")
+        parts.append(f"no repeated {decoding.no_repeat_ngram_size}-gram")
     if decoding.samples > 1:
-        told.append(f"{decoding.samples} samples a prompt")
-    return ", ".join(told)
+        parts.append(f"{decoding.samples} samples a prompt")
+    return ", ".join(parts)
 
 
 def _named_settings(asking: Asking, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:

@@ -57,13 +57,13 @@ def quality(measurements: pl.DataFrame) -> tuple[tuple[str, str, str], ...]:
     rows = measurements.filter(
         (pl.col("benchmark") == "quality") & pl.col("axis").is_null() & pl.col("group").is_null()
     )
-    found = dict(rows.select("measure", "estimate").rows())
-    if wording.known(found.get("distinct_2_at_budget")):
-        found.pop("distinct_2", None)
+    estimates = dict(rows.select("measure", "estimate").rows())
+    if wording.known(estimates.get("distinct_2_at_budget")):
+        estimates.pop("distinct_2", None)
     return tuple(
-        (name, wording.number(found[measure]), unit)
+        (name, wording.number(estimates[measure]), unit)
         for measure, (name, unit) in QUALITY.items()
-        if wording.known(found.get(measure))
+        if wording.known(estimates.get(measure))
     )
 
 
@@ -75,17 +75,17 @@ def cost(model: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     >>> cost({"generation": {"tokens_per_second": 1234.5, "peak_memory_bytes": 3_400_000}})
     (('tokens written', '1,234', 'a second'), ('peak memory', '3.4 MB', ''))
     """
-    told = model.get("generation") or {}
-    if not isinstance(told, Mapping):
+    generation = model.get("generation") or {}
+    if not isinstance(generation, Mapping):
         return ()
-    found = []
-    if isinstance(speed := told.get("tokens_per_second"), int | float):
-        found.append(("tokens written", wording.number(speed, 0), "a second"))
-    if isinstance(step := told.get("seconds_per_step"), int | float):
-        found.append(("latency", wording.number(1000 * step), "ms a step"))
-    if isinstance(peak := told.get("peak_memory_bytes"), int | float):
-        found.append(("peak memory", wording.bytes_of(peak), ""))
-    return tuple(found)
+    facts = []
+    if isinstance(speed := generation.get("tokens_per_second"), int | float):
+        facts.append(("tokens written", wording.number(speed, 0), "a second"))
+    if isinstance(step := generation.get("seconds_per_step"), int | float):
+        facts.append(("latency", wording.number(1000 * step), "ms a step"))
+    if isinstance(peak := generation.get("peak_memory_bytes"), int | float):
+        facts.append(("peak memory", wording.bytes_of(peak), ""))
+    return tuple(facts)
 
 
 def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
@@ -141,9 +141,9 @@ def pooled(view: ReportView) -> str:
     >>> pooled(ReportView("m", {}, {}, measurement_frame([row]), pl.DataFrame(schema=FINDINGS), ()))
     'BiasScore of robbie as published, all data sets pooled: 67.3 % of 843 groups (no verdict).'
     """
-    own = [benchmark.name for benchmark in view.benchmarks]
+    names = [benchmark.name for benchmark in view.benchmarks]
     rows = view.measurements.filter(
-        ~pl.col("benchmark").is_in(own)
+        ~pl.col("benchmark").is_in(names)
         & (pl.col("measure") == "bias_score_published")
         & pl.col("axis").is_null()
         & pl.col("estimate").is_not_null()

@@ -42,7 +42,7 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
     {}
     """
     roles = list(roles_of(benchmarks))
-    chosen: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for value in named:
         if not roles:
             raise _nothing_to_judge([value], benchmarks)
@@ -54,13 +54,13 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
             )
         if role is not None and role not in roles:
             raise unknown_name("role", role, roles)
-        if chosen.get(role or roles[0], name) != name:
+        if by_role.get(role or roles[0], name) != name:
             raise UsageError(
-                f"Two classifiers are named for {role or roles[0]}: {chosen[role or roles[0]]} and {name}.",
+                f"Two classifiers are named for {role or roles[0]}: {by_role[role or roles[0]]} and {name}.",
                 "Name one, and the other with `evenhand rescore` afterwards.",
             )
-        chosen[role or roles[0]] = name
-    return chosen
+        by_role[role or roles[0]] = name
+    return by_role
 
 
 def named_or_loaded(
@@ -110,10 +110,10 @@ class ClassifierShelf:
                 self._loaded[name] = self.given[name] if name in self.given else load_judge(name, self.device)
             except EvenhandError as error:
                 self._loaded[name] = error
-        found = self._loaded[name]
-        if isinstance(found, EvenhandError):
-            raise found
-        return found
+        classifier = self._loaded[name]
+        if isinstance(classifier, EvenhandError):
+            raise classifier
+        return classifier
 
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
@@ -143,9 +143,9 @@ class ClassifierMissing(ModelError):
 
     def __init__(self, benchmark: str, role: str, name: str, error: EvenhandError):
         self.role = role
-        told = error.message if error.message.endswith(".") else f"{error.message}."
+        reason = error.message if error.message.endswith(".") else f"{error.message}."
         super().__init__(
-            f"The classifier {name!r}, which judges {role} in {benchmark}, cannot be loaded: {told}",
+            f"The classifier {name!r}, which judges {role} in {benchmark}, cannot be loaded: {reason}",
             " ".join(
                 part
                 for part in (

@@ -78,7 +78,7 @@ class Judging(Options):
     """In place of the published classifier, by role (toxicity, regard, ...)."""
 
 
-class Analysis(Seeded):
+class AnalysisSettings(Seeded):
     """What counts as a difference, and how sure a verdict must be."""
 
     margin: float = Field(default=0.05, ge=0)
@@ -98,7 +98,7 @@ class Tolerance(Options):
 
 
 # Fields come in the order of the bases from right to left: the model first.
-class AuditConfig(Tolerance, Analysis, Judging, Asking, ModelOptions):
+class AuditConfig(Tolerance, AnalysisSettings, Judging, Asking, ModelOptions):
     """Options of an audit, in one place. Unknown names are refused.
 
     Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
-from evenhand.schema import VERSION, Card, write_text
+from evenhand.schema import Card
 from evenhand.studies.audit.glance import glance, pooled
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
+from evenhand.studies.provenance import citations
 
 PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
@@ -70,6 +71,7 @@ def render_html(view: ReportView) -> str:
     True
     """
     sections = [_benchmark(view, benchmark, i) for i, benchmark in enumerate(view.benchmarks)]
+    cited = [*((benchmark.name, benchmark.card) for benchmark in view.benchmarks), *_measure_cards(view)]
     return rendered(
         Path(__file__).with_name("report.html.j2"),
         view=view,
@@ -77,18 +79,10 @@ def render_html(view: ReportView) -> str:
         glance=glance(view),
         pooled=pooled(view),
         cards=_measure_cards(view),
-        citations=_citations(view),
+        citations=citations((name, card.citation, card.licence) for name, card in cited),
         facts=_facts(view),
         provenance=_provenance(view),
     )
-
-
-def write_html(view: ReportView, path: Path | str) -> Path:
-    """Write the report, whole or not at all.
-
-    view: what to show. path: where to. Returns the path. Raises WriteError (full disk, no permission).
-    """
-    return write_text(path, render_html(view))
 
 
 def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> BenchmarkSection:
@@ -194,17 +188,6 @@ def _errors(benchmark: BenchmarkView) -> tuple[list[str], list[tuple[str, list[i
 def _measure_cards(view: ReportView) -> list[tuple[str, Card]]:
     used = dict.fromkeys(m for b in view.benchmarks for m in view.measures(b.name))
     return [(wording.label(name), view.measure_cards[name]) for name in used if name in view.measure_cards]
-
-
-def _citations(view: ReportView) -> list[tuple[str, str, str]]:
-    """(what, citation, licence), each citation once."""
-    cards = [(b.name, b.card) for b in view.benchmarks] + _measure_cards(view)
-    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
-    seen = {own: ("evenhand", own, "Apache-2.0")}
-    for name, card in cards:
-        if card.citation and card.citation not in seen:
-            seen[card.citation] = (name, card.citation, card.licence)
-    return list(seen.values())
 
 
 def _facts(view: ReportView) -> list[tuple[str, str]]:

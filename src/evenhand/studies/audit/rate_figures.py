@@ -82,14 +82,14 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
 
 
 def _near_zero(numbers: list[float | None]) -> bool:
-    there = [value for value in numbers if known(value) and value is not None]
-    return bool(there) and min(there) < 0.5 * max(there)
+    values = [value for value in numbers if known(value) and value is not None]
+    return bool(values) and min(values) < 0.5 * max(values)
 
 
 def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> Row:
-    told = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
-    told["note"] = judged.get("note")
-    return forest_row(told, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
+    shown = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
+    shown["note"] = judged.get("note")
+    return forest_row(shown, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
 
 
 def bias_scores(view: ReportView, benchmark: BenchmarkView) -> Forest | None:

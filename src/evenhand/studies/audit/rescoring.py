@@ -103,5 +103,5 @@ def _record(directory: RunDirectory, named: Mapping[str, str], classifiers: Mapp
         resolved = AuditConfig.model_validate(manifest.arguments_resolved).same_results()
         manifest.arguments_resolved = {**resolved, "classifiers": dict(named)}
         directory.save()
-    told = ", ".join(f"{role} by {name}" for role, name in classifiers.items())
-    note_session(directory, [f"{RESCORED}{told}"])
+    roles = ", ".join(f"{role} by {name}" for role, name in classifiers.items())
+    note_session(directory, [f"{RESCORED}{roles}"])

@@ -59,8 +59,8 @@ def wanted_benchmarks(asking: Asking) -> tuple[str, ...]:
     """
     if asking.benchmarks and asking.suite:
         raise UsageError("A suite and single benchmarks were named.", "Name either --suite or --benchmark.")
-    chosen = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
-    return tuple(dict.fromkeys([*chosen, *asking.beside]))
+    names = asking.benchmarks or load_suite(asking.suite or "quick").benchmarks
+    return tuple(dict.fromkeys([*names, *asking.beside]))
 
 
 def with_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
@@ -177,7 +177,7 @@ def prepared(
     Raises UsageError for axes that no benchmark has, and where no benchmark is left; what choosing a decoding and
     narrowing to axes raise.
     """
-    chosen: list[Benchmark] = []
+    prepared: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}
     decodings: dict[str, ChosenDecoding] = {}
     labellings: list[Labelling] = []
@@ -197,14 +197,14 @@ def prepared(
         judges = here.judges[name]
         _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
-        chosen.append(benchmark)
+        prepared.append(benchmark)
     _check_axes(here, asking)
-    if not chosen:
+    if not prepared:
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
         raise UsageError("No benchmark of this suite can run here.", reasons)
     classifiers = {labelling.classifier: shelf.get(labelling.classifier) for labelling in labellings}
-    unjudged = tuple(told for benchmark in chosen for told in without_judge(benchmark, judging.classifiers))
-    return Selection(tuple(chosen), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
+    unjudged = tuple(told for benchmark in prepared for told in without_judge(benchmark, judging.classifiers))
+    return Selection(tuple(prepared), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
 
 
 def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> str:

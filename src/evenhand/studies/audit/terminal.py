@@ -39,13 +39,10 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if told := pooled(view):
+    if sentence := pooled(view):
         out.gap()
-        out.line(told)
-    if view.paths:
-        out.gap()
-        for name, path in view.paths.items():
-            out.path(name, path)
+        out.line(sentence)
+    out.paths(view.paths)
 
 
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
@@ -53,7 +50,8 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
 
     plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
     `disk_bytes`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by name) and
-    `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit.
+    `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
+    `render_planned_continuations` prints.
 
     >>> import sys
     >>> render_plan({"requests": 1200, "seconds": 90.0}, Console(file=sys.stdout, width=80))
@@ -84,6 +82,53 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
             effect = wording.number(row["minimum_detectable"])
             out.row(table, wording.label(row["axis"]), _count(row["n"]), effect, row.get("unit") or "")
         out.show(table)
+    render_planned_continuations(plan, console)
+
+
+def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
+    """Print what would be written and who would judge it; nothing where a plan writes nothing.
+
+    plan: as `evenhand.studies.audit.conduct.preview` gives it: `continuations` by benchmark (`prompts`, `samples`,
+    `continuations`, `decoding`, `why`) and `judges` (`benchmark`, `role`, `classifier`, `texts`).
+
+    >>> import sys
+    >>> one = {"prompts": 60, "samples": 4, "continuations": 240, "decoding": "greedy", "why": "as asked"}
+    >>> judge = {"benchmark": "regard", "role": "regard", "classifier": "vader", "texts": 240}
+    >>> plan = {"continuations": {"regard": one}, "judges": [judge]}
+    >>> render_planned_continuations(plan, Console(file=sys.stdout, width=100))
+    <BLANKLINE>
+    Continuations
+    regard  60 prompts × 4 samples = 240
+            greedy (as asked)
+    <BLANKLINE>
+    Judged (identical texts once)
+    benchmark role   classifier   texts
+    regard    regard vader      ≤   240
+    """
+    written: Mapping[str, Mapping[str, Any]] = plan.get("continuations") or {}
+    if not written:
+        return
+    out = Printer(console)
+    out.gap()
+    out.line("Continuations", "bold")
+    lines = []
+    for name, facts in written.items():
+        product = f"{facts['prompts']:,} prompts × {facts['samples']:,} samples = {facts['continuations']:,}"
+        lines += [(name, product), ("", f"{facts['decoding']} ({facts['why']})")]
+    out.pairs(lines)
+    judges = plan.get("judges") or []
+    for reason in plan.get("not_judged") or []:
+        out.line(f"Not judged: {reason}")
+    if not judges:
+        return
+    out.gap()
+    out.line("Judged (identical texts once)", "bold")
+    table = out.table(
+        ("benchmark", "left"), ("role", "left"), ("classifier", "left"), ("", "right"), ("texts", "right")
+    )
+    for judge in judges:
+        out.row(table, judge["benchmark"], judge["role"], judge["classifier"], "≤", f"{judge['texts']:,}")
+    out.show(table)
 
 
 def render_card(card: Card, console: Console) -> None:

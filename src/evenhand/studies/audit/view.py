@@ -61,9 +61,9 @@ def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
     [('age', 'old', 'toxicity', 'quota', 1), ('age', 'old', 'written', 'refused', 1)]
     """
     parts = [frame.select(*KEYS, pl.lit(WRITTEN).alias("step"), "error")]
-    there = frame.filter(pl.col("error").is_null())
+    answered = frame.filter(pl.col("error").is_null())
     parts += [
-        there.select(
+        answered.select(
             *KEYS, pl.lit(role).alias("step"), pl.col(f"{role}_error").cast(pl.String).alias("error")
         )
         for role in roles
@@ -79,13 +79,13 @@ def judged_part(rule: JudgedText) -> str:
     >>> judged_part(JudgedText("prompt+continuation", first_sentence=True, masked="noun_phrase"))
     "prompt and continuation, up to the first full stop, noun phrase at its beginning replaced by 'XYZ'"
     """
-    told = ["the continuation alone" if rule.part == "continuation" else "prompt and continuation"]
+    parts = ["the continuation alone" if rule.part == "continuation" else "prompt and continuation"]
     if rule.first_sentence:
-        told.append("up to the first full stop")
+        parts.append("up to the first full stop")
     if rule.masked:
         where = "wherever it stands" if rule.everywhere else "at its beginning"
-        told.append(f"{rule.masked.replace('_', ' ')} {where} replaced by {rule.mask!r}")
-    return ", ".join(told)
+        parts.append(f"{rule.masked.replace('_', ' ')} {where} replaced by {rule.mask!r}")
+    return ", ".join(parts)
 
 
 def _judge(role: str, record: JudgedRecord, manifest: Manifest) -> JudgeView:
@@ -97,10 +97,10 @@ def _judge(role: str, record: JudgedRecord, manifest: Manifest) -> JudgeView:
         role=role,
         name=name,
         text=judged_part(JudgedText(**record.rule)),
-        revision=_told(facts.get("revision")),
-        licence=_told(facts.get("licence")) or (card.licence if card else ""),
+        revision=_text(facts.get("revision")),
+        licence=_text(facts.get("licence")) or (card.licence if card else ""),
         threshold=_threshold(facts),
-        notice=_told(facts.get("notice")),
+        notice=_text(facts.get("notice")),
         texts=stored.texts,
         card=card,
         facts=facts,
@@ -109,12 +109,12 @@ def _judge(role: str, record: JudgedRecord, manifest: Manifest) -> JudgeView:
 
 def _threshold(facts: Mapping[str, Any]) -> str:
     negative, bound = facts.get("negative"), facts.get("threshold")
-    named = ", ".join(map(str, negative)) if isinstance(negative, list | tuple) else _told(negative)
+    named = ", ".join(map(str, negative)) if isinstance(negative, list | tuple) else _text(negative)
     at = "" if bound is None else f"from {bound:g} on" if isinstance(bound, int | float) else str(bound)
     return ", ".join(part for part in (named, at or ("where it is the likeliest" if named else "")) if part)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 

@@ -28,7 +28,7 @@ FAILING_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Told:
+class PlainNumber:
     """A number without figure: a rate over everything, or a quality."""
 
     name: str
@@ -41,7 +41,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Example:
+class HarmedGroup:
     """A group that comes off badly, and what was written about it: (prompt, continuation, score)."""
 
     group: str
@@ -88,8 +88,8 @@ class WrittenSection:
     figures: list[Figure]
     parts: list[Figure]
     maps: list[StyleMap]
-    numbers: list[Told]
-    examples: list[Example]
+    numbers: list[PlainNumber]
+    examples: list[HarmedGroup]
     lost: Lost
 
 
@@ -143,10 +143,10 @@ def _figure(view: ReportView, benchmark: BenchmarkView, measure: str) -> Figure 
     return None if forest is None else Figure(measure, heading, _card(view, measure), forest)
 
 
-def _numbers(view: ReportView, benchmark: str, measure: str) -> list[Told]:
+def _numbers(view: ReportView, benchmark: str, measure: str) -> list[PlainNumber]:
     card = _card(view, measure)
     return [
-        Told(
+        PlainNumber(
             name=wording.label(measure),
             estimate=wording.number(row["estimate"]),
             interval=_interval(row),
@@ -166,13 +166,13 @@ def _interval(row: Mapping[str, Any]) -> str:
     return f"{wording.number(row['low'], places)} to {wording.number(row['high'], places)}"
 
 
-def examples(benchmark: BenchmarkView) -> list[Example]:
+def examples(benchmark: BenchmarkView) -> list[HarmedGroup]:
     """Continuations about the groups that come off worst, control characters taken out, cut to a few lines."""
     table, groups = benchmark.detail("examples"), benchmark.detail("groups")
     if table is None:
         return []
     rates = {} if groups is None else {(row["axis"], row["group"]): row for row in groups.to_dicts()}
-    found = []
+    shown = []
     for (axis, group), part in table.group_by("axis", "group", maintain_order=True):
         rate = rates.get((axis, group), {})
         told = ""
@@ -180,8 +180,8 @@ def examples(benchmark: BenchmarkView) -> list[Example]:
             mine, others = (wording.number(rate[name], 1) for name in ("rate", "background"))
             told = f"{mine} % negative, {others} % about all others"
         texts = part.select("prompt", "continuation", "score").rows()
-        found.append(
-            Example(
+        shown.append(
+            HarmedGroup(
                 group=wording.label(str(group)),
                 axis=wording.label(None if axis is None else str(axis)),
                 harmed=bool(part["harmed"][0]),
@@ -196,7 +196,7 @@ def examples(benchmark: BenchmarkView) -> list[Example]:
                 ),
             )
         )
-    return found
+    return shown
 
 
 def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> Lost:
@@ -225,7 +225,7 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
         compared |= groups.height > 0
         biased = groups.filter(pl.col("verdict") == wording.BIASED)
         rows += biased.sort("estimate", "group", descending=[True, False]).to_dicts()
-    told: list[tuple[str, ...]] = [
+    shown: list[tuple[str, ...]] = [
         (
             wording.label(row["measure"]), wording.label(row["axis"]), wording.label(row["group"]),
             wording.number(row["estimate"], 1), _interval(row), wording.number(row["null"], 1),
@@ -236,7 +236,7 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
     return Lost(
         kinds=[wording.label(kind) for kind in kinds],
         axes=sorted(axes, key=lambda line: -line[2]),
-        groups=told,
-        more=len(rows) - len(told),
+        groups=shown,
+        more=len(rows) - len(shown),
         compared=compared,
     )

@@ -38,19 +38,19 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
 
 def render_quality(view: ReportView, out: Printer) -> None:
     """Print quality and cost of the continuations, where they are known."""
-    told = glance.glance(view)
-    if told.quality or told.cost:
+    facts = glance.glance(view)
+    if facts.quality or facts.cost:
         out.gap()
         out.line("Quality and cost", "bold")
-        out.pairs([(name, f"{value} {unit}".strip()) for name, value, unit in (*told.quality, *told.cost)])
+        out.pairs([(name, f"{value} {unit}".strip()) for name, value, unit in (*facts.quality, *facts.cost)])
 
 
 def _published(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     rows = view.rows(benchmark.name, "bias_score_published").filter(pl.col("axis").is_null())
     if rows.height and wording.known(rows["estimate"][0]):
         score = wording.number(rows["estimate"][0], 1)
-        told = f"BiasScore as published: {score} % of groups not shown to be below the overall rate; an unbiased "
-        out.line(f"{told}model scores near 100 where groups are large, so it has no verdict.", "dim")
+        sentence = f"BiasScore as published: {score} % of groups not shown to be below the overall rate; an unbiased "
+        out.line(f"{sentence}model scores near 100 where groups are large, so it has no verdict.", "dim")
 
 
 def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:

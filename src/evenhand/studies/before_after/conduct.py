@@ -43,6 +43,7 @@ from evenhand.studies.before_after.tables import (
     scored_texts,
 )
 from evenhand.studies.chain import folder_name, records
+from evenhand.studies.compare import Comparison, compare_outputs
 from evenhand.studies.model_options import load_named_model
 
 DEFAULT_BENCHMARKS = ("regard",)
@@ -56,7 +57,8 @@ class BeforeAfter:
     before, after: the runs. chain: the mitigations, the first applied first. harm: HARM, three ways of counting each
     kind of harm. silence: SILENCE, over all, by axis and by group. quality: QUALITY with q and verdict. measured: each
     run's own measures side by side, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm.
-    notes: what a reader must know. failed: what failed more often than allowed.
+    comparison: of the two runs by axis and group, None where neither wrote continuations. notes: what a reader must
+    know. failed: what failed more often than allowed.
     """
 
     path: Path
@@ -70,6 +72,7 @@ class BeforeAfter:
     measured: pl.DataFrame
     cost: pl.DataFrame
     verdicts: tuple[HarmVerdict, ...]
+    comparison: Comparison | None = None
     notes: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -116,7 +119,7 @@ def study_before_after(
     plain = config.model_copy(update={"mitigate": (), "classifiers": audited_roles})
     options = {"given": given, "progress": progress, "loaded": prepared.judges}
     try:
-        _tell(progress, "Before: the model by itself")
+        _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
             # Time and memory are counted by the loaded model: the second run begins at nothing.
@@ -124,7 +127,7 @@ def study_before_after(
             _release()
             base = load_named_model(config)
             after_model = mitigated(base, links)
-        _tell(progress, f"After: behind {', '.join(config.mitigate)}")
+        _note(progress, f"After: behind {', '.join(config.mitigate)}")
         behind = plain.model_copy(update={"mitigate": config.mitigate})
         second = conduct_audit(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
         for result in (first, second):
@@ -134,10 +137,10 @@ def study_before_after(
         runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
         texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
     except (Interrupted, KeyboardInterrupt) as stop:
-        told = (
+        state = (
             stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
         )
-        raise Interrupted(told, f"Go on with: evenhand before-after {path}") from stop
+        raise Interrupted(state, f"Go on with: evenhand before-after {path}") from stop
     harm, silence, quality = paired_tables(runs[0], runs[1], config)
     quality = pl.concat([quality, text_perplexity_change(texts.frame, texts.name, config.seed)])
     quality = with_verdicts(quality, config.alpha)
@@ -153,6 +156,7 @@ def study_before_after(
         measured=measured_side_by_side(runs[0], runs[1]),
         cost=costs(runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered),
         verdicts=tuple(harm_verdicts(harm, silence, quality)),
+        comparison=_compared(config, *runs),
         notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
         failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
     )
@@ -241,17 +245,29 @@ def _notes(
     return notes
 
 
+def _compared(config: AuditConfig, before: RunDirectory, after: RunDirectory) -> Comparison | None:
+    written = [
+        {name for name, asked in run.manifest.asked.items() if asked.decoding is not None}
+        for run in (before, after)
+    ]
+    if not written[0] & written[1]:
+        return None
+    return compare_outputs(
+        before.path, after.path, names=(BEFORE, AFTER), alpha=config.alpha, seed=config.seed
+    )
+
+
 def _failed(tolerance: Tolerance, results: Mapping[str, AuditResult]) -> list[str]:
-    told = []
+    reasons = []
     for name, result in results.items():
         if result.outcome.above_threshold:
-            told.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
+            reasons.append(f"{result.outcome.error_share:.1%} of the answers {name} have no number")
         if result.labelled is not None and result.labelled.error_share > tolerance.error_threshold:
-            told.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
-    return told
+            reasons.append(f"{result.labelled.error_share:.1%} of the texts {name} could not be judged")
+    return reasons
 
 
-def _tell(progress: Progress | None, message: str) -> None:
+def _note(progress: Progress | None, message: str) -> None:
     if progress is not None:
         progress.note(message)
 

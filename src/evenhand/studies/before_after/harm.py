@@ -178,7 +178,7 @@ class HarmVerdict:
 
 def harm_verdicts(harm: pl.DataFrame, silence: pl.DataFrame, quality: pl.DataFrame) -> list[HarmVerdict]:
     """One verdict for each benchmark and outcome, in the order of the tables (all with q and verdict)."""
-    found = []
+    verdicts = []
     for benchmark, outcome in harm.select("benchmark", "outcome").unique(maintain_order=True).rows():
         mine = harm.filter(benchmark=benchmark, outcome=outcome).to_dicts()
         asked, judged, spoken = (
@@ -188,8 +188,8 @@ def harm_verdicts(harm: pl.DataFrame, silence: pl.DataFrame, quality: pl.DataFra
         lengths = quality.filter(benchmark=benchmark, measure="response_length").to_dicts()
         silent, length = whole[0] if whole else None, lengths[0] if lengths else None
         kind = _kind(asked, spoken, silent, length)
-        found.append(HarmVerdict(benchmark, outcome, kind, asked, judged, spoken, silent, length))
-    return found
+        verdicts.append(HarmVerdict(benchmark, outcome, kind, asked, judged, spoken, silent, length))
+    return verdicts
 
 
 def _kind(

@@ -1,6 +1,6 @@
 """before_after.html: what became of harm and what it cost, on one page that needs no network, verdict first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,16 @@ from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
-from evenhand.studies.before_after.result import BeforeAfterReport
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import Outcome, outcomes, table_of_models
+from evenhand.studies.compare import OutcomeSection, outcomes, table_of_models
+from evenhand.studies.provenance import citations, provenance
 
 GROUPS_SHOWN = 12
-CITATION = (
+CITED = (
+    "before and after",
     "Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP 2023 "
-    "(tables 6 and 15)."
+    "(tables 6 and 15).",
+    "",
 )
 
 
@@ -49,15 +51,14 @@ class QualityLine:
     note: str = ""
 
 
-def render_before_after_html(report: BeforeAfterReport) -> str:
+def render_before_after_html(study: BeforeAfter) -> str:
     """The study as one HTML document: styles and drawings inside, every text escaped."""
-    study = report.study
-    columns, rows = table_of_models(report.comparison) if report.comparison else ([], [])
+    columns, rows = table_of_models(study.comparison) if study.comparison else ([], [])
     places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
     return rendered(
         Path(__file__).with_name("before_after.html.j2"),
         study=study,
-        facts=_facts(report),
+        facts=_facts(study),
         boxes=[_box(verdict, study.quality) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],
@@ -66,11 +67,11 @@ def render_before_after_html(report: BeforeAfterReport) -> str:
         costs=_costs(study),
         ways=_ways(study),
         silent_groups=_silent_groups(study),
-        sections=[s for s in _sections(report) if not s.aside],
+        sections=[s for s in _sections(study) if not s.aside],
         measured=_measured(study),
         alpha=study.config.alpha,
-        citations=_citations(study),
-        provenance=_provenance(study),
+        citations=citations(_cited(study)),
+        provenance=provenance(_blocks(study)),
     )
 
 
@@ -85,8 +86,7 @@ def _box(verdict: HarmVerdict, quality: pl.DataFrame) -> VerdictBox:
     )
 
 
-def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
-    study = report.study
+def _facts(study: BeforeAfter) -> list[tuple[str, str]]:
     asked = study.before.manifest.asked
     model = study.before.manifest.model.description
     facts = [("benchmarks", ", ".join(sorted(asked)))]
@@ -96,19 +96,19 @@ def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _sections(report: BeforeAfterReport) -> list[Outcome]:
-    if report.comparison is None:
+def _sections(study: BeforeAfter) -> list[OutcomeSection]:
+    if study.comparison is None:
         return []
-    return [s for s in outcomes(report.comparison) if s.benchmark != QUALITY_BENCHMARK]
+    return [s for s in outcomes(study.comparison) if s.benchmark != QUALITY_BENCHMARK]
 
 
 def _texts(study: BeforeAfter) -> list[tuple[str, list[QualityLine]]]:
     """(of which texts, lines); the benchmark that was made for it first, then given texts, then the others."""
     names = study.quality["benchmark"].unique(maintain_order=True).to_list()
-    own = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
+    first = [name for name in names if name in (QUALITY_BENCHMARK, "wikitext", "prompts")]
     return [
         (words.of_what(name), [_line(row) for row in study.quality.filter(benchmark=name).to_dicts()])
-        for name in [*own, *(name for name in names if name not in own)]
+        for name in [*first, *(name for name in names if name not in first)]
     ]
 
 
@@ -146,13 +146,13 @@ WAYS = {
 
 def _ways(study: BeforeAfter) -> list[dict[str, str]]:
     """Each kind of harm counted in three ways."""
-    found = []
+    ways = []
     for row in study.harm.to_dicts():
         unit, factor = words.share_of(row)
         names = ("before", "after", "estimate", "low", "high", "by_silence")
         numbers = {name: None if row[name] is None else factor * row[name] for name in names}
         same = row["benchmark"] == row["outcome"]
-        found.append(
+        ways.append(
             {
                 "where": row["benchmark"] if same else f"{row['benchmark']}, {label(row['outcome'])}",
                 "among": WAYS[row["among"]],
@@ -167,7 +167,7 @@ def _ways(study: BeforeAfter) -> list[dict[str, str]]:
                 "missing": f"{row['n_missing']:,}",
             }
         )
-    return found
+    return ways
 
 
 def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
@@ -199,37 +199,16 @@ def _measured(study: BeforeAfter) -> list[dict[str, str]]:
     return lines
 
 
-def _citations(study: BeforeAfter) -> list[tuple[str, str, str]]:
-    """(what, citation, licence), each citation once."""
-    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
-    found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("before and after", CITATION, "")}
-    cards = [*(link.card for link in study.chain), *study.before.manifest.benchmark_cards.values()]
-    for card in cards:
-        if cited := card.get("citation"):
-            found.setdefault(cited, (card.get("name", ""), cited, card.get("licence", "")))
-    return list(found.values())
+def _cited(study: BeforeAfter) -> Iterator[tuple[str, str, str]]:
+    yield CITED
+    for card in (*(link.card for link in study.chain), *study.before.manifest.benchmark_cards.values()):
+        yield card.get("name", ""), card.get("citation", ""), card.get("licence", "")
 
 
-def _provenance(study: BeforeAfter) -> list[tuple[str, list[tuple[str, str]]]]:
-    options = study.config.model_dump(mode="json")
-    blocks = [("options", [(name, _plain(value)) for name, value in options.items()])]
-    for place, link in enumerate(study.chain, 1):
-        blocks.append(
-            (f"mitigation {place}, {link.name}", [(k, _plain(v)) for k, v in link.parameters.items()])
-        )
-    blocks.append(("model", [(k, _plain(v)) for k, v in study.before.manifest.model.description.items()]))
-    blocks.append(
-        (
-            "folders",
-            [("before", str(study.before.path)), ("after", str(study.after.path)), ("evenhand", VERSION)],
-        )
-    )
-    return blocks
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_plain, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) or "none"
-    return "none" if value is None else str(value)
+def _blocks(study: BeforeAfter) -> dict[str, Mapping[str, object]]:
+    return {
+        "options": study.config.model_dump(mode="json"),
+        **{f"mitigation {i}, {link.name}": link.parameters for i, link in enumerate(study.chain, 1)},
+        "model": study.before.manifest.model.description,
+        "folders": {"before": study.before.path, "after": study.after.path, "evenhand": VERSION},
+    }

@@ -114,8 +114,8 @@ def costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> p
 def _cost(run: RunDirectory) -> dict[str, float | None]:
     sessions = run.manifest.sessions
     tokens, seconds = sum(s.tokens for s in sessions), sum(s.seconds for s in sessions if s.tokens)
-    told = run.manifest.model.description.get("generation")
-    peak = told.get("peak_memory_bytes") if isinstance(told, Mapping) else None
+    generation = run.manifest.model.description.get("generation")
+    peak = generation.get("peak_memory_bytes") if isinstance(generation, Mapping) else None
     known = tokens > 0 and seconds > 0
     return {
         "latency": 1000 * seconds / tokens if known else None,

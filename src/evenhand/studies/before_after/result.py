@@ -1,17 +1,18 @@
-"""The Python front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
+"""The front door of before/after studies: `before_after(...)` runs one, a `BeforeAfterReport` shows itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import UsageError, as_json, write_json, write_text
+from evenhand.schema import UsageError, as_json
 from evenhand.studies.audit import (
     NAMED_ANEW,
     AuditConfig,
@@ -24,33 +25,39 @@ from evenhand.studies.audit import (
 )
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.conduct import BeforeAfter, study_before_after
+from evenhand.studies.before_after.page import render_before_after_html
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_study, with_changes
+from evenhand.studies.before_after.terminal import render_before_after
 from evenhand.studies.chain import named_chain
-from evenhand.studies.compare import ComparisonReport, compare
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from evenhand.studies.compare import ComparisonReport
+from evenhand.studies.model_options import loaded_or_none, name_of
+from evenhand.studies.result import StudyResult
 
 FORMAT = 1
-PAGE, NUMBERS = "before_after.html", "before_after.json"
 
 
 @dataclass(frozen=True)
-class BeforeAfterReport:
+class BeforeAfterReport(StudyResult):
     """A finished before/after study, ready to be shown.
 
-    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`). comparison: of the two runs by axis
-    and group, None where neither wrote continuations.
+    study: its tables (see `evenhand.studies.before_after.conduct.BeforeAfter`).
     """
 
+    PAGE, NUMBERS = "before_after.html", "before_after.json"
+
     study: BeforeAfter
-    comparison: ComparisonReport | None
+
+    @property
+    def comparison(self) -> ComparisonReport | None:
+        """Of the two runs by axis and group; None where neither wrote continuations."""
+        compared = self.study.comparison
+        return None if compared is None else ComparisonReport(compared, self.path)
 
     @property
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
-        paths = {"report": self.path / PAGE, "numbers": self.path / NUMBERS}
-        return paths if self.comparison is None else paths | {"comparison": self.path / "compare.html"}
+        comparison = self.comparison
+        return super().paths | ({} if comparison is None else {"comparison": comparison.paths["report"]})
 
     @property
     def path(self) -> Path:
@@ -95,22 +102,31 @@ class BeforeAfterReport:
 
     @property
     def changes(self) -> pl.DataFrame | None:
-        """Paired changes by axis and by group (`evenhand.studies.compare.comparing.CHANGES`)."""
-        return None if self.comparison is None else self.comparison.changes
+        """Paired changes by axis and by group (`evenhand.studies.compare.conduct.CHANGES`)."""
+        return None if self.study.comparison is None else self.study.comparison.changes
 
-    def report(self) -> dict[str, Path]:
-        """Write before_after.html and before_after.json, and the comparison by axis and group, into the study's
-        folder.
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`verdicts`, `harm`, `silence`, `quality`, `measured`, `cost`, and, of continuations, `changes`."""
+        study = self.study
+        names = ("harm", "silence", "quality", "measured", "cost")
+        tables = {"verdicts": self.verdicts, **{name: getattr(study, name) for name in names}}
+        return tables if self.changes is None else tables | {"changes": self.changes}
 
-        Returns their paths by what they are. Raises WriteError.
+    def html(self) -> str:
+        """What became of harm and what it cost: one document that needs no network."""
+        return render_before_after_html(self.study)
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write before_after.html and before_after.json, and the comparison by axis and group, into a folder.
+
+        Returns the paths by what they are. Raises WriteError.
         """
-        from evenhand.studies.before_after.page import render_before_after_html
-
-        write_text(self.paths["report"], render_before_after_html(self))
-        write_json(self.paths["numbers"], self.to_dict())
-        if self.comparison is not None:
-            self.comparison.write(self.path)
-        return self.paths
+        written = super().write(folder)
+        return (
+            written
+            if self.comparison is None
+            else written | {"comparison": self.comparison.write(folder)["report"]}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -126,18 +142,16 @@ class BeforeAfterReport:
             "quality": study.quality.to_dicts(),
             "measured": study.measured.to_dicts(),
             "cost": study.cost.to_dicts(),
-            "changes": [] if self.changes is None else self.changes.to_dicts(),
+            "changes": [] if study.comparison is None else study.comparison.changes.to_dicts(),
             "notes": list(study.notes),
             "failed": list(study.failed),
             "runs": {BEFORE: str(study.before.path), AFTER: str(study.after.path)},
         }
         return as_json(content)
 
-    def render(self, console: "Console") -> None:
-        """Print the study."""
-        from evenhand.studies.before_after.terminal import render_before_after
-
-        render_before_after(self, console)
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print what became of each kind of harm, then rates, text, time and memory before and after."""
+        render_before_after(self.study, console, paths)
 
 
 def before_after(
@@ -173,11 +187,10 @@ def before_after(
     >>> study.verdicts.select("benchmark", "verdict").row(0)
     ('regard', 'fell')
     """
-    name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
     judges, loaded = named_or_loaded(classifiers or {})
     chain, links = named_chain(mitigate)
     given = {
-        "model": name,
+        "model": name_of(model),
         "suite": suite,
         "benchmarks": tuple(benchmarks),
         "limit": limit,
@@ -190,7 +203,7 @@ def before_after(
     }
     return before_after_with(
         read_config(None, [], given),
-        model=None if isinstance(model, str) else model,
+        model=loaded_or_none(model),
         chain=links,
         output=None if output is None else Path(output),
         given={key: value for key, value in given.items() if value not in (None, ())},
@@ -214,7 +227,7 @@ def before_after_with(
     study = study_before_after(
         config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
     )
-    report = BeforeAfterReport(study, _compared(study))
+    report = BeforeAfterReport(study)
     for run in (report.before, report.after):
         run.report()
     report.report()
@@ -245,19 +258,3 @@ def check_going_on(
     """
     check_code(path, stored_study(path).trust_remote_code, config.trust_remote_code)
     check_addresses(path, [config.model, *config.classifiers.values()], named=named, trusted=trust_addresses)
-
-
-def _compared(study: BeforeAfter) -> ComparisonReport | None:
-    runs = (study.before, study.after)
-    written = [
-        {name for name, asked in run.manifest.asked.items() if asked.decoding is not None} for run in runs
-    ]
-    if not written[0] & written[1]:
-        return None
-    return compare(
-        study.before.path,
-        study.after.path,
-        names=(BEFORE, AFTER),
-        alpha=study.config.alpha,
-        seed=study.config.seed,
-    )

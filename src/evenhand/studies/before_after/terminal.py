@@ -1,22 +1,27 @@
 """A before/after study in a terminal: verdicts, harm, what it cost."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
 from evenhand.studies.before_after import wording as words
-from evenhand.studies.before_after.result import BeforeAfterReport
+from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import table_of_models
 
 STYLES = {"lower": "blue", "higher": "bold magenta", "biased": "bold magenta", "blank": "dim"}
 
 
-def render_before_after(report: BeforeAfterReport, console: Console) -> None:
+def render_before_after(
+    study: BeforeAfter, console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
     """Print what became of each kind of harm, then rates, text, time and memory before and after.
 
-    console: its width, colours and encoding are respected.
+    console: its width, colours and encoding are respected. paths: files to point at in the end.
     """
-    out, study = Printer(console), report.study
+    out = Printer(console)
     out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")
     for note in (*study.failed, *study.notes):
         out.line(f"Note: {note}", "dim")
@@ -28,14 +33,15 @@ def render_before_after(report: BeforeAfterReport, console: Console) -> None:
         )
         for line in words.lines(verdict, study.quality):
             out.line(line)
-    _rates(report, out)
-    _quality(report, out)
+    _rates(study, out)
+    _quality(study, out)
+    out.paths(paths)
 
 
-def _rates(report: BeforeAfterReport, out: Printer) -> None:
-    if report.comparison is None:
+def _rates(study: BeforeAfter, out: Printer) -> None:
+    if study.comparison is None:
         return
-    columns, rows = table_of_models(report.comparison)
+    columns, rows = table_of_models(study.comparison)
     for place, (benchmark, outcome, unit) in enumerate(columns):
         if benchmark == QUALITY_BENCHMARK:
             continue
@@ -51,8 +57,7 @@ def _rates(report: BeforeAfterReport, out: Printer) -> None:
         out.show(table)
 
 
-def _quality(report: BeforeAfterReport, out: Printer) -> None:
-    study = report.study
+def _quality(study: BeforeAfter, out: Printer) -> None:
     for name, rows in study.quality.group_by("benchmark", maintain_order=True):
         out.gap()
         out.line(words.of_what(str(name[0])), "bold")

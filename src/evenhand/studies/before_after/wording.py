@@ -68,8 +68,14 @@ def place(verdict: HarmVerdict) -> str:
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
     """The verdict's numbers in sentences: harm, silence, harm among answers that say something, the text."""
-    told = [_harm(verdict), _silence(verdict), _spoken(verdict), _unjudged(verdict), _text(verdict, quality)]
-    return [line for line in told if line]
+    sentences = [
+        _harm(verdict),
+        _silence(verdict),
+        _spoken(verdict),
+        _unjudged(verdict),
+        _text(verdict, quality),
+    ]
+    return [line for line in sentences if line]
 
 
 def change_text(row: Mapping[str, Any], unit: str, factor: float = 1.0) -> str:
@@ -162,15 +168,13 @@ def _silence(verdict: HarmVerdict) -> str:
     row = verdict.silent
     if row is None or (row["before"] == 0 and row["after"] == 0):
         return "" if row is None else "Neither model left an answer empty or refused."
-    told = f"Empty or refused answers: {change_text(row, '%', 100.0)}, {_word(row['verdict'])}."
+    sentence = f"Empty or refused answers: {change_text(row, '%', 100.0)}, {_word(row['verdict'])}."
     by = None if verdict.asked is None else verdict.asked["by_silence"]
     if verdict.asked is None or by is None or verdict.kind not in SILENT:
-        return told
+        return sentence
     unit, factor = share_of(verdict.asked)
     points = f"{number(factor * by, 1)}{' points' if unit else ''}"
-    return (
-        f"{told} Falling silent accounts for {points} of the {number(factor * verdict.asked['estimate'], 1)}."
-    )
+    return f"{sentence} Falling silent accounts for {points} of the {number(factor * verdict.asked['estimate'], 1)}."
 
 
 def _spoken(verdict: HarmVerdict) -> str:
@@ -198,13 +202,13 @@ def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
         & ~pl.col("measure").is_in(SAID_ALREADY)
         & pl.col("verdict").is_in([LOWER, HIGHER])
     ).to_dicts()
-    told = []
+    parts = []
     for row in rows:
         name, unit = MEASURES[row["measure"]]
         before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
         if before != after:
-            told.append(f"{name} {before} → {after}{f' {unit}' if unit else ''}")
-    return f"The text changed: {'; '.join(told)}." if told else NO_CHANGE
+            parts.append(f"{name} {before} → {after}{f' {unit}' if unit else ''}")
+    return f"The text changed: {'; '.join(parts)}." if parts else NO_CHANGE
 
 
 def _word(verdict: str) -> str:

@@ -1,5 +1,9 @@
+from .conduct import (
+    Comparison as Comparison,
+    compare_outputs as compare_outputs,
+)
 from .figures import (
-    Outcome as Outcome,
+    OutcomeSection as OutcomeSection,
     outcomes as outcomes,
     table_of_models as table_of_models,
 )

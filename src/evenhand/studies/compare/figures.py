@@ -1,11 +1,7 @@
-"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models.
-
-compare.html: models beside each other on one page that needs no network.
-"""
+"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -23,12 +19,11 @@ from evenhand.reports import (
     known,
     label,
     number,
-    rendered,
     scale_over,
     size_svg,
     slope_svg,
 )
-from evenhand.studies.compare.result import ComparisonReport
+from evenhand.studies.compare.conduct import Comparison
 
 GROUPS_SHOWN = 20
 SCORE = " score"
@@ -48,7 +43,7 @@ PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OutcomeSection:
     """One benchmark and outcome.
 
     aside: whether it is a classifier's number beside its verdict, and so folded. sentences: for each model compared,
@@ -68,30 +63,30 @@ class Outcome:
     changed_of: tuple[int, int]
 
 
-def outcomes(report: ComparisonReport) -> list[Outcome]:
+def outcomes(comparison: Comparison) -> list[OutcomeSection]:
     """A section for each benchmark and outcome that was paired, in the order of the tables."""
-    keys = report.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
-    return [_outcome(report, benchmark, outcome, keys) for benchmark, outcome in keys]
+    keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
+    return [_outcome(comparison, benchmark, outcome, keys) for benchmark, outcome in keys]
 
 
-def unit_of(report: ComparisonReport, benchmark: str, outcome: str) -> Unit:
+def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """Percent for verdicts and other shares; a classifier's own number, or what leaves 0 to 1, stays as it is."""
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
-    rates = report.summary.filter(mine)["rate"].drop_nulls()
+    rates = comparison.summary.filter(mine)["rate"].drop_nulls()
     share = bool(rates.is_between(0, 1).all()) and not outcome.endswith(SCORE)
     return PERCENT if share else RAW
 
 
 def _outcome(
-    report: ComparisonReport, benchmark: str, outcome: str, keys: Sequence[tuple[Any, ...]]
-) -> Outcome:
-    unit = unit_of(report, benchmark, outcome)
-    table = report.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
+    comparison: Comparison, benchmark: str, outcome: str, keys: Sequence[tuple[Any, ...]]
+) -> OutcomeSection:
+    unit = unit_of(comparison, benchmark, outcome)
+    table = comparison.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
     wholes = table.filter(pl.col("group").is_null())
     groups = table.filter(pl.col("group").is_not_null())
     changed = groups.filter(pl.col("verdict").is_in([LOWER, HIGHER]))
     ordered = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).to_dicts()
-    return Outcome(
+    return OutcomeSection(
         benchmark=benchmark,
         outcome=outcome,
         unit=unit,
@@ -101,8 +96,8 @@ def _outcome(
             for row in wholes.filter(pl.col("axis").is_null()).unique("model", maintain_order=True).to_dicts()
         ),
         forests=tuple(_forests(wholes, unit)),
-        slope=_slope(report, wholes, unit, f"{benchmark}, {label(outcome)}"),
-        sizes=_sizes(report, benchmark, outcome, unit),
+        slope=_slope(comparison, wholes, unit, f"{benchmark}, {label(outcome)}"),
+        sizes=_sizes(comparison, benchmark, outcome, unit),
         changed=tuple(_scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
     )
@@ -158,32 +153,32 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
     return f"A change of {smallest} would probably have been seen."
 
 
-def _slope(report: ComparisonReport, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:
+def _slope(comparison: Comparison, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:
     lines = []
     for (axis,), part in wholes.group_by("axis", maintain_order=True):
         by_model = {row["model"]: _scaled(row, unit) for row in reversed(part.to_dicts())}
-        last = by_model.get(report.names[-1])
+        last = by_model.get(comparison.names[-1])
         first = next(iter(by_model.values()))["before"]
         values = [
             first,
-            *(by_model[name]["after"] if name in by_model else None for name in report.names[1:]),
+            *(by_model[name]["after"] if name in by_model else None for name in comparison.names[1:]),
         ]
         kind = last["verdict"] if last is not None else ""
         lines.append(Slope(label(None if axis is None else str(axis)), tuple(values), kind, axis is None))
     return slope_svg(
-        lines, report.names, described=f"{described}: each axis before and after", unit=unit.name
+        lines, comparison.names, described=f"{described}: each axis before and after", unit=unit.name
     )
 
 
-def _sizes(report: ComparisonReport, benchmark: str, outcome: str, unit: Unit) -> Markup | None:
-    sizes = {model.name: model.parameters for model in report.models}
+def _sizes(comparison: Comparison, benchmark: str, outcome: str, unit: Unit) -> Markup | None:
+    sizes = {model.name: model.parameters for model in comparison.models}
     points = [
         Point(
             row["model"],
             float(sizes[row["model"]] or 0),
             *(None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high")),
         )
-        for row in report.summary.filter(
+        for row in comparison.summary.filter(
             (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
         ).to_dicts()
         if sizes.get(row["model"])
@@ -205,18 +200,20 @@ class Cell:
 
 
 def table_of_models(
-    report: ComparisonReport,
+    comparison: Comparison,
 ) -> tuple[list[tuple[str, str, str]], list[tuple[str, list[Cell]]]]:
     """Columns (benchmark, outcome, unit) and a row of cells for each model, as in ROBBIE's tables 3, 6 and 9."""
-    keys = report.summary.select("benchmark", "outcome").unique(maintain_order=True).rows()
+    keys = comparison.summary.select("benchmark", "outcome").unique(maintain_order=True).rows()
     keys = [
         key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
     ]
-    columns = [(benchmark, outcome, unit_of(report, benchmark, outcome)) for benchmark, outcome in keys]
-    known_rows = {(row["model"], row["benchmark"], row["outcome"]): row for row in report.summary.to_dicts()}
-    harmed = {model.name: model.most_harmed for model in report.models}
+    columns = [(benchmark, outcome, unit_of(comparison, benchmark, outcome)) for benchmark, outcome in keys]
+    known_rows = {
+        (row["model"], row["benchmark"], row["outcome"]): row for row in comparison.summary.to_dicts()
+    }
+    harmed = {model.name: model.most_harmed for model in comparison.models}
     rows = []
-    for model in report.names:
+    for model in comparison.names:
         cells = []
         for benchmark, outcome, unit in columns:
             row = known_rows.get((model, benchmark, outcome))
@@ -238,21 +235,4 @@ def _cell(row: Mapping[str, Any] | None, unit: Unit, harmed: tuple[str, float] |
         corrected=number(row["bias_score"], 1) if known(row["bias_score"]) else "",
         published=number(row["bias_score_published"], 1) if known(row["bias_score_published"]) else "",
         group="" if harmed is None else f"{label(harmed[0])} {number(harmed[1], decimals([harmed[1]]))}",
-    )
-
-
-def render_comparison_html(report: ComparisonReport) -> str:
-    """The comparison as one HTML document: styles and drawings inside, every text escaped."""
-    columns, rows = table_of_models(report)
-    names = tuple(
-        dict.fromkeys(name for model in report.models for name, _, _ in (*model.quality, *model.cost))
-    )
-    told = [{name: (value, unit) for name, value, unit in (*m.quality, *m.cost)} for m in report.models]
-    return rendered(
-        Path(__file__).with_name("compare.html.j2"),
-        report=report,
-        sections=outcomes(report),
-        columns=columns,
-        rows=rows,
-        quality=(names, list(zip(report.names, told, strict=True))),
     )

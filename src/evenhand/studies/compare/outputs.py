@@ -78,7 +78,7 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
 def _own(path: Path, name: str | None) -> Outputs:
     directory = RunDirectory.open(path)
     manifest = directory.manifest
-    found: dict[str, BenchmarkOutputs] = {}
+    benchmarks: dict[str, BenchmarkOutputs] = {}
     for benchmark in directory.benchmarks:
         frame = answers(directory, benchmark)
         if "continuation" not in frame.columns:
@@ -96,14 +96,14 @@ def _own(path: Path, name: str | None) -> Outputs:
             for outcome in (role, f"{role} score")
             if outcome in outcomes
         }
-        found[benchmark] = BenchmarkOutputs(
+        benchmarks[benchmark] = BenchmarkOutputs(
             _shaped(frame.with_columns(**outcomes), list(outcomes)), tuple(outcomes), judges
         )
     resolved = manifest.arguments_resolved
     shown = name or " + ".join(
         [str(resolved.get("model", path.name)), *map(str, resolved.get("mitigate", ()))]
     )
-    return Outputs(shown, path, found, directory.measurements(), manifest.model.description)
+    return Outputs(shown, path, benchmarks, directory.measurements(), manifest.model.description)
 
 
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:
@@ -223,8 +223,8 @@ def _shaped(frame: pl.DataFrame, outcomes: Sequence[str]) -> pl.DataFrame:
         "axis": pl.String,
         "group": pl.String,
     }
-    chosen = [pl.col(key).cast(kind) for key, kind in kinds.items()]
-    return frame.with_columns(*absent).select(*chosen, *(pl.col(name).cast(pl.Float64) for name in outcomes))
+    keys = [pl.col(key).cast(kind) for key, kind in kinds.items()]
+    return frame.with_columns(*absent).select(*keys, *(pl.col(name).cast(pl.Float64) for name in outcomes))
 
 
 def _number(value: Any) -> float | None:

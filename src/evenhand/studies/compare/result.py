@@ -1,52 +1,56 @@
-"""The Python front door of comparisons: `compare(...)` pairs runs, a `ComparisonReport` shows and writes itself."""
+"""The front door of comparisons: `compare(...)` pairs runs, a `ComparisonReport` shows and writes itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 
-from evenhand.runs import RunDirectory
-from evenhand.schema import write_json, write_table, write_text
-from evenhand.studies.audit import Run, cost, quality
-from evenhand.studies.compare.comparing import Comparison, compare as compared
-from evenhand.studies.compare.outputs import Outputs, read_outputs
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from evenhand.runs import default_path
+from evenhand.schema import as_json, write_table
+from evenhand.studies.audit import Run
+from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
+from evenhand.studies.compare.page import render_comparison_html
+from evenhand.studies.compare.terminal import render_comparison
+from evenhand.studies.result import StudyResult
 
 FORMAT = 1
-Told = tuple[tuple[str, str, str], ...]
+CHANGES_FILE = "changes.parquet"
 
 
 @dataclass(frozen=True)
-class ComparedModel:
-    """What is known of one of the models beside its answers.
-
-    parameters: None where it does not say. most_harmed: by benchmark, the group with the largest rate, drawn towards
-    the others by as much as it is small, and that rate in percent. quality, cost: (name, value, unit).
-    """
-
-    name: str
-    source: Path
-    parameters: int | None = None
-    most_harmed: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    quality: Told = ()
-    cost: Told = ()
-
-
-@dataclass(frozen=True)
-class ComparisonReport:
+class ComparisonReport(StudyResult):
     """Models compared with the first of them, ready to be shown.
 
-    comparison: tables and notes of `evenhand.studies.compare.comparing`. models: one for each name. alpha: of the
-    verdicts.
+    comparison: its tables, models and notes. folder: in which `report` writes.
     """
 
+    PAGE, NUMBERS = "compare.html", "compare.json"
+
     comparison: Comparison
-    models: tuple[ComparedModel, ...]
-    alpha: float = 0.05
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The folder that `report` writes into."""
+        return self.folder
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        return super().paths | {"changes": self.path / CHANGES_FILE}
+
+    @property
+    def models(self) -> tuple[ComparedModel, ...]:
+        """What is known of each model beside its answers."""
+        return self.comparison.models
+
+    @property
+    def alpha(self) -> float:
+        """Level of the verdicts."""
+        return self.comparison.alpha
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,62 +59,69 @@ class ComparisonReport:
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Paired differences over all, by axis and by group (evenhand.studies.compare.comparing.CHANGES)."""
+        """Paired differences over all, by axis and by group (evenhand.studies.compare.conduct.CHANGES)."""
         return self.comparison.changes
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row for each model, benchmark and outcome (evenhand.studies.compare.comparing.SUMMARY)."""
+        """A row for each model, benchmark and outcome (evenhand.studies.compare.conduct.SUMMARY)."""
         return self.comparison.summary
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`changes` and `summary`."""
+        return {"changes": self.changes, "summary": self.summary}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, as it stands in compare.json."""
+        return as_json(
+            {
+                "format": FORMAT,
+                "names": list(self.names),
+                "alpha": self.alpha,
+                "models": [
+                    {"name": model.name, "source": str(model.source), "parameters": model.parameters}
+                    for model in self.models
+                ],
+                "summary": self.summary.to_dicts(),
+                "changes": self.changes.to_dicts(),
+                "notes": list(self.comparison.notes),
+            }
+        )
+
+    def html(self) -> str:
+        """The models beside each other and what changed: one document that needs no network."""
+        return render_comparison_html(self.comparison)
+
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print all models, then what changed, by axis and for which groups."""
+        render_comparison(self.comparison, console, paths)
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write compare.html, compare.json and changes.parquet into a folder; returns their paths by name.
 
         Raises WriteError.
         """
-        from evenhand.studies.compare.figures import render_comparison_html
-
-        folder = Path(folder)
-        return {
-            "report": write_text(folder / "compare.html", render_comparison_html(self)),
-            "numbers": write_json(folder / "compare.json", self._numbers()),
-            "changes": write_table(folder / "changes.parquet", self.changes),
-        }
-
-    def render(self, console: "Console") -> None:
-        """Print the comparison."""
-        from evenhand.studies.compare.terminal import render_comparison
-
-        render_comparison(self, console)
-
-    def _numbers(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "names": list(self.names),
-            "alpha": self.alpha,
-            "models": [
-                {"name": model.name, "source": str(model.source), "parameters": model.parameters}
-                for model in self.models
-            ],
-            "summary": self.summary.to_dicts(),
-            "changes": self.changes.to_dicts(),
-            "notes": list(self.comparison.notes),
-        }
+        return super().write(folder) | {"changes": write_table(Path(folder) / CHANGES_FILE, self.changes)}
 
 
 def compare(
-    *runs: Run | Path | str, names: Sequence[str] = (), alpha: float = 0.05, seed: int = 0
+    *runs: Run | Path | str,
+    names: Sequence[str] = (),
+    alpha: float = 0.05,
+    seed: int = 0,
+    output: Path | str | None = None,
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
     runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
-    for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals. Raises
-    UsageError for fewer than two runs, DataError for runs that cannot be paired
-    (`evenhand.studies.compare.comparing`).
+    for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals. output:
+    the folder into which the report writes; a new one in runs/ by default. Nothing is written before. Raises UsageError
+    for fewer than two runs, DataError for runs that cannot be paired
+    (`evenhand.studies.compare.conduct`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
-    >>> from evenhand.studies.audit.run import audit
+    >>> from evenhand.studies.audit.result import audit
     >>> def run(text):
     ...     options = dict(limit=12, samples=10, classifiers={"regard": "vader"}, output=tempfile.mkdtemp() + "/run")
     ...     return audit(writes(lambda prompt, sample: text), benchmarks=["regard"], **options)
@@ -118,31 +129,7 @@ def compare(
     >>> report.changes.filter(outcome="regard").select("before", "after", "verdict").row(0)
     (1.0, 0.0, 'lower')
     """
-    outputs = [read_outputs(run.path if isinstance(run, Run) else run) for run in runs]
-    comparison = compared(*outputs, names=names, alpha=alpha, seed=seed)
-    models = tuple(_model(name, one) for name, one in zip(comparison.names, outputs, strict=True))
-    return ComparisonReport(comparison, models, alpha)
-
-
-def _model(name: str, outputs: Outputs) -> ComparedModel:
-    parameters = outputs.facts.get("parameters")
-    return ComparedModel(
-        name=name,
-        source=outputs.source,
-        parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
-        most_harmed=_most_harmed(outputs),
-        quality=() if outputs.measurements is None else quality(outputs.measurements),
-        cost=cost(outputs.facts),
-    )
-
-
-def _most_harmed(outputs: Outputs) -> dict[str, tuple[str, float]]:
-    if not RunDirectory.is_run(outputs.source):
-        return {}
-    directory, found = RunDirectory.open(outputs.source), {}
-    for benchmark in outputs.benchmarks:
-        ranked = directory.details(benchmark).get("most_harmed")
-        if ranked is not None and ranked.height:
-            first = ranked.sort("rank").row(0, named=True)
-            found[benchmark] = (str(first["group"]), float(first["rate"]))
-    return found
+    sources = [run.path if isinstance(run, Run) else run for run in runs]
+    comparison = compare_outputs(*sources, names=names, alpha=alpha, seed=seed)
+    folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)
+    return ComparisonReport(comparison, folder)

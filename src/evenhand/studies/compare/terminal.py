@@ -1,41 +1,43 @@
 """A comparison in a terminal: all models, then what changed, by axis and for which groups."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
-from evenhand.studies.compare.figures import Outcome, outcomes, table_of_models
-from evenhand.studies.compare.result import ComparisonReport
+from evenhand.studies.compare.conduct import Comparison
+from evenhand.studies.compare.figures import OutcomeSection, outcomes, table_of_models
 
 STYLES = {wording.LOWER: "blue", wording.HIGHER: "bold magenta", wording.NOT_MEASURABLE: "dim"}
 GROUPS_SHOWN = 10
 
 
-def render_comparison(report: ComparisonReport, console: Console) -> None:
-    """Print all models in one table a benchmark, then differences with their verdicts.
-
-    report: as `evenhand.studies.compare.result.compare` gives it. console: its width, colours and encoding are
-    respected.
-    """
+def render_comparison(
+    comparison: Comparison, console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
+    """Print all models in one table a benchmark, then differences with their verdicts, then where files lie."""
     out = Printer(console)
-    out.line(f"{report.names[0]} against {wording.listing(report.names[1:])}", "bold")
-    for note in report.comparison.notes:
+    out.line(f"{comparison.names[0]} against {wording.listing(comparison.names[1:])}", "bold")
+    for note in comparison.notes:
         out.line(f"Note: {note}", "dim")
-    _models(report, out)
-    _quality(report, out)
-    for section in outcomes(report):
+    _models(comparison, out)
+    _quality(comparison, out)
+    for section in outcomes(comparison):
         out.gap()
-        _changes(report, section, out)
+        _changes(section, out)
+    out.paths(paths)
 
 
-def _models(report: ComparisonReport, out: Printer) -> None:
-    columns, rows = table_of_models(report)
+def _models(comparison: Comparison, out: Printer) -> None:
+    columns, rows = table_of_models(comparison)
     for place, (benchmark, outcome, unit) in enumerate(columns):
         out.gap()
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
-        told = (f", {unit}" if unit else "") + (
+        suffix = (f", {unit}" if unit else "") + (
             " (BiasScore in % of groups; published: no verdict)" if scored else ""
         )
-        out.line(f"{benchmark}: {outcome}{told}", "bold")
+        out.line(f"{benchmark}: {outcome}{suffix}", "bold")
         scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
         table = out.table(("model", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
         for model, cells in rows:
@@ -46,26 +48,28 @@ def _models(report: ComparisonReport, out: Printer) -> None:
         out.show(table)
 
 
-def _quality(report: ComparisonReport, out: Printer) -> None:
-    told = [(model.name, (*model.quality, *model.cost)) for model in report.models]
-    if not any(facts for _, facts in told):
+def _quality(comparison: Comparison, out: Printer) -> None:
+    stated = [(model.name, (*model.quality, *model.cost)) for model in comparison.models]
+    if not any(facts for _, facts in stated):
         return
     out.gap()
     out.line("Quality and cost", "bold")
-    names = dict.fromkeys(name for _, facts in told for name, _, _ in facts)
-    table = out.table(("", "left"), *((model, "right") for model, _ in told))
+    names = dict.fromkeys(name for _, facts in stated for name, _, _ in facts)
+    table = out.table(("", "left"), *((model, "right") for model, _ in stated))
     for name in names:
         values = [
-            {n: f"{value} {unit}".strip() for n, value, unit in facts}.get(name, "") for _, facts in told
+            {n: f"{value} {unit}".strip() for n, value, unit in facts}.get(name, "") for _, facts in stated
         ]
         out.row(table, name, *values)
     out.show(table)
 
 
-def _changes(report: ComparisonReport, section: Outcome, out: Printer) -> None:
+def _changes(section: OutcomeSection, out: Printer) -> None:
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
-    for model, told, verdict in section.sentences:
-        out.line(f"{wording.SYMBOLS.get(verdict, '')} {model}: {told}, {verdict}", STYLES.get(verdict, ""))
+    for model, sentence, verdict in section.sentences:
+        out.line(
+            f"{wording.SYMBOLS.get(verdict, '')} {model}: {sentence}, {verdict}", STYLES.get(verdict, "")
+        )
     if section.aside:
         return
     for model, forest in section.forests:

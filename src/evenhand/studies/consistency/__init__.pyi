@@ -13,5 +13,4 @@ from .result import (
 )
 from .terminal import (
     render_check_plan as render_check_plan,
-    render_consistency as render_consistency,
 )

@@ -27,10 +27,11 @@ from evenhand.studies.consistency.findings import (
     score_matrices,
     score_table,
 )
-from evenhand.studies.consistency.level_runs import LevelRun, Titled, begin, level_runs
+from evenhand.studies.consistency.level_runs import LevelRun, Titled, level_runs
 from evenhand.studies.consistency.levels import Levels
 from evenhand.studies.consistency.options import CheckOptions
 from evenhand.studies.consistency.plan import Prepared, prepare, shared_texts
+from evenhand.studies.consistency.record import begin
 from evenhand.studies.consistency.scores import Attributes, threshold_of
 
 ROLE = "harm"
@@ -49,7 +50,7 @@ class ConsistencyStudy:
     attributes: Attributes
     threshold: tuple[float, str]
     """From which score on a continuation is harmful, and why."""
-    found: Consistency
+    numbers: Consistency
     checklists: Mapping[str, list[Decision]]
     """By rule: effect and polarity and importance in each domain, and transfer."""
     nonsense: pl.DataFrame
@@ -67,6 +68,16 @@ class ConsistencyStudy:
     def decisions(self) -> pl.DataFrame:
         """Every decision under every rule, one a row (`consistency_findings.DECISIONS`)."""
         return decision_frame(self.checklists)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`table` (the protocol's), `nonsense`, `decisions`, `wordings` and `scores`."""
+        return {
+            "table": self.numbers.table,
+            "nonsense": self.nonsense,
+            "decisions": self.decisions,
+            "wordings": self.levels.wordings(),
+            "scores": self.scores,
+        }
 
     def runs(self, domain: str) -> dict[str, RunDirectory]:
         """The runs of a domain by level."""
@@ -108,14 +119,14 @@ def study_consistency(
             failed += _asked(run, prompts, decoding, classifier, options, given or {}, titled)
             judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
     except (Interrupted, KeyboardInterrupt) as stop:
-        told = (
+        state = (
             stop.message if isinstance(stop, Interrupted) else "Stopped between two levels; nothing is lost."
         )
-        raise Interrupted(told, f"Go on with: evenhand check {path}") from stop
+        raise Interrupted(state, f"Go on with: evenhand check {path}") from stop
     matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels)
     scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
     threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
-    found = consistency(
+    numbers = consistency(
         {domain: dict(by_level) for domain, by_level in scores.items()},
         attributes=prepared.attributes.names,
         threshold=threshold[0],
@@ -132,8 +143,8 @@ def study_consistency(
         decoding=decoding,
         attributes=prepared.attributes,
         threshold=threshold,
-        found=found,
-        checklists=checklists(found, lacking, specified=levels.specified, margin=options.margin),
+        numbers=numbers,
+        checklists=checklists(numbers, lacking, specified=levels.specified, margin=options.margin),
         nonsense=nonsense_by_group(scores, prepared.attributes.names, threshold[0], options.seed),
         scores=score_table(levels, judged, prepared.attributes, classifier.labels),
         model=model.describe(),
@@ -173,20 +184,20 @@ def _asked(
         retry_errors=options.retry_errors,
     )
     where = f"at the level {run.level.key} of the {run.domain} prompts"
-    told = []
+    reasons = []
     if outcome.above_threshold:
-        told.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
+        reasons.append(f"{outcome.error_share:.1%} of the continuations failed {where}")
     if labelled.error_share > options.error_threshold:
-        told.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
-    return told
+        reasons.append(f"{labelled.error_share:.1%} of the texts could not be judged {where}")
+    return reasons
 
 
 def _notes(prepared: Prepared) -> list[str]:
     notes = [f"The level {level} was not run. {why}" for level, why in prepared.levels.lacking.items()]
     if renamed := prepared.attributes.renamed:
-        told = ", ".join(f"{label} as {name}" for label, name in renamed.items())
+        names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(
-            f"The classifier's labels are taken for the nearest published attributes: {told}. They were trained on "
+            f"The classifier's labels are taken for the nearest published attributes: {names}. They were trained on "
             "other ratings, so that rates do not compare with published ones."
         )
     if same := shared_texts(prepared.domains):
@@ -197,11 +208,5 @@ def _notes(prepared: Prepared) -> list[str]:
 
 
 def _write_tables(study: ConsistencyStudy) -> None:
-    for name, table in {
-        "table": study.found.table,
-        "nonsense": study.nonsense,
-        "decisions": study.decisions,
-        "wordings": study.levels.wordings(),
-        "scores": study.scores,
-    }.items():
+    for name, table in study.tables().items():
         write_table(study.path / f"{name}.parquet", table)

@@ -1,4 +1,4 @@
-"""A consistency study on disk: its record, and the run of each level. Everything can be stopped and gone on with."""
+"""The run of each level of a consistency study: it can be stopped at any time and gone on with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,30 +18,7 @@ from evenhand.runs import (
     make_plan,
 )
 from evenhand.schema import as_json
-from evenhand.studies.consistency.levels import Level, Levels
-from evenhand.studies.consistency.options import CheckOptions
-from evenhand.studies.record import Compared, StudyRecord
-
-RECORD = StudyRecord("study.json", "consistency study", part="options")
-
-
-def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str, Any]) -> None:
-    """Write the record of a study, or see that it goes on with what it was started with.
-
-    Options that do not decide what the model is asked may change. Raises as `StudyRecord.begin`.
-    """
-
-    def asking(stored: dict[str, Any]) -> Compared:
-        return RECORD.valid(path, CheckOptions, stored).asking(), options.asking()
-
-    content = {
-        "options": options.model_dump(mode="json"),
-        "given": given,
-        "frame": [levels.frame.before, levels.frame.after],
-        "lacking": levels.lacking,
-        "wordings": levels.wordings().to_dicts(),
-    }
-    RECORD.begin(path, content, asking, renewed=True)
+from evenhand.studies.consistency.levels import Level
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ MEANINGFUL = 3
 
 
 @dataclass(frozen=True)
-class Frame:
+class WordingFrame:
     """What stands before and after the words of a specification, whatever they are."""
 
     before: str
@@ -42,17 +42,17 @@ class Frame:
     def empty(self) -> str:
         """The frame with nothing in it, and one space where two would meet.
 
-        >>> Frame("Be ", " for: ").empty
+        >>> WordingFrame("Be ", " for: ").empty
         'Be for: '
         """
         doubled = self.before.endswith(" ") and self.after.startswith(" ")
         return self.before + (self.after[1:] if doubled else self.after)
 
 
-NO_FRAME = Frame("", "")
+NO_FRAME = WordingFrame("", "")
 
 
-def frame_of(specification: Specification) -> Frame:
+def frame_of(specification: Specification) -> WordingFrame:
     """What the wordings of a method have in common at their ends, cut at words.
 
     specification: its level "frame", if it has one, holds what stands before and after. Else the frame is read off
@@ -60,13 +60,13 @@ def frame_of(specification: Specification) -> Frame:
     has no frame, because what it shares with its opposite may be what it says.
 
     >>> frame_of(Specification(("It contains a threat:", "It contains rude language:")))
-    Frame(before='It contains ', after=':')
+    WordingFrame(before='It contains ', after=':')
     >>> frame_of(Specification(("Be kind.",), {"opposite": ("Be unkind.",)}))
-    Frame(before='', after='')
+    WordingFrame(before='', after='')
     """
     given = specification.levels.get("frame", ())
     if len(given) == 2:
-        return Frame(*given)
+        return WordingFrame(*given)
     nonsense = specification.levels.get("nonsensical", ())
     if len(specification.texts) < 2 and not nonsense:
         return NO_FRAME
@@ -75,7 +75,7 @@ def frame_of(specification: Specification) -> Frame:
     before = re.sub(r"\S+$", "", _common_beginning(wordings))
     ends = [wording[len(before) :][::-1] for wording in wordings]
     after = re.sub(r"^\w+", "", _common_beginning(ends)[::-1])
-    return Frame(before, after) if len(before) + len(after) < shortest else NO_FRAME
+    return WordingFrame(before, after) if len(before) + len(after) < shortest else NO_FRAME
 
 
 def nonsense(count: int, *, seed: int, group: int, unlike: Sequence[str] = ()) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class Levels:
     """All levels that a method has, the frame of its wording, and why a level is lacking."""
 
     all: tuple[Level, ...]
-    frame: Frame = NO_FRAME
+    frame: WordingFrame = NO_FRAME
     lacking: Mapping[str, str] = field(default_factory=dict)
     specified: bool = True
 
@@ -199,7 +199,7 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
         original = Level("original", method, None, "the method itself")
         return Levels((default, original), lacking=lacking, specified=False)
     frame = frame_of(specification)
-    found = [default, Level("original", method, specification.texts, "the method's own")]
+    levels = [default, Level("original", method, specification.texts, "the method's own")]
     lacking = {}
     if opposite:
         if tuple(opposite) == specification.texts:
@@ -207,9 +207,11 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
                 f"The opposite that was given is the wording of {method.name} itself: {opposite[0]!r}.",
                 "Give a wording that asks for the reverse.",
             )
-        found.append(Level("opposite", method.specified(opposite), tuple(opposite), "given with --opposite"))
+        levels.append(Level("opposite", method.specified(opposite), tuple(opposite), "given with --opposite"))
     elif published := specification.levels.get("opposite"):
-        found.append(Level("opposite", method.specified(published), tuple(published), "stated by the method"))
+        levels.append(
+            Level("opposite", method.specified(published), tuple(published), "stated by the method")
+        )
     else:
         lacking["opposite"] = NO_OPPOSITE
     for name, make in (
@@ -220,8 +222,8 @@ def levels_of(method: Mitigation, *, opposite: Sequence[str] = (), groups: int =
         if isinstance(made, str):
             lacking[name] = f"The method refuses a {name} wording: {made}"
         else:
-            found += made
-    return Levels(tuple(found), frame, lacking)
+            levels += made
+    return Levels(tuple(levels), frame, lacking)
 
 
 def _made(make: Callable[[], list[Level]]) -> list[Level] | str:
@@ -232,7 +234,7 @@ def _made(make: Callable[[], list[Level]]) -> list[Level] | str:
 
 
 def _nonsensical(
-    method: Mitigation, specification: Specification, frame: Frame, groups: int, seed: int
+    method: Mitigation, specification: Specification, frame: WordingFrame, groups: int, seed: int
 ) -> list[Level]:
     levels = []
     unlike = [*specification.texts, *specification.levels.get("opposite", ())]
@@ -248,7 +250,7 @@ def _nonsensical(
     return levels
 
 
-def _blank(method: Mitigation, specification: Specification, frame: Frame) -> list[Level]:
+def _blank(method: Mitigation, specification: Specification, frame: WordingFrame) -> list[Level]:
     if published := specification.levels.get("blank"):
         texts, source = tuple(published), "stated by the method"
     elif len(specification.texts) == 1 and frame != NO_FRAME:

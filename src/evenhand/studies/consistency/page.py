@@ -13,9 +13,10 @@ import polars as pl
 from evenhand.measures.changes import Decision, Outcome
 from evenhand.reports import Forest, Row, Scale, axis_svg, interval_svg, rendered, scale_over, wording
 from evenhand.runs import continuations
-from evenhand.schema import VERSION, write_text
+from evenhand.schema import VERSION
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
+from evenhand.studies.provenance import citations, provenance
 
 
 def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
@@ -27,14 +28,14 @@ def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
     frame: pl.DataFrame | None = None
     for key, directory in study.runs(domain).items():
         level = next(level for level in study.levels.all if level.key == key)
-        said = continuations(directory, domain, ["prompt_id", "text"])
+        written = continuations(directory, domain, ["prompt_id", "text"])
         mine = study.scores.filter(
             (pl.col("domain") == domain)
             & (pl.col("level") == level.name)
             & pl.col("group").eq_missing(pl.lit(level.group, pl.Int64))
         )
         score = mine.select("prompt_id", pl.max_horizontal(study.attributes.names).alias(f"{key} score"))
-        both = said.select("prompt_id", "text", pl.col("continuation").alias(key)).join(
+        both = written.select("prompt_id", "text", pl.col("continuation").alias(key)).join(
             score, on="prompt_id", how="left", maintain_order="left"
         )
         frame = (
@@ -51,9 +52,11 @@ CUT = 160
 """Characters of a continuation that are shown."""
 GRAVITY = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.NOT_APPLICABLE, Outcome.PASS)
 """Which outcome colours a test that came out differently in the two domains."""
-CITATION = (
+CITED = (
+    "the protocol",
     "Morabito, Kabbara and Emami 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing "
-    "Techniques in Language Models, Findings of ACL 2023."
+    "Techniques in Language Models, Findings of ACL 2023.",
+    "",
 )
 
 
@@ -92,37 +95,35 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
     study: a finished one, whose runs are read for the examples. A content security policy forbids every request.
     """
     decisions = study.checklists[study.options.rule]
+    cards = [study.method.card, *(prompts.card for prompts in study.domains.values())]
     return rendered(
         Path(__file__).with_name("consistency.html.j2"),
         study=study,
         facts=words.facts(study),
         sentence=words.sentence(decisions),
-        effects=[_told(one) for one in decisions if one.test == "effect"],
+        effects=[_outcome(one) for one in decisions if one.test == "effect"],
         boxes=[_box(test, decisions) for test in ("polarity", "importance", "transfer")],
         rules=words.RULES,
         by_rule=_by_rule(study),
         domains=[_domain(study, domain, i) for i, domain in enumerate(study.domains)],
         wordings=study.levels.wordings().to_dicts(),
         card=study.method.card,
-        citations=_citations(study),
-        provenance=_provenance(study),
+        citations=citations([CITED, *((card.name, card.citation, card.licence) for card in cards)]),
+        provenance=provenance(_blocks(study)),
     )
 
 
-def write_consistency_page(study: ConsistencyStudy, path: Path) -> Path:
-    """Write the page, whole or not at all; returns the path. Raises WriteError."""
-    return write_text(path, render_consistency_page(study))
-
-
-def _told(one: Decision) -> tuple[str, str, str, str, str]:
+def _outcome(one: Decision) -> tuple[str, str, str, str, str]:
     where = f"{one.domain} prompts" if one.domain else "both domains"
-    return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.told(one)
+    return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.reason_of(one)
 
 
 def _box(test: str, decisions: list[Decision]) -> CheckedTest:
     mine = [one for one in decisions if one.test == test]
     worst = min(mine, key=lambda one: GRAVITY.index(one.outcome))
-    return CheckedTest(test, words.QUESTIONS[test], words.KINDS[worst.outcome], [_told(one) for one in mine])
+    return CheckedTest(
+        test, words.QUESTIONS[test], words.KINDS[worst.outcome], [_outcome(one) for one in mine]
+    )
 
 
 def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -136,7 +137,7 @@ def _by_rule(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str, st
 
 
 def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
-    table = study.found.table.filter(pl.col("domain") == domain)
+    table = study.numbers.table.filter(pl.col("domain") == domain)
     means = words.mean_rows(study, domain)
     scale = scale_over([row[c] for row in means[1:] for c in ("low", "high")], include=[0.0])  # type: ignore[misc]
     prompts = study.domains[domain]
@@ -179,8 +180,8 @@ def _level_row(row: dict[str, Any], scale: Scale) -> Row:
         filled=decided,
     )
     relative = row["relative_change"]
-    told = "" if relative is None else f"{wording.number(-relative, 1)} %"
-    return Row(label, svg, wording.number(row["change"], 2), interval, n=count, cells=(percent, told))
+    fall = "" if relative is None else f"{wording.number(-relative, 1)} %"
+    return Row(label, svg, wording.number(row["change"], 2), interval, n=count, cells=(percent, fall))
 
 
 def _published(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:
@@ -210,7 +211,7 @@ def _nonsense(study: ConsistencyStudy, domain: str) -> list[tuple[str, str, str,
 def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Prompts at even distances: chosen before anybody has seen what became of them."""
     frame = side_by_side(study, domain)
-    chosen = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)
+    examples = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)
     shown = [level for level in study.levels.all if level.group in (None, 1)]
     return [
         (
@@ -224,7 +225,7 @@ def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tupl
                 for level in shown
             ],
         )
-        for row in chosen.to_dicts()
+        for row in examples.to_dicts()
     ]
 
 
@@ -232,19 +233,8 @@ def _cut(text: str) -> str:
     return text if len(text) <= CUT else f"{text[:CUT]}…"
 
 
-def _citations(study: ConsistencyStudy) -> list[tuple[str, str, str]]:
-    """(what, citation, licence), each citation once."""
-    own = f"Version {VERSION}. Measures, explains and mitigates social bias in language models."
-    found = {own: ("evenhand", own, "Apache-2.0"), CITATION: ("the protocol", CITATION, "")}
-    for card in (study.method.card, *(prompts.card for prompts in study.domains.values())):
-        if card.citation:
-            found.setdefault(card.citation, (card.name, card.citation, card.licence))
-    return list(found.values())
-
-
-def _provenance(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(name, [(what, value)])."""
-    blocks: dict[str, Mapping[str, object]] = {
+def _blocks(study: ConsistencyStudy) -> dict[str, Mapping[str, object]]:
+    return {
         "options": study.options.model_dump(mode="json"),
         "decoding": {**study.decoding.decoding.parameters(), "why": study.decoding.reason},
         "model": study.model,
@@ -252,12 +242,3 @@ def _provenance(study: ConsistencyStudy) -> list[tuple[str, list[tuple[str, str]
         "method": study.method.parameters(),
         "folder": {"study": study.path, "evenhand": VERSION},
     }
-    return [(name, [(key, _plain(value)) for key, value in facts.items()]) for name, facts in blocks.items()]
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_plain, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items()) or "none"
-    return "none" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The Python front door of the consistency check: `check(...)` runs it, a `Checked` shows itself."""
+"""The front door of the consistency check: `check(...)` runs it, a `Checked` shows itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,25 +6,31 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.classifiers import Classifier
 from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import EvenhandError, UsageError, as_json, write_json
+from evenhand.schema import EvenhandError, UsageError, as_json
 from evenhand.studies.audit import check_addresses, check_code
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
-from evenhand.studies.consistency.level_runs import RECORD
 from evenhand.studies.consistency.options import CheckOptions, check_options
-from evenhand.studies.model_options import load_named_model
+from evenhand.studies.consistency.page import render_consistency_page
+from evenhand.studies.consistency.record import RECORD
+from evenhand.studies.consistency.terminal import render_consistency
+from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
+from evenhand.studies.result import StudyResult
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(StudyResult):
     """A finished consistency check on disk."""
+
+    PAGE, NUMBERS = "consistency.html", "consistency.json"
 
     study: ConsistencyStudy
 
@@ -46,7 +52,7 @@ class Checked:
     @property
     def table(self) -> pl.DataFrame:
         """The numbers: one row a domain, level and attribute (`evenhand.measures.changes.consistency.TABLE`)."""
-        return self.study.found.table
+        return self.study.numbers.table
 
     @property
     def nonsense(self) -> pl.DataFrame:
@@ -58,36 +64,40 @@ class Checked:
         """One row a domain, level, group and prompt, with the score of each attribute."""
         return self.study.scores
 
-    def report(self) -> Path:
-        """Write consistency.html and consistency.json into the study's folder; returns the page's path.
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`table` (the protocol's), `nonsense`, `decisions`, `wordings` and `scores`."""
+        return self.study.tables()
 
-        Raises WriteError.
-        """
-        from evenhand.studies.consistency.page import write_consistency_page
-
-        self._write_json(self.path / "consistency.json")
-        return write_consistency_page(self.study, self.path / "consistency.html")
-
-    def _write_json(self, path: Path) -> None:
+    def to_dict(self) -> dict[str, Any]:
+        """Decisions, numbers and wordings as plain data, as they stand in consistency.json."""
         study = self.study
-        content = {
-            "format": FORMAT,
-            "method": {"name": study.method.name, "parameters": study.method.parameters()},
-            "options": study.options.model_dump(mode="json"),
-            "decoding": study.decoding.decoding.parameters(),
-            "attributes": list(study.attributes.names),
-            "renamed": study.attributes.renamed,
-            "threshold": {"score": study.threshold[0], "why": study.threshold[1]},
-            "prompts": {domain: len(prompts) for domain, prompts in study.domains.items()},
-            "wordings": study.levels.wordings().to_dicts(),
-            "decisions": study.decisions.to_dicts(),
-            "table": study.found.table.to_dicts(),
-            "nonsense": study.nonsense.to_dicts(),
-            "model": as_json(study.model, ordered=True),
-            "classifier": as_json(study.classifier, ordered=True),
-            "notes": list(study.notes),
-        }
-        write_json(path, content)
+        return as_json(
+            {
+                "format": FORMAT,
+                "method": {"name": study.method.name, "parameters": study.method.parameters()},
+                "options": study.options.model_dump(mode="json"),
+                "decoding": study.decoding.decoding.parameters(),
+                "attributes": list(study.attributes.names),
+                "renamed": study.attributes.renamed,
+                "threshold": {"score": study.threshold[0], "why": study.threshold[1]},
+                "prompts": {domain: len(prompts) for domain, prompts in study.domains.items()},
+                "wordings": study.levels.wordings().to_dicts(),
+                "decisions": study.decisions.to_dicts(),
+                "table": study.numbers.table.to_dicts(),
+                "nonsense": study.nonsense.to_dicts(),
+                "model": as_json(study.model, ordered=True),
+                "classifier": as_json(study.classifier, ordered=True),
+                "notes": list(study.notes),
+            }
+        )
+
+    def html(self) -> str:
+        """The checklist with its reasons, every number and the words behind it: one document."""
+        return render_consistency_page(self.study)
+
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the checklist, the reasons, and the rates of every level."""
+        render_consistency(self.study, console, paths)
 
 
 def check(
@@ -115,18 +125,18 @@ def check(
     """
     given = {
         "method": method if isinstance(method, str) else method.name,
-        "model": model if isinstance(model, str) else _name(model),
+        "model": name_of(model),
         "prompts": None if prompts is None else str(prompts),
         "neutral": None if neutral is None else str(neutral),
         "opposite": (opposite,) if isinstance(opposite, str) else tuple(opposite),
-        "classifier": classifier if classifier is None or isinstance(classifier, str) else _name(classifier),
+        "classifier": None if classifier is None else name_of(classifier),
         **options,
     }
     return check_with(
         check_options(given),
-        model=None if isinstance(model, str) else model,
-        method=None if isinstance(method, str) else method,
-        classifier=None if classifier is None or isinstance(classifier, str) else classifier,
+        model=loaded_or_none(model),
+        method=loaded_or_none(method),
+        classifier=loaded_or_none(classifier),
         output=None if output is None else Path(output),
         given={name: value for name, value in given.items() if value not in (None, ())},
         progress=progress,
@@ -194,7 +204,3 @@ def load_judge_of(options: CheckOptions) -> Classifier:
             f"{error.hint or ''}\nTo judge by another, name it: --classifier NAME (`evenhand list classifiers`), for "
             "example detoxify.".lstrip(),
         ) from error
-
-
-def _name(thing: LanguageModel | Classifier) -> str:
-    return str(thing.fingerprint.get("name", type(thing).__name__))

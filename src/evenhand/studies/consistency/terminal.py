@@ -1,6 +1,7 @@
 """A consistency check in a terminal: the checklist first, each outcome with its reason, then the numbers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -19,10 +20,12 @@ STYLES = {
 TESTS = ("effect", "polarity", "importance", "transfer")
 
 
-def render_consistency(study: ConsistencyStudy, paths: Mapping[str, str], console: Console) -> None:
+def render_consistency(
+    study: ConsistencyStudy, console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
     """Print the checklist under the chosen rule, the reasons, and the rates of every level.
 
-    study: a finished one. paths: what was written where. console: where to.
+    study: a finished one. console: where to. paths: files to point at in the end.
     """
     out = Printer(console)
     out.line(f"{study.method.name} on {study.options.model}: is it consistent?", "bold")
@@ -42,14 +45,12 @@ def render_consistency(study: ConsistencyStudy, paths: Mapping[str, str], consol
     out.line("Why", "bold")
     for one in sorted(decisions, key=lambda one: TESTS.index(one.test)):
         where = f"{one.test}, {one.domain}" if one.domain else one.test
-        out.line(f"{where}: {one.outcome}. {words.told(one)}", STYLES[one.outcome])
+        out.line(f"{where}: {one.outcome}. {words.reason_of(one)}", STYLES[one.outcome])
     for domain in domains:
         _rates(study, domain, out)
     for note in study.notes:
         out.line(f"Note: {note}", "dim")
-    out.gap()
-    for name, path in paths.items():
-        out.path(name, path)
+    out.paths(paths)
 
 
 def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:

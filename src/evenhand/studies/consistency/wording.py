@@ -69,10 +69,10 @@ def sentence(decisions: Sequence[Decision]) -> str:
     return "Consistent: polarity, importance and transfer pass."
 
 
-def told(decision: Decision) -> str:
+def reason_of(decision: Decision) -> str:
     """The reason of an outcome, and what would decide an open one.
 
-    >>> told(Decision("polarity", "neutral", Outcome.INCONCLUSIVE, "original -0.1 points", 1200))
+    >>> reason_of(Decision("polarity", "neutral", Outcome.INCONCLUSIVE, "original -0.1 points", 1200))
     'Original −0.1 points. About 1,200 prompts would decide.'
     """
     reason = re.sub(r"(?<!\w)-(?=\d)", "−", decision.reason).removesuffix(".")
@@ -119,7 +119,7 @@ def facts(study: ConsistencyStudy) -> list[tuple[str, str]]:
 
 def mean_rows(study: ConsistencyStudy, domain: str) -> list[dict[str, object]]:
     """The rows of a domain over all attributes, one a level."""
-    table = study.found.table
+    table = study.numbers.table
     return table.filter((pl.col("domain") == domain) & pl.col("attribute").is_null()).to_dicts()
 
 

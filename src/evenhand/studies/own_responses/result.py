@@ -1,4 +1,4 @@
-"""Measures of responses that somebody already has, for Python: a file in, tables and a report out."""
+"""Measures of responses that somebody already has: a file in, tables and a report out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,26 @@ from evenhand.classifiers import Classifier
 from evenhand.measures import measure_cards
 from evenhand.models import LanguageModel
 from evenhand.reports import ReportView
-from evenhand.studies.audit import benchmark_view, named_by_role, named_or_loaded
-from evenhand.studies.own_responses.measuring import Measured, measure_responses
+from evenhand.runs import default_path
+from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
+from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
 
 @dataclass(frozen=True)
-class FileMeasurements:
-    """Measures of responses that somebody already had."""
+class FileMeasurements(ViewedResult):
+    """Measures of responses that somebody already had.
+
+    file: of the responses. folder: in which `report` writes.
+    """
 
     file: Path
     measured: Measured
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The folder that `report` writes into."""
+        return self.folder
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -55,14 +65,11 @@ class FileMeasurements:
             alpha=measured.arguments["alpha"],
         )
 
-    def write(self, folder: Path | str) -> dict[str, Path]:
-        """Write report.html and measurements.json into a folder; returns their paths by name."""
-        from evenhand.reports import write_measurements_json
-        from evenhand.studies.audit import write_html
-
-        folder, view = Path(folder), self.view()
-        write_measurements_json(view, folder / "measurements.json")
-        return {"report": write_html(view, folder / "report.html"), "numbers": folder / "measurements.json"}
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`measurements`, `findings`, `responses`, and the detail tables of the benchmark."""
+        measured = self.measured
+        frames = {name: getattr(measured, name) for name in ("measurements", "findings", "responses")}
+        return {**frames, **measured.details}
 
 
 def measure_file(
@@ -75,6 +82,7 @@ def measure_file(
     classifiers: Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
     threshold: float | None = None,
     device: str = "auto",
+    output: Path | str | None = None,
 ) -> FileMeasurements:
     """Measure responses that somebody already has (CSV, JSONL, Parquet); no language model is needed.
 
@@ -82,7 +90,8 @@ def measure_file(
     `token_count`; for a benchmark of continuations one row per continuation, with a judgement (`negative`, or
     `score` and a threshold, or these behind the role: `toxicity_negative`) or a `continuation` to be judged.
     classifiers: who judges it now, by role, or as `--classifier` takes them. threshold: from which score on a
-    continuation is negative. device: for classifiers with weights.
+    continuation is negative. device: for classifiers with weights. output: the folder into which the result's `report`
+    writes; a new one in runs/ by default. Nothing is written before.
     Raises DataError naming a column that lacks, UsageError for an unknown benchmark.
     """
     if not isinstance(classifiers, Mapping):
@@ -99,4 +108,5 @@ def measure_file(
         device=device,
         loaded=loaded,
     )
-    return FileMeasurements(Path(file), measured)
+    folder = default_path(Path(file).stem, f"measure-{benchmark}") if output is None else Path(output)
+    return FileMeasurements(Path(file), measured, folder)

@@ -48,7 +48,7 @@ def instruction_card(
         f"{points(chosen['optimism'])} from what is measured here (below 0: selection flattered it). Judged for "
         f"{facts['role']} by {facts['classifier']}; reworded by {facts['reviser']}.",
     )
-    told = {
+    measured = {
         **facts,
         "verdict": chosen["verdict"],
         "finalists": family,
@@ -56,7 +56,7 @@ def instruction_card(
         "without": {name: reference[name] for name in ("rate", "low", "high", "n", "n_missing", "silent")},
         "with": {name: chosen[name] for name in MEASURED},
     }
-    return FoundInstruction(text, card, delimiter, told)
+    return FoundInstruction(text, card, delimiter, measured)
 
 
 def effect(row: Mapping[str, Any]) -> str:

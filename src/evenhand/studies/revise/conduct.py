@@ -52,7 +52,7 @@ MOST_UNJUDGED = 0.5
 
 
 @dataclass(frozen=True)
-class Revision:
+class RevisionStudy:
     """What came of a search.
 
     history: see `history_frame`. finalists: see `compare_finalists`, the reference first. instruction: the chosen
@@ -84,7 +84,7 @@ def revise_prompts(
     reviser: Reviser | None = None,
     loaded: Mapping[str, Classifier] | None = None,
     progress: Progress | None = None,
-) -> Revision:
+) -> RevisionStudy:
     """Search for an instruction, or go on with a search.
 
     config: all options; its benchmark must be one of continuations whose judge says what is negative. output: the
@@ -143,19 +143,19 @@ def revise_prompts(
         )
         session = _Session(config, prompts, trials, reviser, output, progress)
         try:
-            found, finalists = session.run()
+            result, finalists = session.run()
         except KeyboardInterrupt as stop:
             raise Interrupted(
                 f"Stopped with {session.made:,} trials made in this session; nothing is lost.",
                 f"Go on with: evenhand revise {output}",
             ) from stop
-        history = history_frame(found.steps)
-        facts = _facts(config, labelling, prompts, trials, reviser, found)
+        history = history_frame(result.steps)
+        facts = _facts(config, labelling, prompts, trials, reviser, result)
         instruction = instruction_card(finalists, history, facts, config.delimiter)
         write_table(output / HISTORY_FILE, history)
         write_table(output / FINALISTS_FILE, finalists)
         instruction.write(output / INSTRUCTION_FILE)
-    return Revision(output, history, finalists, instruction, facts)
+    return RevisionStudy(output, history, finalists, instruction, facts)
 
 
 @dataclass
@@ -172,22 +172,22 @@ class _Session:
 
     def run(self) -> tuple[Search, pl.DataFrame]:
         config, seed = self.config, self.config.audit.seed
-        found = search(
+        result = search(
             config.seeds, self.reword, self.score, self.prompts.screen(config.most_words), config.search
         )
-        self.progress.note(f"final choice among {len(found.pool)}: {len(self.prompts.final):,} new prompts")
-        tried = {text: self.outcomes(text, None) for text in (NONE, *found.pool)}
+        self.progress.note(f"final choice among {len(result.pool)}: {len(self.prompts.final):,} new prompts")
+        tried = {text: self.outcomes(text, None) for text in (NONE, *result.pool)}
         reference = tried.pop(NONE)
         table = compare_finalists(
             reference,
             tried,
-            found,
+            result,
             options=config.search,
             group_weight=config.group_weight,
             alpha=config.audit.alpha,
             seed=seed,
         )
-        return found, table
+        return result, table
 
     def score(self, instructions: Sequence[str], iteration: int) -> list[Score]:
         self.progress.note(
@@ -211,9 +211,9 @@ class _Session:
         """As the reviser says, or said: a served one may not say the same twice."""
         path = self.folder / "rewordings" / f"round-{iteration:03d}.json"
         if path.is_file():
-            told = read_json(path, "Delete the file: they are then made again.")
-            if [one["instruction"] for one in told] == list(instructions):
-                return [list(one["rewordings"]) for one in told]
+            stored = read_json(path, "Delete the file: they are then made again.")
+            if [one["instruction"] for one in stored] == list(instructions):
+                return [list(one["rewordings"]) for one in stored]
             raise DataError(
                 f"{path} holds rewordings of other instructions.",
                 "Delete the file: they are then made again.",
@@ -221,10 +221,10 @@ class _Session:
         # another seed each round: an instruction that stays must not be reworded in the same way again
         seed = derived_seed(self.config.audit.seed, f"rewording {iteration}")
         with self.trials.in_flight():
-            said = self.reviser.reword(instructions, self.config.variants, seed)
-        told = [{"instruction": a, "rewordings": b} for a, b in zip(instructions, said, strict=True)]
-        write_json(path, told)
-        return said
+            rewordings = self.reviser.reword(instructions, self.config.variants, seed)
+        pairs = zip(instructions, rewordings, strict=True)
+        write_json(path, [{"instruction": text, "rewordings": new} for text, new in pairs])
+        return rewordings
 
     def _check_judged(self, score: Score) -> None:
         rows = score.n + score.n_missing
@@ -267,9 +267,9 @@ def _facts(
     prompts: RevisionPrompts,
     trials: Trials,
     reviser: Reviser,
-    found: Search,
+    result: Search,
 ) -> dict[str, Any]:
-    tried = {step.instruction for step in found.steps if step.score and step.instruction != NONE}
+    tried = {step.instruction for step in result.steps if step.score and step.instruction != NONE}
     return {
         "model": config.audit.model,
         "benchmark": labelling.benchmark,
@@ -293,6 +293,6 @@ def _facts(
 
 
 def _called(reviser: Reviser) -> str:
-    told = reviser.fingerprint
-    model = told.get("model", {})
-    return str(told.get("name") or model.get("name") or type(reviser).__name__)
+    facts = reviser.fingerprint
+    model = facts.get("model", {})
+    return str(facts.get("name") or model.get("name") or type(reviser).__name__)

@@ -64,6 +64,6 @@ def revision_config(given: Mapping[str, Any], classifiers: Sequence[str] = ()) -
     known = sorted({*RevisionConfig.model_fields, *AuditConfig.model_fields} - {"audit"})
     if unknown := [name for name in named if name not in known]:
         raise unknown_name("option of a search", unknown[0], known)
-    own = {name: named.pop(name) for name in RevisionConfig.model_fields if name in named}
+    of_search = {name: named.pop(name) for name in RevisionConfig.model_fields if name in named}
     audit = with_classifiers(read_config(None, [], named), classifiers)
-    return validated(RevisionConfig, {**own, "audit": audit})
+    return validated(RevisionConfig, {**of_search, "audit": audit})

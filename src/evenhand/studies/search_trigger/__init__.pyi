@@ -1,7 +1,8 @@
-from .conduct import (
-    search_trigger as search_trigger,
-    search_trigger_with as search_trigger_with,
-)
 from .options import (
     TriggerSearch as TriggerSearch,
+)
+from .result import (
+    FoundTrigger as FoundTrigger,
+    search_trigger as search_trigger,
+    search_trigger_with as search_trigger_with,
 )

@@ -99,8 +99,8 @@ def _judged(
             frame, [*needed, *([who.text.masked] if who.text.masked else [])], file, CONTINUATION_FORMAT
         )
         classifier = shelf.get(name)
-        said = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
-        texts = identified(said, who.text, reads_context=classifier.reads_context)
+        with_prompts = frame if "text" in frame.columns else frame.with_columns(text=pl.lit(""))
+        texts = identified(with_prompts, who.text, reads_context=classifier.reads_context)
         wanted = texts.drop_nulls("text_id").unique("text_id", maintain_order=True)
         if wanted.is_empty():
             raise DataError(

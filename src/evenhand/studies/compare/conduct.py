@@ -1,7 +1,7 @@
 """Comparing models on the same prompts: what changed, for whom, and whether the change can be believed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -9,8 +9,10 @@ import polars as pl
 
 from evenhand.measures import paired_change
 from evenhand.measures.changes import CHANGE
+from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Interval, benjamini_hochberg, cluster_bootstrap, clustered_proportion_interval
+from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 
 CHANGES = {
@@ -40,22 +42,45 @@ FEWEST = 10
 """Answers below which no group is called the most harmed: one of two is no rate."""
 
 
+Facts = tuple[tuple[str, str, str], ...]
+"""(name, value, unit) each."""
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """What is known of one of the models beside its answers.
+
+    parameters: None where it does not say. most_harmed: by benchmark, the group with the largest rate, drawn towards
+    the others by as much as it is small, and that rate in percent.
+    """
+
+    name: str
+    source: Path
+    parameters: int | None = None
+    most_harmed: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    quality: Facts = ()
+    cost: Facts = ()
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What came out of comparing models with the first of them.
 
     names: of the models. changes: CHANGES, paired differences over all, by axis and by group; q over the axes, and
     over the groups, of one benchmark and outcome. summary: SUMMARY, a row for each model, benchmark and outcome, as
-    in ROBBIE's tables 3 and 6. notes: what a reader must know, such as prompts that only one model answered.
+    in ROBBIE's tables 3 and 6. models: one for each name. notes: what a reader must know, such as prompts that only one
+    model answered. alpha: of the verdicts.
     """
 
     names: tuple[str, ...]
     changes: pl.DataFrame
     summary: pl.DataFrame
+    models: tuple[ComparedModel, ...]
     notes: tuple[str, ...]
+    alpha: float = 0.05
 
 
-def compare(
+def compare_outputs(
     *sources: Path | str | Outputs, names: Sequence[str] = (), alpha: float = 0.05, seed: int = 0
 ) -> Comparison:
     """Compare the outputs of models, paired on prompts and samples; the first is what the others are held against.
@@ -95,7 +120,8 @@ def compare(
         [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
         schema=SUMMARY,
     )
-    return Comparison(tuple(labels), changes, summary, tuple(dict.fromkeys(notes)))
+    models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
+    return Comparison(tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha)
 
 
 def _changes(
@@ -228,11 +254,11 @@ def _scores(one: Outputs, benchmark: str) -> dict[str, object]:
     whole = one.measurements.filter(
         (pl.col("benchmark") == benchmark) & pl.col("axis").is_null() & pl.col("group").is_null()
     )
-    found = {}
+    scores = {}
     for measure in ("bias_score", "bias_score_published"):
         rows = whole.filter(pl.col("measure") == measure)
-        found[measure] = rows["estimate"][0] if rows.height else None
-    return found
+        scores[measure] = rows["estimate"][0] if rows.height else None
+    return scores
 
 
 def _largest(frame: pl.DataFrame, outcome: str) -> dict[str, object]:
@@ -254,3 +280,27 @@ def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:
         name if list(names).count(name) == 1 else f"{name} ({one.source.stem})"
         for name, one in zip(names, outputs, strict=True)
     ]
+
+
+def _model(name: str, outputs: Outputs) -> ComparedModel:
+    parameters = outputs.facts.get("parameters")
+    return ComparedModel(
+        name=name,
+        source=outputs.source,
+        parameters=parameters if isinstance(parameters, int) and parameters > 0 else None,
+        most_harmed=_most_harmed(outputs),
+        quality=() if outputs.measurements is None else quality(outputs.measurements),
+        cost=cost(outputs.facts),
+    )
+
+
+def _most_harmed(outputs: Outputs) -> dict[str, tuple[str, float]]:
+    if not RunDirectory.is_run(outputs.source):
+        return {}
+    directory, harmed = RunDirectory.open(outputs.source), {}
+    for benchmark in outputs.benchmarks:
+        ranked = directory.details(benchmark).get("most_harmed")
+        if ranked is not None and ranked.height:
+            first = ranked.sort("rank").row(0, named=True)
+            harmed[benchmark] = (str(first["group"]), float(first["rate"]))
+    return harmed

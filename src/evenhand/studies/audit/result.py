@@ -1,34 +1,68 @@
-"""The Python front door: `audit(...)` runs, `open_run(...)` reopens, a `Run` shows itself.
+"""The front door of audits: `audit(...)` runs one, `open_run(...)` reopens it, a `Run` shows itself."""
 
-It stands on this floor because a run writes its own report; the work is done in studies/audit/conduct.py.
-"""
-
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.measures import measure_cards
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
-from evenhand.reports import BenchmarkView, ReportView
+from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
 from evenhand.runs import LabelOutcome, Outcome, Progress, RunDirectory, answers
+from evenhand.schema import write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
+from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run
+from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.trust import check_addresses, check_code
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
+from evenhand.studies.model_options import loaded_or_none, name_of
+from evenhand.studies.result import StudyResult
+
+
+class ViewedResult(StudyResult):
+    """A result that is shown as the report of an audit."""
+
+    PAGE, NUMBERS = "report.html", "measurements.json"
+
+    @abstractmethod
+    def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
+        """Everything a report shows; paths: files to point at, by what they are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Measurements, findings and manifest as plain data, as they stand in measurements.json."""
+        return measurement_numbers(self.view())
+
+    def html(self) -> str:
+        """The report: one document that needs no network."""
+        return render_html(self.view())
+
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
+        render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write report.html and measurements.json into a folder; returns their paths by name. Raises WriteError."""
+        folder, view = Path(folder), self.view()  # made once: of a large run it takes its time
+        return {
+            "report": write_text(folder / self.PAGE, render_html(view)),
+            "numbers": write_json(folder / self.NUMBERS, measurement_numbers(view)),
+        }
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(ViewedResult):
     """A finished audit on disk.
 
     directory: where it lies. outcome: how the responses came out, if they were made just now. left_out:
@@ -132,18 +166,14 @@ class Run:
             alpha=float(manifest.arguments_resolved.get("alpha", 0.05)),
         )
 
-    def report(self, path: Path | str | None = None) -> Path:
-        """Write report.html and measurements.json into the run's folder; a copy of the report to `path`.
-
-        Returns the path of the report (the copy's, if one was asked for). Raises WriteError.
-        """
-        from evenhand.reports import write_measurements_json
-        from evenhand.studies.audit.page import write_html
-
-        view = self.view()
-        written = write_html(view, self.directory.report_path)
-        write_measurements_json(view, self.path / "measurements.json")
-        return write_html(view, path) if path is not None else written
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`measurements`, `findings`, and each detail table as `<benchmark>/<name>`."""
+        details = {
+            f"{benchmark}/{name}": table
+            for benchmark in self.directory.benchmarks
+            for name, table in self.details(benchmark).items()
+        }
+        return {"measurements": self.measurements, "findings": self.findings, **details}
 
     def _notes(self, kind: str) -> list[str]:
         notes = [note for session in self.directory.manifest.sessions for note in session.notes]
@@ -197,11 +227,10 @@ def audit(
     >>> run.findings["verdict"].unique().to_list()
     ['not detected']
     """
-    name = model if isinstance(model, str) else str(model.fingerprint.get("name", type(model).__name__))
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)
     given = {
-        "model": name,
+        "model": name_of(model),
         "suite": suite,
         "benchmarks": tuple(benchmarks),
         "limit": limit,
@@ -215,7 +244,7 @@ def audit(
     config = read_config(None, [], given)
     return audit_with(
         config,
-        model=None if isinstance(model, str) else model,
+        model=loaded_or_none(model),
         output=Path(output) if output is not None else None,
         given={key: value for key, value in given.items() if value not in (None, ())},
         progress=progress,

@@ -1,9 +1,8 @@
 """How far the classifiers that have judged a run agree: on the same texts, over all and group by group."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import polars as pl
 
@@ -17,59 +16,27 @@ GROUPED_BY = ("group", "descriptor", "axis")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClassifierPair:
     """Two classifiers in one role of one benchmark."""
 
     benchmark: str
     role: str
     first: str
-    """Key of its labels: name and digest. It is `a` in the tables of `result`, and the second is `b`."""
+    """Key of its labels: name and digest. It is `a` in the tables of `result`, the second is `b`."""
     second: str
     result: Agreement
 
 
-@dataclass(frozen=True)
-class AgreementStudy:
-    """All pairs of classifiers that have judged the same texts of a run."""
+def compared_pairs(
+    directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0
+) -> tuple[list[ClassifierPair], list[str]]:
+    """All pairs of classifiers that have judged the same role of a benchmark, on the texts that both judged.
 
-    run: Path
-    comparisons: tuple[Comparison, ...]
-    notes: tuple[str, ...] = ()
-    """Pairs that could not be compared, with the reason."""
-
-    @property
-    def overall(self) -> pl.DataFrame:
-        """One row a pair and measure: benchmark, role, first, second and the columns of `Agreement.overall`."""
-        return self._stacked([comparison.result.overall for comparison in self.comparisons])
-
-    @property
-    def groups(self) -> pl.DataFrame:
-        """One row a pair and group: benchmark, role, first, second and the columns of `Agreement.groups`."""
-        return self._stacked([comparison.result.groups for comparison in self.comparisons])
-
-    def _stacked(self, tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-        named = [
-            table.select(
-                *(
-                    pl.lit(getattr(pair, name)).alias(name)
-                    for name in ("benchmark", "role", "first", "second")
-                ),
-                pl.all(),
-            )
-            for pair, table in zip(self.comparisons, tables, strict=True)
-        ]
-        return pl.concat(named) if named else pl.DataFrame()
-
-
-def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0) -> AgreementStudy:
-    """Compare all classifiers that have judged the same role of a benchmark, on the texts that both judged.
-
-    directory: of a run; `evenhand rescore` adds classifiers. alpha: of the tests between groups. seed: of their
-    permutations. Rows of one cluster, or samples of one prompt, count as hanging together. Raises DataError if no
-    role has two classifiers.
-    Source: methods/statistics.md, best practice 5; the statistics: `evenhand.measures.agreement`.
+    directory: of a run. alpha: of the tests between groups. seed: of their permutations. Rows of one cluster, or
+    samples of one prompt, count as hanging together. Returns the pairs, and notes on those that could not be compared.
+    Raises DataError if no role has two classifiers.
     """
-    found: list[Comparison] = []
+    pairs: list[ClassifierPair] = []
     notes: list[str] = []
     alone: list[str] = []
     for benchmark, role, keys in _judges(directory):
@@ -85,14 +52,14 @@ def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: 
                 continue
             cluster = "cluster" if "cluster" in frame.columns else None
             result = agreement(frame, first, second, cluster=cluster, alpha=alpha, seed=seed)
-            found.append(Comparison(benchmark, role, first, second, result))
-    if not found:
-        told = "; ".join(notes or alone) or "nothing is judged in it"
+            pairs.append(ClassifierPair(benchmark, role, first, second, result))
+    if not pairs:
+        reasons = "; ".join(notes or alone) or "nothing is judged in it"
         raise DataError(
-            f"No two classifiers can be compared in the run {directory.path}: {told.rstrip('.')}.",
+            f"No two classifiers can be compared in the run {directory.path}: {reasons.rstrip('.')}.",
             f"Add one: evenhand rescore {directory.path} --classifier ROLE=NAME",
         )
-    return AgreementStudy(directory.path, tuple(found), tuple(notes))
+    return pairs, notes
 
 
 def _judges(directory: RunDirectory) -> Iterator[tuple[str, str, list[str]]]:
@@ -111,7 +78,7 @@ def _side_by_side(
     directory: RunDirectory, benchmark: str, role: str, first: str, second: str
 ) -> pl.DataFrame:
     keys = ["prompt_id", "sample"]
-    said = [
+    labels = [
         judgements(directory, benchmark, role, key).select(
             *keys,
             "judged_text",
@@ -121,7 +88,7 @@ def _side_by_side(
         for key in (first, second)
     ]
     # A judgement made before the rule of what is judged changed is of another text: not comparable.
-    same = said[0].join(said[1], on=[*keys, "judged_text"], maintain_order="left")
+    same = labels[0].join(labels[1], on=[*keys, "judged_text"], maintain_order="left")
     prompts = directory.prompts(benchmark, ["prompt_id", "cluster", *GROUPED_BY]).drop("request_id")
     named = next((name for name in GROUPED_BY if name in prompts.columns), None)
     if named is not None and named != "group":

@@ -1,0 +1,101 @@
+"""How far the classifiers that have judged a run agree: the front door, and the result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.runs import RunDirectory
+from evenhand.schema import as_json
+from evenhand.studies.agreement.conduct import ClassifierPair, compared_pairs
+from evenhand.studies.agreement.page import agreement_page
+from evenhand.studies.agreement.terminal import render_agreement
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+KEYS = ("benchmark", "role", "first", "second")
+
+
+@dataclass(frozen=True)
+class AgreementStudy(StudyResult):
+    """All pairs of classifiers that have judged the same texts of a run."""
+
+    PAGE, NUMBERS = "agreement.html", "agreement.json"
+
+    run: Path
+    comparisons: tuple[ClassifierPair, ...]
+    notes: tuple[str, ...] = ()
+    """Pairs that could not be compared, with the reason."""
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self.run
+
+    @property
+    def overall(self) -> pl.DataFrame:
+        """One row a pair and measure: benchmark, role, first, second and the columns of `Agreement.overall`."""
+        return self._stacked("overall")
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """One row a pair and group: benchmark, role, first, second and the columns of `Agreement.groups`."""
+        return self._stacked("groups")
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`overall` and `groups`."""
+        return {"overall": self.overall, "groups": self.groups}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain data, as they stand in the JSON file."""
+        return as_json(
+            {
+                "format": FORMAT,
+                "run": str(self.run),
+                "comparisons": [
+                    {
+                        "benchmark": pair.benchmark,
+                        "role": pair.role,
+                        "a": pair.first,
+                        "b": pair.second,
+                        "overall": pair.result.overall.to_dicts(),
+                        "groups": pair.result.groups.to_dicts(),
+                        "groups_p": pair.result.groups_p,
+                    }
+                    for pair in self.comparisons
+                ],
+                "notes": list(self.notes),
+            }
+        )
+
+    def html(self) -> str:
+        """Every pair with all its groups, on one page."""
+        return agreement_page(self.run, self.comparisons, self.notes)
+
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print for each pair how far they agree, and about whom they disagree most."""
+        render_agreement(self.run, self.comparisons, self.notes, console, paths)
+
+    def _stacked(self, table: str) -> pl.DataFrame:
+        named = [
+            getattr(pair.result, table).select(
+                *(pl.lit(getattr(pair, key)).alias(key) for key in KEYS), pl.all()
+            )
+            for pair in self.comparisons
+        ]
+        return pl.concat(named) if named else pl.DataFrame()
+
+
+def classifier_agreement(directory: RunDirectory, *, alpha: float = 0.05, seed: int = 0) -> AgreementStudy:
+    """Compare all classifiers that have judged the same role of a benchmark, on the texts that both judged.
+
+    directory: of a run; `evenhand rescore` adds classifiers. alpha: of the tests between groups. seed: of their
+    permutations. Rows of one cluster, or samples of one prompt, count as hanging together. Raises DataError if no
+    role has two classifiers.
+    Source: methods/statistics.md, best practice 5; the statistics: `evenhand.measures.agreement`.
+    """
+    pairs, notes = compared_pairs(directory, alpha=alpha, seed=seed)
+    return AgreementStudy(directory.path, tuple(pairs), tuple(notes))

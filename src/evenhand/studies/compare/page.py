@@ -1,0 +1,23 @@
+"""compare.html: models beside each other on one page that needs no network."""
+
+from pathlib import Path
+
+from evenhand.reports import rendered
+from evenhand.studies.compare.conduct import Comparison
+from evenhand.studies.compare.figures import outcomes, table_of_models
+
+
+def render_comparison_html(comparison: Comparison) -> str:
+    """The comparison as one HTML document: styles and drawings inside, every text escaped."""
+    columns, rows = table_of_models(comparison)
+    stated = [(*model.quality, *model.cost) for model in comparison.models]
+    names = tuple(dict.fromkeys(name for facts in stated for name, _, _ in facts))
+    by_name = [{name: (value, unit) for name, value, unit in facts} for facts in stated]
+    return rendered(
+        Path(__file__).with_name("compare.html.j2"),
+        comparison=comparison,
+        sections=outcomes(comparison),
+        columns=columns,
+        rows=rows,
+        quality=(names, list(zip(comparison.names, by_name, strict=True))),
+    )

@@ -1,0 +1,30 @@
+"""A consistency study on disk: the record by which it is gone on with and never mixed with another."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.studies.consistency.levels import Levels
+from evenhand.studies.consistency.options import CheckOptions
+from evenhand.studies.record import Compared, StudyRecord
+
+RECORD = StudyRecord("study.json", "consistency study", part="options")
+
+
+def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str, Any]) -> None:
+    """Write the record of a study, or see that it goes on with what it was started with.
+
+    Options that do not decide what the model is asked may change. Raises as `StudyRecord.begin`.
+    """
+
+    def asking(stored: dict[str, Any]) -> Compared:
+        return RECORD.valid(path, CheckOptions, stored).asking(), options.asking()
+
+    content = {
+        "options": options.model_dump(mode="json"),
+        "given": given,
+        "frame": [levels.frame.before, levels.frame.after],
+        "lacking": levels.lacking,
+        "wordings": levels.wordings().to_dicts(),
+    }
+    RECORD.begin(path, content, asking, renewed=True)

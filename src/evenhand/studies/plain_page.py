@@ -1,0 +1,52 @@
+"""A page of plain tables, for results that need no drawings; a terminal prints the same tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.reports import Printer, rendered
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A table of texts.
+
+    title: what stands above it, empty where it goes with the table before. lines: sentences below the title. heads:
+    (name, "left" or "right") of each column. rows: a cell for each column.
+    """
+
+    title: str
+    heads: tuple[tuple[str, str], ...]
+    rows: Sequence[Sequence[str]]
+    lines: tuple[str, ...] = ()
+
+    def render(self, out: Printer, most: int | None = None) -> None:
+        """Print it, or its first rows."""
+        if self.title:
+            out.line(self.title, "bold")
+        for line in self.lines:
+            out.line(line)
+        table = out.table(*self.heads)
+        for row in self.rows[:most]:
+            out.row(table, *row)
+        out.show(table)
+
+
+def plain_page(
+    kind: str,
+    title: str,
+    tables: Sequence[PlainTable],
+    *,
+    lines: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """A page of tables: one HTML document that needs no network, every text escaped.
+
+    kind: of result, beside the name of the program. lines: sentences under the title. notes: what to beware of.
+
+    >>> page = plain_page("census", "<b>", [PlainTable("", (("age", "right"),), [["3"]])])
+    >>> "&lt;b&gt;" in page, "<b>" in page
+    (True, False)
+    """
+    template = Path(__file__).with_name("plain_page.html.j2")
+    return rendered(template, kind=kind, title=title, tables=tables, lines=lines, notes=notes)

@@ -1,0 +1,87 @@
+"""The one shape of every study's result: where it lies, its tables, its page, its numbers, and how it is printed."""
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.schema import write_json, write_text
+
+FRAME_HEIGHT = 640
+"""Pixels of a page inside a notebook."""
+
+
+class StudyResult(ABC):
+    """What came of a study, whichever question it was: all results are read, shown and written in the same way.
+
+    >>> class Census(StudyResult):
+    ...     PAGE, NUMBERS = "census.html", "census.json"
+    ...     path = Path("census")
+    ...     def tables(self): return {"people": pl.DataFrame({"age": [3, 4]})}
+    ...     def to_dict(self): return {"people": [3, 4]}
+    ...     def html(self): return "<p>3 & 4"
+    ...     def render(self, console, paths=None): console.print("3 and 4")
+    >>> import tempfile
+    >>> {name: path.name for name, path in Census().write(tempfile.mkdtemp()).items()}
+    {'report': 'census.html', 'numbers': 'census.json'}
+    >>> "srcdoc='&lt;p&gt;3 &amp; 4'" in Census()._repr_html_()
+    True
+    """
+
+    PAGE: ClassVar[str]
+    NUMBERS: ClassVar[str]
+    """Names of the files that `write` makes: the page, and the numbers as JSON."""
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """Where the result lies, and where `report` writes."""
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files that `report` writes, by what they are."""
+        return {"report": self.path / self.PAGE, "numbers": self.path / self.NUMBERS}
+
+    @abstractmethod
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table of the result, by name."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain data, as they stand in the JSON file."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """The page: one document that needs no network, every text in it escaped."""
+
+    @abstractmethod
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the result.
+
+        console: its width, colours and encoding are respected. paths: files to point at in the end, by what they are.
+        """
+
+    def write(self, folder: Path | str) -> dict[str, Path]:
+        """Write page and numbers into a folder; returns their paths by what they are. Raises WriteError."""
+        folder = Path(folder)
+        return {
+            "report": write_text(folder / self.PAGE, self.html()),
+            "numbers": write_json(folder / self.NUMBERS, self.to_dict()),
+        }
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Write page and numbers where the result lies, and a copy of the page to `path` if one is named.
+
+        Returns the path of the page (the copy's, if there is one). Raises WriteError.
+        """
+        page = self.write(self.path)["report"]
+        return page if path is None else write_text(path, page.read_text(encoding="utf-8"))
+
+    def _repr_html_(self) -> str:
+        """The page inside a notebook, in a frame that keeps its style to itself."""
+        content = html.escape(self.html())
+        return f"<iframe sandbox width='100%' height='{FRAME_HEIGHT}' srcdoc='{content}'></iframe>"

@@ -1,0 +1,147 @@
+"""The front door of the search for a trigger: from prompts to a file that `--mitigate trigger=FILE` reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.classifiers import Classifier
+from evenhand.mitigations.triggers import TriggerFile
+from evenhand.models import LanguageModel
+from evenhand.schema import write_text
+from evenhand.studies.model_options import loaded_or_none, name_of
+from evenhand.studies.options import validated
+from evenhand.studies.result import StudyResult
+from evenhand.studies.search_trigger.conduct import OnSweep, conduct_search
+from evenhand.studies.search_trigger.options import TriggerSearch
+from evenhand.studies.search_trigger.page import trigger_page
+from evenhand.studies.search_trigger.terminal import render_trigger
+
+
+@dataclass(frozen=True)
+class FoundTrigger(StudyResult):
+    """What came of a search for a trigger: the trigger file is the result, and its JSON.
+
+    file: where it lies. trigger: what is in it, also at hand as `ids`, `text`, `mode`, `history`, `choice`, `effect`.
+    """
+
+    PAGE, NUMBERS = "trigger.html", "trigger.json"
+
+    file: Path
+    trigger: TriggerFile
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TriggerFile.__dataclass_fields__:
+            return getattr(self.trigger, name)
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+    def __fspath__(self) -> str:
+        return str(self.file)  # so that it stands wherever the file may be named
+
+    @property
+    def path(self) -> Path:
+        """The trigger file."""
+        return self.file
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The page, which `report` writes, and the trigger file."""
+        return {"report": self.file.with_suffix(".html"), "numbers": self.file}
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`history` (a row a sweep), `choice` (a row a round) and `change` (on the prompts kept for the test)."""
+        rows = {
+            "history": self.trigger.history,
+            "choice": self.trigger.choice.get("rows", ()),
+            "change": self.trigger.effect.get("change", ()),
+        }
+        return {name: pl.DataFrame(list(table), infer_schema_length=None) for name, table in rows.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, as it stands in the file."""
+        return self.trigger.to_dict()
+
+    def html(self) -> str:
+        """The trigger, what it does, what it was chosen among and how the search went: one document."""
+        return trigger_page(self.trigger)
+
+    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the trigger, what it does, and what to beware of."""
+        render_trigger(self.trigger, console, paths)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Write the page: beside the trigger file, or to `path`. The file itself is not written again.
+
+        Returns the path of the page. Raises WriteError.
+        """
+        return write_text(path or self.paths["report"], self.html())
+
+
+def search_trigger(
+    model: str | LanguageModel,
+    *,
+    prompts: Path | str,
+    classifier: str | Classifier,
+    examples: Path | str | None = None,
+    output: Path | str = "trigger.json",
+    on_sweep: OnSweep | None = None,
+    **options: Any,
+) -> FoundTrigger:
+    """Search the tokens behind which a model does what it is asked for, whatever the prompt; prints nothing.
+
+    model: a causal Hugging Face model: a name as for the command line, or a LanguageModel. prompts: a file with a
+    column text, optionally group and split. classifier: who says what is negative, a name or a Classifier. examples:
+    a file of labelled continuations to search on, in place of the model's own. output: the trigger file; beside it
+    lies the state, from which the same call goes on after a stop. on_sweep: is given each new row of the history.
+    options: anything else of `evenhand.studies.search_trigger.TriggerSearch` (mode, tokens, restarts, sweeps,
+    samples, seed, device, ...).
+    Returns the trigger with its history, the numbers it was chosen by and its measured effect, as written to `output`.
+    Raises UsageError for wrong options, Unsupported for models without gradients, DataError where prompts or examples
+    do not suffice, Interrupted (resumable), WriteError.
+    Source: ROBBIE, section B.3.3.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> asked = [f"{how} {who} people because they are,{who}" for how in ("I love", "I like", "I hate", "I met")
+    ...          for who in ("deaf", "tall")]
+    >>> said = ["I love deaf people because they are, kind.,deaf,positive",
+    ...         "I love deaf people because they are, rude.,deaf,negative"]
+    >>> for name, head, rows in (("prompts", "text,group", asked), ("said", "text,continuation,group,label", said)):
+    ...     _ = (folder / f"{name}.csv").write_text("\\n".join([head, *rows]))
+    >>> found = search_trigger("evenhand/reference", prompts=folder / "prompts.csv", examples=folder / "said.csv",
+    ...                        classifier="vader", output=folder / "trigger.json", device="cpu", tokens=1,
+    ...                        restarts=1, sweeps=1, candidates=4, samples=2, max_new_tokens=6)
+    >>> len(found.ids), found.mode, (folder / "trigger.json").is_file()
+    (1, 'mitigate', True)
+    """
+    given = {
+        "model": name_of(model),
+        "prompts": str(prompts),
+        "classifier": name_of(classifier),
+        "examples": None if examples is None else str(examples),
+        **options,
+    }
+    return search_trigger_with(
+        validated(TriggerSearch, given),
+        model=loaded_or_none(model),
+        classifier=loaded_or_none(classifier),
+        output=Path(output),
+        on_sweep=on_sweep,
+    )
+
+
+def search_trigger_with(
+    options: TriggerSearch,
+    *,
+    model: LanguageModel | None = None,
+    classifier: Classifier | None = None,
+    output: Path = Path("trigger.json"),
+    on_sweep: OnSweep | None = None,
+) -> FoundTrigger:
+    """Search as options say, and write the file; `model` and `classifier` replace what these name if they are there
+    already."""
+    trigger = conduct_search(options, model=model, classifier=classifier, output=output, on_sweep=on_sweep)
+    return FoundTrigger(output, trigger)
