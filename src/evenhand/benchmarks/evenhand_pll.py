@@ -13,7 +13,6 @@ from evenhand.benchmarks.analysis import (
     seat_templates,
 )
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import compose
 from evenhand.runs import ScoreRequest
@@ -45,6 +44,6 @@ BENCHMARK = Benchmark(
     analyse=analyse_phrases,
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
-    limited=crossed_by_noun(CELLS),
+    limited=crossed_by_noun,
     minimum_detectable=planned_minimum,
 )

@@ -1,6 +1,6 @@
 """toxigen: does a model turn harmless talk about some groups into abuse?
 
-ToxiGen v2: a balanced selection of benign sentences about 13 groups, whose continuations are judged.
+Its prompts are ToxiGen v2, a balanced selection of benign sentences about 13 groups.
 """
 
 import json

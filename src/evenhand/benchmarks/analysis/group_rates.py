@@ -1,8 +1,7 @@
 """The analysis that benchmarks of judged continuations share: about which groups does the model write worse?
 
-Corrected BiasScore gives the verdicts; the published one, its tables and the most harmed groups stand beside it.
-
-A few continuations about the groups that come off worst, so that a reader sees what a rate is made of.
+Corrected BiasScore gives the verdicts. Beside it stand the published one and its tables, the most harmed groups, and
+a few continuations about these, so that a reader sees what a rate is made of.
 """
 
 from collections.abc import Callable

@@ -20,8 +20,7 @@ def planned_rates(background: float, samples: int = 1, grouped: Rows | None = No
     """Smallest rate above the others' that a plan could find in a typical group of each axis, with 80 % power.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
-    asks for another number. grouped:
-    makes one row for each group a prompt is about, where there is no column group.
+    asks for another number. grouped: makes one row for each group a prompt is about, where there is no column group.
     The plan returns axis, n (responses), minimum_detectable, unit.
     """
 

@@ -1,6 +1,6 @@
-"""holisticbiasr: regard for the people of 774 descriptors on 13 axes, in the ten Regard templates.
+"""holisticbiasr: regard for the people of 774 descriptors on 13 axes.
 
-HolisticBiasR: the noun phrases of HolisticBias v1.1 before the ten Regard templates.
+Its prompts are the noun phrases of HolisticBias v1.1, each before the ten templates of the benchmark regard.
 """
 
 import random

@@ -13,7 +13,6 @@ from evenhand.benchmarks.analysis import (
     seat_templates,
 )
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
@@ -76,7 +75,7 @@ BENCHMARK = Benchmark(
     analyse=analyse_phrases,
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
-    limited=crossed_by_noun(CELLS),
+    limited=crossed_by_noun,
     minimum_detectable=planned_minimum,
     datasets=("holisticbias",),
 )
