@@ -9,12 +9,14 @@ import polars as pl
 
 from evenhand.runs import RunDirectory
 from evenhand.schema import write_json, write_table, write_text
-from evenhand.studies.audit import Run, cost, quality
+from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.comparing import Comparison, compare as compared
 from evenhand.studies.compare.outputs import Outputs, read_outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from evenhand.studies.audit import Run
 
 FORMAT = 1
 Told = tuple[tuple[str, str, str], ...]
@@ -99,7 +101,7 @@ class ComparisonReport:
 
 
 def compare(
-    *runs: Run | Path | str, names: Sequence[str] = (), alpha: float = 0.05, seed: int = 0
+    *runs: "Run | Path | str", names: Sequence[str] = (), alpha: float = 0.05, seed: int = 0
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
@@ -118,7 +120,7 @@ def compare(
     >>> report.changes.filter(outcome="regard").select("before", "after", "verdict").row(0)
     (1.0, 0.0, 'lower')
     """
-    outputs = [read_outputs(run.path if isinstance(run, Run) else run) for run in runs]
+    outputs = [read_outputs(run if isinstance(run, Path | str) else run.path) for run in runs]
     comparison = compared(*outputs, names=names, alpha=alpha, seed=seed)
     models = tuple(_model(name, one) for name, one in zip(comparison.names, outputs, strict=True))
     return ComparisonReport(comparison, models, alpha)
