@@ -98,10 +98,10 @@ def execute(
         directory.write_prompts(plan)
         folder = directory.responses_folder
         notes = set_aside_unreadable(folder)
-        there = read_shards(folder, ["error"])
+        stored = read_shards(folder, ["error"])
         if retry_errors:
-            there = there.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
-        pending = plan.pending(plan.answered(there))
+            stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
+        pending = plan.pending(plan.answered(stored))
         done = plan.requests.height - pending.height
         session = _begin(directory, plan, done, notes)
         numbers = itertools.count(next_number(folder))
@@ -112,9 +112,12 @@ def execute(
         def store(rows: pl.DataFrame) -> None:
             write_shard(folder, next(numbers), rows)
 
-        with _recorded(directory, session, model), shown(progress, plan.requests.height, done) as telling:
+        with (
+            _recorded(directory, session, model),
+            shown(progress, plan.requests.height, done) as bar,
+        ):
             for note in notes:
-                telling.note(note)
+                bar.note(note)
             for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
                 pace = Pace(_first(group, first_shard), max_shard, shard_seconds)
                 for requests, rows in in_shards(group, ask, store, stopping, pace):
@@ -123,7 +126,7 @@ def execute(
                     session.tokens += tokens
                     session.shards += 1
                     failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
-                    telling.advance(requests.height, tokens, failed)
+                    bar.advance(requests.height, tokens, failed)
             errors = _errors(plan, folder)
             directory.manifest.errors = errors
     return Outcome(
