@@ -92,7 +92,6 @@ def audit(
 
     from evenhand.runs import RunDirectory, progress_for
     from evenhand.schema import UsageError
-    from evenhand.studies.agreement import render_planned_continuations
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
@@ -149,6 +148,8 @@ def audit(
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)
         if plan:
+            from evenhand.studies.agreement import render_planned_continuations
+
             facts = preview(options, audited_model(options))
             render_plan(facts, console)
             render_planned_continuations(facts, console)

@@ -22,6 +22,16 @@ from evenhand.runs.plan import span_list
 from evenhand.runs.requests import TOKEN_COLUMNS, decoding_of
 from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError
 
+RETRIED = (
+    ResponseError.CLASSIFIER_ERROR,
+    ResponseError.MODEL_ERROR,
+    ResponseError.REQUEST_REFUSED,
+    ResponseError.OUT_OF_MEMORY,
+    ResponseError.TIMED_OUT,
+    ResponseError.QUOTA,
+    ResponseError.UNPARSABLE,
+)
+"""Codes that a second try may mend: the rest belong to the text."""
 HOPELESS = 20
 """So many texts failing one by one, with nothing answered in their batch, means the one asked is broken."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.models import LanguageModel
-from evenhand.runs.asking import answer
+from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status
@@ -21,17 +21,8 @@ from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
-from evenhand.schema import Interrupted, ResponseError, WriteError
+from evenhand.schema import Interrupted, WriteError
 
-RETRIED = (
-    ResponseError.MODEL_ERROR,
-    ResponseError.REQUEST_REFUSED,
-    ResponseError.OUT_OF_MEMORY,
-    ResponseError.TIMED_OUT,
-    ResponseError.QUOTA,
-    ResponseError.UNPARSABLE,
-)
-"""Codes that a second try may mend: the rest belong to the text."""
 WRITTEN_FOR_ONE_SCORED = 8
 """Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
 

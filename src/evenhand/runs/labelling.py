@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers import Classifier, JudgedText, Judgements
-from evenhand.runs.asking import ask_in_halves, rows_before
+from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
@@ -34,16 +34,6 @@ from evenhand.schema import (
     unknown_name,
 )
 
-JUDGED_AGAIN = (
-    ResponseError.CLASSIFIER_ERROR,
-    ResponseError.MODEL_ERROR,
-    ResponseError.REQUEST_REFUSED,
-    ResponseError.OUT_OF_MEMORY,
-    ResponseError.TIMED_OUT,
-    ResponseError.QUOTA,
-    ResponseError.UNPARSABLE,
-)
-"""Codes that a second try may mend: the rest belong to the text."""
 NOTHING_SAID = "the classifier gave no label, no verdict and no finite score"
 INFINITE = "the classifier gave infinity as a score"
 
@@ -196,7 +186,7 @@ def _judge_all(
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
     stored = read_shards(folder, ["error"], LABEL_PARTS)
     if retry_errors:
-        stored = stored.filter(~pl.col("error").is_in(JUDGED_AGAIN).fill_null(False))
+        stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
     pending = its.texts.join(stored, on="text_id", how="anti", maintain_order="left")
     numbers = itertools.count(next_number(folder))
 

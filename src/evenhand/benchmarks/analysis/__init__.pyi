@@ -28,8 +28,7 @@ from .prompt_toxicity import (
     prompt_toxicity_rows as prompt_toxicity_rows,
 )
 from .pseudo_likelihood import (
-    analyse_phrases as analyse_phrases,
-    phrases_card as phrases_card,
+    phrases_benchmark as phrases_benchmark,
     seat_templates as seat_templates,
 )
 from .rate_rows import (

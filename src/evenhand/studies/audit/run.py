@@ -6,7 +6,7 @@ It stands on this floor because a run writes its own report; the work is done in
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,7 +17,6 @@ from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView
 from evenhand.runs import LabelOutcome, Outcome, Progress, RunDirectory, answers
-from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
@@ -25,6 +24,9 @@ from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.trust import check_addresses, check_code
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
+
+if TYPE_CHECKING:
+    from evenhand.studies.agreement import AgreementStudy
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,10 @@ class Run:
             return f"{self.labelled.error_share:.1%} of the texts could not be judged"
         return None
 
-    def agreement(self) -> AgreementStudy:
+    def agreement(self) -> "AgreementStudy":
         """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
+        from evenhand.studies.agreement import classifier_agreement
+
         return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
