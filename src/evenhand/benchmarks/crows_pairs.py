@@ -133,8 +133,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Whole pairs, evenly over bias types."""
     pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
-    kept = pairs.frame["pair_id"].implode()
-    return prompts.filter(pl.col("pair_id").is_in(kept))
+    pair_ids = pairs.frame["pair_id"].implode()
+    return prompts.filter(pl.col("pair_id").is_in(pair_ids))
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:

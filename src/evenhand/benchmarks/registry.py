@@ -118,14 +118,14 @@ RECIPES: Registry[Benchmark] = Registry(
     "evenhand.benchmarks",
     BENCHMARKS,
     "an evenhand.benchmarks.Benchmark with a card",
-    lambda found: isinstance(found, Benchmark) and isinstance(found.card, Card),
+    lambda entry: isinstance(entry, Benchmark) and isinstance(entry.card, Card),
 )
 COLLECTIONS: Registry[Suite] = Registry(
     "suite",
     "evenhand.suites",
     SUITES,
     "an evenhand.benchmarks.Suite with a card",
-    lambda found: isinstance(found, Suite) and isinstance(found.card, Card),
+    lambda entry: isinstance(entry, Suite) and isinstance(entry.card, Card),
 )
 
 

@@ -6,7 +6,7 @@ from .directory import (
     default_path as default_path,
 )
 from .engine import (
-    Outcome as Outcome,
+    AskOutcome as AskOutcome,
     execute as execute,
 )
 from .estimating import (

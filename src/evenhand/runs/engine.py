@@ -16,7 +16,7 @@ from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status
-from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
@@ -28,7 +28,7 @@ WRITTEN_FOR_ONE_SCORED = 8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AskOutcome:
     """How a session of a run ended; the run has all rows of every request."""
 
     requests: int
@@ -67,7 +67,7 @@ def execute(
     first_shard: int = 256,
     max_shard: int = 32768,
     retry_errors: bool = False,
-) -> Outcome:
+) -> AskOutcome:
     """Ask everything in the plan that has no answer in the directory yet, and record it.
 
     Shards grow or shrink until one takes about `shard_seconds`; the answers do not depend on that.
@@ -110,8 +110,8 @@ def execute(
             for note in notes:
                 bar.note(note)
             for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
-                pace = Pace(_first(group, first_shard), max_shard, shard_seconds)
-                for requests, rows in in_shards(group, ask, store, stopping, pace):
+                sizes = ShardSizes(_first(group, first_shard), max_shard, shard_seconds)
+                for requests, rows in in_shards(group, ask, store, stopping, sizes):
                     tokens = int(rows["token_count"].sum())
                     session.requests_after += requests.height
                     session.tokens += tokens
@@ -120,7 +120,7 @@ def execute(
                     bar.advance(requests.height, tokens, failed)
             errors = _errors(plan, folder)
             directory.manifest.errors = errors
-    return Outcome(
+    return AskOutcome(
         requests=plan.requests.height,
         prompts=plan.prompts,
         answers=plan.answers,

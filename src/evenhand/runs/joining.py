@@ -121,10 +121,10 @@ def join_answers(
         pl.when(missing).then(pl.lit(str(ResponseError.MISSING))).otherwise(pl.col("error").cast(pl.String))
     )
     perplexity = (-pl.col("log_likelihood") / pl.col("token_count")).exp()
-    own = [name for name in prompts.columns if name != "request_id"]
+    about = [name for name in prompts.columns if name != "request_id"]
     return joined.with_columns(
         error=error, perplexity=pl.when(pl.col("error").is_null() & ~missing).then(perplexity)
-    ).select(*own, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])
+    ).select(*about, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])
 
 
 def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: int = 1) -> pl.DataFrame:
@@ -154,9 +154,9 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
     missing = pl.when(pl.col(f"request_id{CONTINUATION_SUFFIX}").is_null()).then(
         pl.lit(str(ResponseError.MISSING))
     )
-    own = [name for name in prompts.columns if name != "request_id"]
+    about = [name for name in prompts.columns if name != "request_id"]
     return joined.with_columns(error=missing.otherwise(pl.col("error").cast(pl.String))).select(
-        *own, "sample", "continuation", *CONTINUATION_COLUMNS[1:]
+        *about, "sample", "continuation", *CONTINUATION_COLUMNS[1:]
     )
 
 

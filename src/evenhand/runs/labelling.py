@@ -18,7 +18,7 @@ from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
 from evenhand.runs.labels import LABEL_VALUES, classifier_key, identified
 from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord
-from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
@@ -111,13 +111,13 @@ def label(
     Source: DESIGN.md, "The engine".
     """
     began = time.monotonic()
-    progress, pace = progress or Silence(), Pace(first_shard, max_shard, shard_seconds)
+    progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
     with directory.lock(), Stopping() as stopping:
         work = _work(directory, wanted, classifiers)
         environment = this_environment()
         for key, its in work.items():
             with _recorded(directory, key, its, environment):
-                _judge_all(directory.labels_folder(key), its, stopping, progress, pace, retry_errors)
+                _judge_all(directory.labels_folder(key), its, stopping, progress, sizes, retry_errors)
             for labelling in its.labellings:
                 _let_count(directory, labelling, key)
             directory.save()
@@ -181,7 +181,7 @@ def _check(
 
 
 def _judge_all(
-    folder: Path, its: _Work, stopping: Stopping, progress: Progress, pace: Pace, retry_errors: bool
+    folder: Path, its: _Work, stopping: Stopping, progress: Progress, sizes: ShardSizes, retry_errors: bool
 ) -> None:
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
     stored = read_shards(folder, ["error"], LABEL_PARTS)
@@ -200,7 +200,7 @@ def _judge_all(
     with shown(progress, total, total - pending.height, "texts") as bar:
         for note in [*its.notes, *([f"judged by {folder.name}"] if pending.height else [])]:
             bar.note(note)
-        for texts, rows in in_shards(pending, ask, store, stopping, pace):
+        for texts, rows in in_shards(pending, ask, store, stopping, sizes):
             its.judged += texts.height
             bar.advance(texts.height, 0, rows.height - rows["error"].null_count())
 

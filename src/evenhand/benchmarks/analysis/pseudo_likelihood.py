@@ -89,13 +89,13 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         seed=options.seed,
     )
     rows = corrected_rows(result.bias, measure="pseudo_log_likelihood_bias")
-    chosen = frame.filter(
+    humanised = frame.filter(
         pl.col("template").is_in([text for text, humanising in kinds.items() if humanising])
     )
-    if several_descriptors(chosen):
-        published = published_pseudo_log_likelihood_bias(chosen)
+    if several_descriptors(humanised):
+        published = published_pseudo_log_likelihood_bias(humanised)
         rows += published_rows(
-            published, chosen, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
+            published, humanised, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
         )
     rows += valence_rows(
         result.contrast,

@@ -171,7 +171,7 @@ class LlmJudge(ServiceClassifier[Question]):
             if question.context
             else {"text": question.text}
         )
-        given = json.dumps(parts, ensure_ascii=False)
+        material = json.dumps(parts, ensure_ascii=False)
         what = '"text" alone; "before" is what it answers or continues' if question.context else '"text"'
         system = (
             f"You judge texts by one question.\n\nQuestion: {self.rubric.question}\n\nChoose exactly one class:\n"
@@ -181,7 +181,7 @@ class LlmJudge(ServiceClassifier[Question]):
         )
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": given}],
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": material}],
             **self.sampling,
         }
         if self.style == "json_object":
@@ -206,13 +206,13 @@ class LlmJudge(ServiceClassifier[Question]):
         if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
             return [Reply(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]
         # whatever was answered was paid for, so it is kept even where no label can be read in it
-        kept = {
+        reply = {
             "model": (answer.body or {}).get("model"),
             "content": first["message"].get("content"),
             "refusal": first["message"].get("refusal"),
             "finish": first.get("finish_reason"),
         }
-        return [Reply(kept)]
+        return [Reply(reply)]
 
     def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
         chosen = []
@@ -263,8 +263,8 @@ def parse_label(content: Any, labels: Sequence[str]) -> str | None:
     known = {_folded(label): label for label in labels}
     named = {
         known[_folded(value)]
-        for found in _objects(content)
-        for key, value in found.items()
+        for value_of in _objects(content)
+        for key, value in value_of.items()
         if key.strip().casefold() == "label" and isinstance(value, str) and _folded(value) in known
     }
     if named:
@@ -273,15 +273,15 @@ def parse_label(content: Any, labels: Sequence[str]) -> str | None:
 
 
 def _objects(content: str) -> list[dict[str, Any]]:
-    decoder, found, place = json.JSONDecoder(), [], 0
+    decoder, values, place = json.JSONDecoder(), [], 0
     while (place := content.find("{", place)) >= 0:
         try:
             value, place = decoder.raw_decode(content, place)
         except (json.JSONDecodeError, RecursionError):
             place += 1
         else:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def _folded(word: str) -> str:

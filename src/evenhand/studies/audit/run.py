@@ -16,7 +16,7 @@ from evenhand.measures import measure_cards
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView
-from evenhand.runs import LabelOutcome, Outcome, Progress, RunDirectory, answers
+from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
 from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
@@ -39,7 +39,7 @@ class Run:
     """
 
     directory: RunDirectory
-    outcome: Outcome | None = None
+    outcome: AskOutcome | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05
