@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.classifiers.contract import Judgements
 from evenhand.runs.asking import HOPELESS
-from evenhand.runs.labelling import judge, label_rows
+from evenhand.runs.labelling import label_rows, label_texts
 from evenhand.schema import LABELS, ModelError, ResponseError, UsageError
 
 NAN = float("nan")
@@ -23,7 +23,7 @@ def texts_of(*texts, contexts=None):
 
 
 def test_a_row_holds_what_the_classifier_said(fakes):
-    rows = judge(fakes.HashClassifier(), texts_of("a", "", "c"))
+    rows = label_texts(fakes.HashClassifier(), texts_of("a", "", "c"))
     assert dict(rows.schema) == dict(pl.DataFrame(schema=LABELS).schema)
     harms = [fakes.HashClassifier.harm(text, None) for text in "ac"]
     assert rows["text_id"].to_list() == ["t0", "t1", "t2"]
@@ -36,9 +36,9 @@ def test_a_row_holds_what_the_classifier_said(fakes):
 
 def test_contexts_reach_only_a_classifier_that_has_some(fakes):
     reader = fakes.HashClassifier(reads_context=True)
-    judge(reader, texts_of("a", "b", contexts=["x", None]))
+    label_texts(reader, texts_of("a", "b", contexts=["x", None]))
     assert reader.batches == [[("a", "x"), ("b", None)]]
-    judge(fakes.HashClassifier(), texts_of("a"))  # asserts that contexts is None
+    label_texts(fakes.HashClassifier(), texts_of("a"))  # asserts that contexts is None
 
 
 def test_what_a_classifier_does_not_say_is_null_and_a_row_without_anything_an_error():
@@ -74,11 +74,11 @@ def test_a_poisonous_text_becomes_one_error_row(fakes, kind, code):
         if "text 9" in texts:
             raise kind("not this one")
 
-    rows = judge(fakes.HashClassifier(choke), texts_of(*[f"text {i}" for i in range(32)]))
+    rows = label_texts(fakes.HashClassifier(choke), texts_of(*[f"text {i}" for i in range(32)]))
     failed = rows.filter(pl.col("error").is_not_null())
     assert failed.select("text_id", "error").rows() == [("t9", code)]
     assert "not this one" in failed["detail"][0]
-    clean = judge(fakes.HashClassifier(), texts_of(*[f"text {i}" for i in range(32)]))
+    clean = label_texts(fakes.HashClassifier(), texts_of(*[f"text {i}" for i in range(32)]))
     good = rows.filter(pl.col("error").is_null()).sort("text_id")
     assert good.equals(clean.filter(pl.col("text_id") != "t9").sort("text_id"))
 
@@ -92,9 +92,9 @@ def test_a_broken_classifier_is_an_error_and_its_own_errors_pass(fakes):
 
     texts = texts_of(*[f"text {i}" for i in range(64)])
     with pytest.raises(ModelError, match=f"HashClassifier failed on each of {HOPELESS}.*weights are gone"):
-        judge(fakes.HashClassifier(broken), texts)
+        label_texts(fakes.HashClassifier(broken), texts)
     with pytest.raises(UsageError, match="no key"):
-        judge(fakes.HashClassifier(no_key), texts)
+        label_texts(fakes.HashClassifier(no_key), texts)
 
 
 GOOD = Judgements(np.zeros((2, 1), np.float32), ["a"] * 2, np.zeros(2), [False] * 2, [None] * 2)

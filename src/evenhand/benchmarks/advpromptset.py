@@ -41,16 +41,16 @@ def by_identity(prompts: pl.DataFrame) -> pl.DataFrame:
     """
     if {"axis", "group"} <= set(prompts.columns):
         return prompts.filter(pl.col("axis").is_not_null() & pl.col("group").is_not_null())
-    there = [group for group in AXIS_OF if group in prompts.columns]
-    if not there:
+    identities = [group for group in AXIS_OF if group in prompts.columns]
+    if not identities:
         raise DataError(
             "The prompts say of no group that they are about it.",
             f"Give columns axis and group, or columns of 1 and 0 such as {', '.join(list(AXIS_OF)[:4])}.",
         )
-    mentioned = [pl.when(pl.col(group).cast(pl.Float64) == 1).then(pl.lit(group)) for group in there]
+    mentioned = [pl.when(pl.col(group).cast(pl.Float64) == 1).then(pl.lit(group)) for group in identities]
     return (
         prompts.with_columns(group=pl.concat_list(mentioned).list.drop_nulls())
-        .drop(there)
+        .drop(identities)
         .filter(pl.col("group").list.len() > 0)
         .explode("group")
         .with_columns(axis=pl.col("group").replace_strict(AXIS_OF, return_dtype=pl.String))
@@ -70,8 +70,8 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         rarest.select("prompt_id", _rarest="group"), on="prompt_id", maintain_order="left"
     )
     strata = [name for name in ("_rarest", "toxicity") if name in named.columns]
-    kept = PromptSet(named, prompts.card).sample(limit, per=strata, seed=seed)
-    return PromptSet(kept.frame.drop("_rarest"), prompts.card)
+    sampled = PromptSet(named, prompts.card).sample(limit, per=strata, seed=seed)
+    return PromptSet(sampled.frame.drop("_rarest"), prompts.card)
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:

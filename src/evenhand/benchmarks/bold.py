@@ -1,6 +1,6 @@
 """bold: how abusive are continuations of Wikipedia sentences about 43 groups?
 
-BOLD: the beginnings of Wikipedia sentences about people, occupations, religions and ideologies.
+Its prompts are the beginnings of sentences about people, occupations, religions and ideologies.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""crows-pairs: does the model prefer the more stereotyped sentence of a pair? Four scorings side by side.
+"""crows-pairs: does the model prefer the more stereotyped of two sentences that differ in the group they speak of?
 
-CrowS-Pairs: pairs of sentences that differ in the group they speak of, one row per sentence.
+Every published scoring stands beside the one that gets a verdict.
 """
 
 import ast
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import planned_preference, preference_rows
+from evenhand.benchmarks.analysis import one_row_per_pair, planned_preference, preference_rows
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import (
     crows_pairs,
@@ -126,9 +126,6 @@ def _card(pairs: int) -> Card:
     )
 
 
-VALUES = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods")
-
-
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_crows_pairs(dataset_folder("crows-pairs", None, folders.get("crows-pairs")))
 
@@ -136,36 +133,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Whole pairs, evenly over bias types."""
     pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
-    kept = pairs.frame["pair_id"].implode()
-    return prompts.filter(pl.col("pair_id").is_in(kept))
-
-
-def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
-    """Both members of each pair beside each other, as the measures want them.
-
-    Raises DataError if a role is neither "more" nor "less", or a pair has one role twice.
-    """
-    roles = set(frame["role"].unique().to_list())
-    if roles - {"more", "less"}:
-        raise DataError(f"The column role holds {sorted(map(str, roles))}.", "Expected: more, less.")
-    if frame.select("pair_id", "role").is_duplicated().any():
-        raise DataError(
-            "A pair has the same role twice.", "Each pair_id needs one row more and one row less."
-        )
-    values = [name for name in VALUES if name in frame.columns]
-    about = [
-        name
-        for name in ("bias_type", "direction", "sent_more", "sent_less", "annotations")
-        if name in frame.columns
-    ]
-    sides = {
-        role: frame.filter(pl.col("role") == role).select(
-            "pair_id", *about, *[pl.col(name).alias(f"{name}_{role}") for name in values]
-        )
-        for role in ("more", "less")
-    }
-    joined = sides["more"].join(sides["less"].drop(about), on="pair_id", how="full", coalesce=True)
-    return joined.rename({"direction": "stereo_antistereo"}) if "direction" in about else joined
+    pair_ids = pairs.frame["pair_id"].implode()
+    return prompts.filter(pl.col("pair_id").is_in(pair_ids))
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    LEAST_CELLS,
     analyse_likelihoods,
     crossed_by_noun,
     likelihood_card,
@@ -17,9 +18,6 @@ from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.language import compose, load_templates
 from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
-
-CELLS = 96
-"""Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
 
 
 @cache
@@ -44,10 +42,10 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """As crossed_by_noun, with so many templates that nouns outnumber them, every second one a matched pair:
     what a descriptor shows in one contrast is not yet valence."""
     if {"frame", "pair", "kind"} <= set(prompts.frame.columns):
-        cells = max(CELLS, limit // prompts.frame["descriptor"].n_unique())
+        cells = max(LEAST_CELLS, limit // prompts.frame["descriptor"].n_unique())
         kept = _frames(prompts, seed)[: max(6, round((cells / 2) ** 0.5))]
         prompts = prompts.filter(pl.col("frame").is_in(kept))
-    return crossed_by_noun(CELLS)(prompts, limit, seed)
+    return crossed_by_noun(prompts, limit, seed)
 
 
 def _frames(prompts: PromptSet, seed: int) -> list[str]:

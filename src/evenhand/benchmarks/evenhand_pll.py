@@ -5,18 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import (
-    analyse_phrases,
-    crossed_by_noun,
-    phrases_card,
-    planned_minimum,
-    seat_templates,
-)
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
+from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import compose
-from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
 
 
@@ -30,21 +21,11 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), card)
 
 
-BENCHMARK = Benchmark(
-    name="evenhand-pll",
-    card=phrases_card(
-        "evenhand-pll",
-        "Masked models: how readily are phrases about people expected, in humanising sentences too?",
-        citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
-        licence="Apache-2.0",
-        source="HolisticBias §B.1; own lexicon and templates.",
-    ),
-    architectures=frozenset({"masked"}),
-    request=ScoreRequest(masking="word"),
-    build=_build,
-    analyse=analyse_phrases,
-    required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
-    limited=crossed_by_noun(CELLS),
-    minimum_detectable=planned_minimum,
+BENCHMARK = phrases_benchmark(
+    "evenhand-pll",
+    _build,
+    summary="Masked models: how readily are phrases about people expected, in humanising sentences too?",
+    citation="evenhand; after Smith et al. 2022 (HolisticBias) §B.1 and Kauf and Ivanova 2023 for the masking.",
+    licence="Apache-2.0",
+    source="HolisticBias §B.1; own lexicon and templates.",
 )

@@ -27,10 +27,10 @@ UNITS = {
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
-    given = folders.get("wikitext")
-    if given is not None and (Path(given) / RAW).is_file():
-        return load_wikitext(given)  # WikiText-103 in full has more prompts, and is not the pinned extract
-    return load_wikitext(dataset_folder("wikitext", None, given))
+    folder = folders.get("wikitext")
+    if folder is not None and (Path(folder) / RAW).is_file():
+        return load_wikitext(folder)  # WikiText-103 in full has more prompts, and is not the pinned extract
+    return load_wikitext(dataset_folder("wikitext", None, folder))
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -39,10 +39,10 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     cluster = "cluster" if "cluster" in frame.columns else "prompt_id"
-    asked = frame.drop("axis", "group", "perplexity", strict=False)
-    if "perplexity_score" in asked.columns:
-        asked = asked.rename({"perplexity_score": "perplexity"})
-    table = text_quality(asked, cluster=cluster, seed=options.seed).quality
+    texts = frame.drop("axis", "group", "perplexity", strict=False)
+    if "perplexity_score" in texts.columns:
+        texts = texts.rename({"perplexity_score": "perplexity"})
+    table = text_quality(texts, cluster=cluster, seed=options.seed).quality
     rows = []
     for (measure,), part in table.group_by("measure", maintain_order=True):
         name = str(measure)

@@ -1,6 +1,6 @@
 """regard: how well does a model think of Black and White, of women and men, of gay and straight people?
 
-Regard: six people in ten unfinished sentences about respect and occupation.
+Its prompts are ten unfinished sentences, on respect and occupation, about each of six people.
 """
 
 from collections.abc import Mapping

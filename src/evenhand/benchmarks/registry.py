@@ -18,18 +18,18 @@ def _pooled_published(analyses: Mapping[str, Analysis]) -> list[Measurement]:
 BENCHMARKS = {
     "evenhand-likelihood": "evenhand.benchmarks.evenhand_likelihood:BENCHMARK",
     "evenhand-pll": "evenhand.benchmarks.evenhand_pll:BENCHMARK",
-    "holisticbias-likelihood": "evenhand.benchmarks.holisticbias_likelihood:BENCHMARK",
-    "holisticbias-pll": "evenhand.benchmarks.holisticbias_pll:BENCHMARK",
+    "holisticbias-likelihood": "evenhand.benchmarks.holisticbias.likelihood:BENCHMARK",
+    "holisticbias-pll": "evenhand.benchmarks.holisticbias.pll:BENCHMARK",
     "crows-pairs": "evenhand.benchmarks.crows_pairs:BENCHMARK",
     "stereoset": "evenhand.benchmarks.stereoset:BENCHMARK",
     "regard": "evenhand.benchmarks.regard:BENCHMARK",
-    "holisticbiasr": "evenhand.benchmarks.holisticbiasr:BENCHMARK",
+    "holisticbiasr": "evenhand.benchmarks.holisticbias.regard:BENCHMARK",
     "bold": "evenhand.benchmarks.bold:BENCHMARK",
     "toxigen": "evenhand.benchmarks.toxigen:BENCHMARK",
     "realtoxicityprompts": "evenhand.benchmarks.realtoxicityprompts:BENCHMARK",
     "advpromptset": "evenhand.benchmarks.advpromptset:BENCHMARK",
-    "holisticbias-styles": "evenhand.benchmarks.holisticbias_styles:BENCHMARK",
-    "holisticbias-offensiveness": "evenhand.benchmarks.holisticbias_offensiveness:BENCHMARK",
+    "holisticbias-styles": "evenhand.benchmarks.holisticbias.styles:BENCHMARK",
+    "holisticbias-offensiveness": "evenhand.benchmarks.holisticbias.offensiveness:BENCHMARK",
     "quality": "evenhand.benchmarks.quality:BENCHMARK",
 }
 
@@ -118,14 +118,14 @@ RECIPES: Registry[Benchmark] = Registry(
     "evenhand.benchmarks",
     BENCHMARKS,
     "an evenhand.benchmarks.Benchmark with a card",
-    lambda found: isinstance(found, Benchmark) and isinstance(found.card, Card),
+    lambda entry: isinstance(entry, Benchmark) and isinstance(entry.card, Card),
 )
 COLLECTIONS: Registry[Suite] = Registry(
     "suite",
     "evenhand.suites",
     SUITES,
     "an evenhand.benchmarks.Suite with a card",
-    lambda found: isinstance(found, Suite) and isinstance(found.card, Card),
+    lambda entry: isinstance(entry, Suite) and isinstance(entry.card, Card),
 )
 
 

@@ -38,10 +38,10 @@ def _adapted(prompts: PromptSet, architecture: Architecture) -> PromptSet:
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """Whole clusters, evenly over tasks and domains."""
     one = prompts.filter(pl.col("gold_label") == "stereotype")
-    kept = (
+    cluster_ids = (
         one.sample(max(limit // 3, 1), per=("dataset_type", "axis"), seed=seed).frame["cluster_id"].implode()
     )
-    return prompts.filter(pl.col("cluster_id").is_in(kept))
+    return prompts.filter(pl.col("cluster_id").is_in(cluster_ids))
 
 
 def scored(frame: pl.DataFrame, architecture: Architecture) -> pl.DataFrame:

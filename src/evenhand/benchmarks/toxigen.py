@@ -1,6 +1,6 @@
 """toxigen: does a model turn harmless talk about some groups into abuse?
 
-ToxiGen v2: a balanced selection of benign sentences about 13 groups, whose continuations are judged.
+Its prompts are ToxiGen v2, a balanced selection of benign sentences about 13 groups.
 """
 
 import json
@@ -67,12 +67,12 @@ def load_toxigen(
     path = Path(folder) / FILE
     benign = _read(path).filter(pl.col("label") != "hate")
     if ids is None:
-        chosen = _balanced(benign, per_group, seed)
-        rule = f"{chosen.height // len(AXES)} benign sentences of each group, drawn with seed {seed}"
+        selected = _balanced(benign, per_group, seed)
+        rule = f"{selected.height // len(AXES)} benign sentences of each group, drawn with seed {seed}"
     else:
-        chosen = _named(benign, ids)
+        selected = _named(benign, ids)
         rule = f"{len(set(ids))} given sentences, each for all of its groups"
-    frame = chosen.select(
+    frame = selected.select(
         pl.format("{}/{}", "group", "id").alias("prompt_id"),
         "text",
         pl.col("group").replace_strict({group: axes[0] for group, axes in AXES.items()}).alias("axis"),

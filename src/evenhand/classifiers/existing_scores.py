@@ -1,6 +1,6 @@
-"""Scores that are already there, as a classifier: texts are looked up in a file, nothing is judged anew.
+"""Existing scores as a classifier: texts are looked up in a file, and nothing is judged anew.
 
-Files of scores that others have made: CSV, Parquet, JSON Lines, RealToxicityPrompts' own, ROBBIE's own.
+The file may be CSV, Parquet or JSON Lines, or in the format of RealToxicityPrompts or ROBBIE.
 """
 
 import json

@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.schema import DataError
 
-Part = Literal["continuation", "prompt+continuation"]
+JudgedPart = Literal["continuation", "prompt+continuation"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class JudgedText:
     'XYZ worked as a cook.'
     """
 
-    part: Part = "continuation"
+    part: JudgedPart = "continuation"
     first_sentence: bool = False
     masked: str | None = None
     mask: str = "XYZ"

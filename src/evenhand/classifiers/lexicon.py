@@ -47,7 +47,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class WordList:
     """Entries with their kind and weight, and the expression that finds them."""
 
     weights: Mapping[str, tuple[int, float]]
@@ -66,7 +66,7 @@ class Lexicon:
 
 
 @cache
-def read_lexicon() -> Lexicon:
+def read_lexicon() -> WordList:
     """The word list that comes with the package; raises DataError if a line of it is broken."""
     content = files("evenhand.classifiers").joinpath("toxicity_lexicon.txt").read_text(encoding="utf-8")
     weights: dict[str, tuple[int, float]] = {}
@@ -82,7 +82,7 @@ def read_lexicon() -> Lexicon:
     words = sorted(weights, key=lambda entry: (-len(entry), entry))
     alternatives = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in words)
     pattern = re.compile(rf"(?<![\w*])(?:{alternatives})(?![\w*])", re.IGNORECASE)
-    return Lexicon(weights, pattern, hashlib.sha256(content.encode()).hexdigest())
+    return WordList(weights, pattern, hashlib.sha256(content.encode()).hexdigest())
 
 
 def load(options: Mapping[str, Any]) -> "LexiconToxicity":

@@ -1,7 +1,4 @@
-"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name.
-
-Which classifiers there are, by name, and what each states about itself.
-"""
+"""From a name to a classifier: a preset, an offline backend, a service, stored scores, a folder or a hub name."""
 
 from collections import ChainMap
 from collections.abc import Mapping
@@ -42,7 +39,7 @@ CLASSIFIERS: Registry[Any] = Registry(
     "evenhand.classifiers",
     ChainMap(BACKENDS, PRESETS),  # presets come first
     "a function that returns a Classifier",
-    lambda found: callable(found) or isinstance(found, Preset | ModuleType),
+    lambda entry: callable(entry) or isinstance(entry, Preset | ModuleType),
 )
 """A `Preset`, a module of `BACKENDS`, or what another package registers: a function or class that makes one."""
 
@@ -96,55 +93,51 @@ def load_classifier(
     """
     if name.startswith(SCORES):
         file, given = split_options(name.removeprefix(SCORES), blank=False)
-        return _backend(
-            import_module("evenhand.classifiers.existing_scores"),
-            {**given, **(options or {}), "file": file},
-            revision,
-        )
+        return _backend(import_module(EXISTING), {**given, **(options or {}), "file": file}, revision)
     bare, given = split_options(name, blank=False)
-    chosen: dict[str, Any] = {**given, **(options or {})}
+    all_options: dict[str, Any] = {**given, **(options or {})}
     if bare in CLASSIFIERS:
-        found = CLASSIFIERS.load(bare)
-        if isinstance(found, Preset):
-            return _text_classification(bare, found, chosen, device, revision)
-        if isinstance(found, ModuleType):
-            return _backend(found, chosen, revision)
-        return _registered(bare, found, device, revision, chosen)
+        entry = CLASSIFIERS.load(bare)
+        if isinstance(entry, Preset):
+            return _text_classification(bare, entry, all_options, device, revision)
+        if isinstance(entry, ModuleType):
+            return _backend(entry, all_options, revision)
+        return _registered(bare, entry, device, revision, all_options)
     is_path = Path(bare).expanduser().exists() or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
         raise UsageError(error.message, f"{error.hint} Or a folder (./{bare}), or a hub name (OWNER/{bare}).")
-    return _text_classification(bare, None, chosen, device, revision)
+    return _text_classification(bare, None, all_options, device, revision)
 
 
 def _text_classification(
-    name: str, preset: Preset | None, chosen: dict[str, Any], device: str, revision: str | None
+    name: str, preset: Preset | None, options: dict[str, Any], device: str, revision: str | None
 ) -> Classifier:
     from evenhand.classifiers.text_classification_options import read_options
 
-    return read_options(name, chosen, preset, device, revision)
+    return read_options(name, options, preset, device, revision)
 
 
-def _backend(module: ModuleType, chosen: dict[str, Any], revision: str | None) -> Classifier:
-    given = chosen if revision is None else {"revision": revision, **chosen}
-    return cast(Classifier, module.load(given))
+def _backend(module: ModuleType, options: dict[str, Any], revision: str | None) -> Classifier:
+    all_options = options if revision is None else {"revision": revision, **options}
+    return cast(Classifier, module.load(all_options))
 
 
 def _registered(
-    name: str, make: Any, device: str, revision: str | None, chosen: dict[str, Any]
+    name: str, make: Any, device: str, revision: str | None, options: dict[str, Any]
 ) -> Classifier:
     takes = options_of(make)
     if revision is not None and "revision" not in takes:
         raise UsageError(f"The classifier {name!r} takes no revision.", "Leave it out.")
-    given = {"name": name, "device": device, "revision": revision}
-    options = {option: parameter for option, parameter in takes.items() if option not in given}
-    if chosen and not options:
+    offered = {"name": name, "device": device, "revision": revision}
+    parameters = {option: parameter for option, parameter in takes.items() if option not in offered}
+    if options and not parameters:
         raise UsageError(f"The classifier {name!r} takes no options.", f"Write {name} alone.")
-    if "options" in options:  # whatever it is given, as it stands
-        own: dict[str, Any] = {"options": chosen}
+    if "options" in parameters:  # whatever it is given, as it stands
+        values: dict[str, Any] = {"options": options}
     else:
-        own = typed_options(f"the classifier {name!r}", chosen, options)
-    made = make(**{key: value for key, value in given.items() if key in takes}, **own)
+        values = typed_options(f"the classifier {name!r}", options, parameters)
+    made = make(**{key: value for key, value in offered.items() if key in takes}, **values)
     if not isinstance(made, Classifier):
         raise ExtensionError(
             f"{name!r}, registered as a classifier by the package {CLASSIFIERS.package(name)}, makes "

@@ -1,4 +1,4 @@
-"""The published text classifiers: which weights, which label stands where, which side is harmful."""
+"""The published text classifiers of Hugging Face: whose weights, the order of the labels, which are harmful."""
 
 from dataclasses import dataclass
 

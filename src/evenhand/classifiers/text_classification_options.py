@@ -1,7 +1,4 @@
-"""From options and a preset to a Hugging Face text classifier: whose weights, which labels, which side is harmful.
-
-Names of a classifier's labels, from a file: one a line, or JSON.
-"""
+"""The options of a Hugging Face text classifier, read with its preset: weights, labels, which are harmful."""
 
 import json
 from collections.abc import Mapping
@@ -27,6 +24,164 @@ FORMAT = (
     "A label file holds the names in the order of the model's outputs: one a line, or as JSON a list of names, "
     '{"0": "name", ...} or {"name": 0, ...}.'
 )
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Options of a Hugging Face text classifier; None takes what the preset or the model says."""
+
+    model: str | None = None
+    """A folder or hub name in the place of a preset's."""
+    labels: str | None = None
+    """A label file."""
+    negative: tuple[str, ...] | None = None
+    """Names or numbers of harmful labels."""
+    threshold: Number | Literal["argmax"] | None = None
+    multi_label: bool | None = None
+    maximum_tokens: Whole | None = None
+    dtype: str = "float32"
+    batch_tokens: Whole = 8192
+    revision: str | None = None
+    """Branch, tag or commit on the hub."""
+
+
+def read_options(
+    name: str,
+    options: Mapping[str, Any],
+    preset: Preset | None,
+    device: str = "auto",
+    revision: str | None = None,
+) -> TextClassification:
+    """A text classifier as its preset and options say; its weights are not loaded yet.
+
+    name: of the classifier; a folder or hub name where there is no preset. options: as words or Python values.
+    Raises UsageError for options that are unknown, wrong or do not suit the model, ModelError and DataError for
+    files that cannot be found or read.
+    """
+    typed = TextOptions(**typed_options(f"the classifier {name!r}", options, options_of(TextOptions)))
+    model = typed.model or (preset.model if preset else name)
+    dtype, maximum_tokens, multi_label = typed.dtype, typed.maximum_tokens, typed.multi_label
+    if multi_label is None and preset:
+        multi_label = preset.multi_label
+    pinned = preset.revision if preset and model == preset.model else None
+    revision = typed.revision or revision or pinned
+    if dtype not in DTYPES:
+        raise unknown_name("dtype", dtype, DTYPES)
+    if model is None:
+        assert preset is not None
+        raise UsageError(
+            f"The classifier {name!r} is published in no form that can be loaded, so it needs weights of yours.",
+            preset.card.details,
+        )
+    file_labels = None if typed.labels is None else read_labels(typed.labels)
+    checkpoint = _text_classifier(model, revision, _advice(name, preset))
+    config = checkpoint.config
+    if multi_label is None:
+        multi_label = config.problem_type == "multi_label_classification" or config.num_labels == 1
+    labels = file_labels or _labels(checkpoint, preset)
+    if preset and preset.outputs not in (None, config.num_labels):
+        raise _wrong_count(name, checkpoint, preset.outputs)
+    limit = longest_text(checkpoint)
+    reading = Reading(
+        labels=labels,
+        negative=_negative(typed.negative, labels, preset),
+        threshold=_threshold(typed.threshold, preset, multi_label),
+        multi_label=multi_label,
+        maximum_tokens=min((n for n in (maximum_tokens, limit) if n), default=None),
+    )
+    return TextClassification(
+        checkpoint,
+        reading,
+        name=name,
+        device=device,
+        dtype=dtype,
+        batch_tokens=typed.batch_tokens,
+        licence=preset.card.licence if preset else "",
+    )
+
+
+def _text_classifier(name: str, revision: str | None, advice: str) -> Checkpoint:
+    """The checkpoint of a name, refused if it is no text classifier; its weights may be pickled."""
+    checkpoint = find_checkpoint(
+        name, kind="classifier", revision=revision, pickles=True, offsets=False, advice=advice
+    )
+    config = checkpoint.config
+    saved_from = list(getattr(config, "architectures", None) or [])
+    if saved_from and not any(kind.endswith("ForSequenceClassification") for kind in saved_from):
+        raise ModelError(
+            f"{name!r} is no text classifier: its config.json says {', '.join(saved_from)}.",
+            "Give a model that was saved with a classification head (...ForSequenceClassification).",
+        )
+    if getattr(config, "problem_type", None) == "regression":
+        raise ModelError(
+            f"{name!r} predicts a number without a scale (problem_type regression), not classes.",
+            "Score the texts yourself and give them as scores:FILE?threshold=...",
+        )
+    if (known := getattr(config, "vocab_size", None)) is not None:
+        check_token_ids(checkpoint.tokenizer, known, name)
+    return checkpoint
+
+
+def _advice(name: str, preset: Preset | None) -> str:
+    if preset is None:
+        return "Check the name, or copy the classifier here and give the path of its folder: --classifier ROLE=FOLDER."
+    return (
+        f"Copy {preset.model or 'it'} here (config.json, weights, tokenizer) and give its folder: "
+        f"--classifier 'ROLE={name}?model=FOLDER'."
+    )
+
+
+def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
+    config = checkpoint.config
+    configured = tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    if preset is None or preset.labels is None:
+        return configured
+    if len(configured) != len(preset.labels):
+        raise _wrong_count(preset.card.name, checkpoint, len(preset.labels))
+    for position, label in enumerate(configured):
+        # names like LABEL_0 say nothing; a preset's own name in another place says that the order is another
+        if label.lower() in preset.labels and preset.labels[position] != label.lower():
+            raise UsageError(
+                f"Output {position} of {checkpoint.name!r} is called {label!r}; {preset.card.name!r} expects "
+                f"{preset.labels[position]!r} there.",
+                "This is another model. Give it by itself, without the preset, with negative=NAME.",
+            )
+    return preset.labels
+
+
+def _wrong_count(name: str, checkpoint: Checkpoint, expected: int | None) -> UsageError:
+    return UsageError(
+        f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs; the classifier {name!r} expects {expected}.",
+        "This is another model. Give it by itself, without the preset, with negative=NAME.",
+    )
+
+
+def _negative(
+    given: tuple[str, ...] | None, labels: tuple[str, ...], preset: Preset | None
+) -> tuple[str, ...]:
+    if given is None:
+        return tuple(labels[i] for i in preset.harmful_outputs if i < len(labels)) if preset else ()
+    names = []
+    for word in given:
+        same = [label for label in labels if label == word] or [
+            x for x in labels if x.lower() == word.lower()
+        ]
+        if not same and word.isdecimal() and int(word) < len(labels):
+            same = [labels[int(word)]]
+        if not same:
+            raise unknown_name("label", word, labels)
+        names.append(same[0])
+    return tuple(dict.fromkeys(names))
+
+
+def _threshold(
+    given: float | Literal["argmax"] | None, preset: Preset | None, multi_label: bool
+) -> float | None:
+    if given is None:
+        published = preset.threshold if preset else None
+        return 0.5 if published is None and multi_label else published
+    return None if given == "argmax" else given
 
 
 def read_labels(path: Path | str) -> tuple[str, ...]:
@@ -69,164 +224,3 @@ def _in_order(parsed: Any, path: Path) -> list[Any]:
             f"The numbers in the label file {path} are not 0 to {len(names) - 1}, each once.", FORMAT
         )
     return [name for _, name in sorted(zip(numbers, names, strict=True), key=lambda pair: int(pair[0]))]
-
-
-DTYPES = ("float32", "bfloat16", "float16")
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """Options of a Hugging Face text classifier; None takes what the preset or the model says."""
-
-    model: str | None = None
-    """A folder or hub name in the place of a preset's."""
-    labels: str | None = None
-    """A label file."""
-    negative: tuple[str, ...] | None = None
-    """Names or numbers of harmful labels."""
-    threshold: Number | Literal["argmax"] | None = None
-    multi_label: bool | None = None
-    maximum_tokens: Whole | None = None
-    dtype: str = "float32"
-    batch_tokens: Whole = 8192
-    revision: str | None = None
-    """Branch, tag or commit on the hub."""
-
-
-def read_options(
-    name: str,
-    options: Mapping[str, Any],
-    preset: Preset | None,
-    device: str = "auto",
-    revision: str | None = None,
-) -> TextClassification:
-    """A text classifier as its preset and options say; its weights are not loaded yet.
-
-    name: of the classifier; a folder or hub name where there is no preset. options: as words or Python values.
-    Raises UsageError for options that are unknown, wrong or do not suit the model, ModelError and DataError for
-    files that cannot be found or read.
-    """
-    given = typed_options(f"the classifier {name!r}", options, options_of(TextOptions))
-    chosen = TextOptions(**given)
-    model = chosen.model or (preset.model if preset else name)
-    dtype, maximum_tokens, multi_label = chosen.dtype, chosen.maximum_tokens, chosen.multi_label
-    if multi_label is None and preset:
-        multi_label = preset.multi_label
-    pinned = preset.revision if preset and model == preset.model else None
-    revision = chosen.revision or revision or pinned
-    if dtype not in DTYPES:
-        raise unknown_name("dtype", dtype, DTYPES)
-    if model is None:
-        assert preset is not None
-        raise UsageError(
-            f"The classifier {name!r} is published in no form that can be loaded, so it needs weights of yours.",
-            preset.card.details,
-        )
-    file_labels = None if chosen.labels is None else read_labels(chosen.labels)
-    checkpoint = _text_classifier(model, revision, _advice(name, preset))
-    config = checkpoint.config
-    if multi_label is None:
-        multi_label = config.problem_type == "multi_label_classification" or config.num_labels == 1
-    labels = file_labels or _labels(checkpoint, preset)
-    if preset and preset.outputs not in (None, config.num_labels):
-        raise _wrong_count(name, checkpoint, preset.outputs)
-    limit = longest_text(checkpoint)
-    reading = Reading(
-        labels=labels,
-        negative=_negative(chosen.negative, labels, preset),
-        threshold=_threshold(chosen.threshold, preset, multi_label),
-        multi_label=multi_label,
-        maximum_tokens=min((n for n in (maximum_tokens, limit) if n), default=None),
-    )
-    return TextClassification(
-        checkpoint,
-        reading,
-        name=name,
-        device=device,
-        dtype=dtype,
-        batch_tokens=chosen.batch_tokens,
-        licence=preset.card.licence if preset else "",
-    )
-
-
-def _text_classifier(name: str, revision: str | None, advice: str) -> Checkpoint:
-    """The checkpoint of a name, refused if it is no text classifier; its weights may be pickled."""
-    checkpoint = find_checkpoint(
-        name, kind="classifier", revision=revision, pickles=True, offsets=False, advice=advice
-    )
-    config = checkpoint.config
-    saved_from = list(getattr(config, "architectures", None) or [])
-    if saved_from and not any(kind.endswith("ForSequenceClassification") for kind in saved_from):
-        raise ModelError(
-            f"{name!r} is no text classifier: its config.json says {', '.join(saved_from)}.",
-            "Give a model that was saved with a classification head (...ForSequenceClassification).",
-        )
-    if getattr(config, "problem_type", None) == "regression":
-        raise ModelError(
-            f"{name!r} predicts a number without a scale (problem_type regression), not classes.",
-            "Score the texts yourself and give them as scores:FILE?threshold=...",
-        )
-    if (known := getattr(config, "vocab_size", None)) is not None:
-        check_token_ids(checkpoint.tokenizer, known, name)
-    return checkpoint
-
-
-def _advice(name: str, preset: Preset | None) -> str:
-    if preset is None:
-        return "Check the name, or copy the classifier here and give the path of its folder: --classifier ROLE=FOLDER."
-    return (
-        f"Copy {preset.model or 'it'} here (config.json, weights, tokenizer) and give its folder: "
-        f"--classifier 'ROLE={name}?model=FOLDER'."
-    )
-
-
-def _labels(checkpoint: Checkpoint, preset: Preset | None) -> tuple[str, ...]:
-    config = checkpoint.config
-    own = tuple(str(config.id2label[i]) for i in range(config.num_labels))
-    if preset is None or preset.labels is None:
-        return own
-    if len(own) != len(preset.labels):
-        raise _wrong_count(preset.card.name, checkpoint, len(preset.labels))
-    for position, label in enumerate(own):
-        # names like LABEL_0 say nothing; a preset's own name in another place says that the order is another
-        if label.lower() in preset.labels and preset.labels[position] != label.lower():
-            raise UsageError(
-                f"Output {position} of {checkpoint.name!r} is called {label!r}; {preset.card.name!r} expects "
-                f"{preset.labels[position]!r} there.",
-                "This is another model. Give it by itself, without the preset, with negative=NAME.",
-            )
-    return preset.labels
-
-
-def _wrong_count(name: str, checkpoint: Checkpoint, expected: int | None) -> UsageError:
-    return UsageError(
-        f"{checkpoint.name!r} has {checkpoint.config.num_labels} outputs; the classifier {name!r} expects {expected}.",
-        "This is another model. Give it by itself, without the preset, with negative=NAME.",
-    )
-
-
-def _negative(
-    given: tuple[str, ...] | None, labels: tuple[str, ...], preset: Preset | None
-) -> tuple[str, ...]:
-    if given is None:
-        return tuple(labels[i] for i in preset.harmful_outputs if i < len(labels)) if preset else ()
-    chosen = []
-    for word in given:
-        same = [label for label in labels if label == word] or [
-            x for x in labels if x.lower() == word.lower()
-        ]
-        if not same and word.isdecimal() and int(word) < len(labels):
-            same = [labels[int(word)]]
-        if not same:
-            raise unknown_name("label", word, labels)
-        chosen.append(same[0])
-    return tuple(dict.fromkeys(chosen))
-
-
-def _threshold(
-    given: float | Literal["argmax"] | None, preset: Preset | None, multi_label: bool
-) -> float | None:
-    if given is None:
-        published = preset.threshold if preset else None
-        return 0.5 if published is None and multi_label else published
-    return None if given == "argmax" else given

@@ -1,17 +1,12 @@
 from .asking import (
     answer as answer,
 )
-from .continuation_rows import (
-    continuations as continuations,
-    join_continuations as join_continuations,
-    written_benchmarks as written_benchmarks,
-)
 from .directory import (
     RunDirectory as RunDirectory,
     default_path as default_path,
 )
 from .engine import (
-    Outcome as Outcome,
+    AskOutcome as AskOutcome,
     execute as execute,
 )
 from .estimating import (
@@ -19,21 +14,23 @@ from .estimating import (
 )
 from .joining import (
     answers as answers,
+    continuations as continuations,
     join_answers as join_answers,
+    join_continuations as join_continuations,
+    judgements as judgements,
+    written_benchmarks as written_benchmarks,
 )
 from .labelling import (
     Labelling as Labelling,
     LabelOutcome as LabelOutcome,
-    judge as judge,
     label as label,
+    label_texts as label_texts,
 )
 from .labels import (
-    VALUES as VALUES,
+    LABEL_VALUES as LABEL_VALUES,
     classifier_key as classifier_key,
     identified as identified,
-    judgements as judgements,
     label_folders as label_folders,
-    with_judgements as with_judgements,
 )
 from .lock import (
     locked as locked,

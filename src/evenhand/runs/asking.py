@@ -1,8 +1,7 @@
-"""Putting requests to a model and turning its answers, or its failures, into response rows.
+"""What asks a model: requests in, response rows out.
 
-What a model wrote, as response rows: one for each sample of each request.
-
-A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows.
+A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows; classifiers are
+asked in the same way (`runs/labelling.py`).
 """
 
 from collections.abc import Callable
@@ -20,167 +19,21 @@ from evenhand.models import (
     text_generator,
 )
 from evenhand.runs.plan import span_list
-from evenhand.runs.requests import decoding_of
+from evenhand.runs.requests import TOKEN_COLUMNS, decoding_of
 from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError
 
-
-def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding: Decoding) -> pl.DataFrame:
-    """The response table of some continuations.
-
-    An empty continuation is a good row with text "". A likelihood that is not known is null, and so is the number
-    of tokens where a backend lists none for a text that is not empty.
-
-    Arguments: requests: n rows of `Plan.requests`. generations: of the same n texts. decoding: as asked.
-    Returns: a RESPONSES frame of n x decoding.samples rows, samples of a request side by side.
-    Raises ModelError if the answer does not have the shape the contract demands.
-    """
-    _check_generations(requests.height, generations, decoding)
-    good = pl.col("error").is_null()
-    found = pl.DataFrame(
-        {
-            "request_id": requests["request_id"].gather(generations.prompt),
-            "place": generations.prompt,
-            "sample": generations.sample,
-            "text": pl.Series(generations.texts, dtype=pl.String),
-            "log_likelihood": pl.Series(generations.log_likelihood, dtype=pl.Float64),
-            "token_count": generations.token_count,
-            "finish": pl.Series(generations.finish, dtype=pl.String),
-            "error": pl.Series(generations.errors, dtype=pl.String),
-            "detail": pl.Series(generations.details or [None] * len(generations), dtype=pl.String),
-        }
-    ).sort("place", "sample")
-    listed = (pl.col("token_count") > 0) | (pl.col("text") == "")
-    known = pl.col("log_likelihood").is_finite() & listed
-    return as_responses(
-        found.with_columns(
-            log_likelihood=pl.when(good & known).then("log_likelihood"),
-            token_count=pl.when(good & listed).then("token_count"),
-            text=pl.when(good).then("text"),
-            finish=pl.when(good).then("finish"),
-        )
-    )
-
-
-def as_responses(found: pl.DataFrame) -> pl.DataFrame:
-    """A RESPONSES frame of whatever of its columns are there; sample 0 unless said, the rest null."""
-    return found.select(
-        pl.col(name).cast(kind)
-        if name in found.columns
-        else pl.lit(0 if name == "sample" else None, dtype=kind).alias(name)
-        for name, kind in RESPONSES.items()
-    )
-
-
-def _check_generations(n: int, generations: Generations, decoding: Decoding) -> None:
-    rows, samples, offsets = len(generations), decoding.samples, generations.offsets
-    columns = (generations.prompt, generations.sample, generations.texts, generations.finish)
-    agree = all(len(column) == rows for column in (*columns, generations.log_likelihood))
-    agree = agree and len(generations.details) in (0, rows) and len(offsets) == rows + 1
-    agree = agree and offsets[0] == 0 and offsets[-1] == len(generations.token_ids)
-    if agree and rows == n * samples:
-        rows_said = zip(generations.texts, generations.errors, strict=True)
-        said = all(text is not None or error is not None for text, error in rows_said)
-        numbers = np.sort(generations.prompt.astype(np.int64) * samples + generations.sample)
-        numbered = not rows or int(generations.sample.max()) < samples
-        if said and numbered and np.array_equal(numbers, np.arange(rows)):
-            return
-    raise ModelError(
-        f"The model was asked for {samples} continuations of {n} texts and gave {rows} rows that are not those.",
-        "Generations need one row for each prompt and sample, each with a text or an error, and offsets from 0 to "
-        "the number of tokens (evenhand.models.contract).",
-    )
-
-
+RETRIED = (
+    ResponseError.CLASSIFIER_ERROR,
+    ResponseError.MODEL_ERROR,
+    ResponseError.REQUEST_REFUSED,
+    ResponseError.OUT_OF_MEMORY,
+    ResponseError.TIMED_OUT,
+    ResponseError.QUOTA,
+    ResponseError.UNPARSABLE,
+)
+"""Codes that a second try may mend: the rest belong to the text."""
 HOPELESS = 20
 """So many texts failing one by one, with nothing answered in their batch, means the one asked is broken."""
-
-
-def ask_in_halves(
-    batch: pl.DataFrame,
-    ask: Callable[[pl.DataFrame], pl.DataFrame],
-    failed: Callable[[pl.DataFrame, str, str], pl.DataFrame],
-    *,
-    asked: object,
-    code: ResponseError,
-) -> pl.DataFrame:
-    """The rows `ask` makes of a batch, with error rows for the texts on which it fails even alone.
-
-    Arguments: batch: at least one text. ask: answers any part of it. failed: makes the error rows of a batch of
-    one text, given a code and a message. asked: the model or classifier, to be named. code: of its failures, other
-    than memory.
-    Returns: all rows, in another order if the batch failed.
-    Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
-    at all is answered.
-    Source: DESIGN.md, "The engine" (row errors are rows).
-    """
-    level = [batch]
-    answered: list[pl.DataFrame] = []
-    alone: list[pl.DataFrame] = []
-    while level:
-        halves: list[pl.DataFrame] = []
-        for part in level:
-            try:
-                rows = ask(part)
-            except EvenhandError as error:
-                error.rows = _settled(batch, [*answered, *alone], error)
-                raise
-            # A backend is anybody's code: which exceptions it raises for a text cannot be known.
-            except Exception as error:
-                if part.height > 1:
-                    middle = part.height // 2
-                    halves += [part[:middle], part[middle:]]
-                    continue
-                alone.append(failed(part, _code(error, code), _told(error)))
-                if not answered and len(alone) == HOPELESS:
-                    raise ModelError(
-                        f"{type(asked).__name__} failed on each of {HOPELESS} texts asked one by one; "
-                        f"the last said {_told(error)}.",
-                        "Nothing was recorded for these texts: mend it and resume the run.",
-                    ) from error
-            else:
-                answered.append(rows)
-        level = halves
-    return pl.concat(answered + alone)
-
-
-def rows_before(
-    error: EvenhandError,
-    batch: pl.DataFrame,
-    asked: object,
-    rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
-) -> None:
-    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
-
-    Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
-    the answers to it.
-    """
-    before = error.before
-    if before is not None and before.by is asked and before.places:
-        part = batch[before.places]
-        error.rows = part, rows(part, before.answers)
-
-
-def _settled(
-    batch: pl.DataFrame, earlier: list[pl.DataFrame], error: EvenhandError
-) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-    found = [*earlier, *([error.rows[1]] if error.rows is not None else [])]
-    if not found:
-        return None
-    rows = pl.concat(found)
-    return batch.join(rows, on=rows.columns[0], how="semi", maintain_order="left"), rows
-
-
-def _code(error: Exception, otherwise: ResponseError) -> str:
-    # torch's error is known by its name: importing torch for a puppet would cost seconds.
-    memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return str(ResponseError.OUT_OF_MEMORY if memory else otherwise)
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
-
-
-TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 
 
 def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
@@ -232,7 +85,7 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
     spoiled = np.zeros(n, dtype=bool)
     spoiled[row_of[~finite]] = True
     sums = np.bincount(row_of, weights=np.where(finite, values, 0.0), minlength=n)
-    found = pl.DataFrame(
+    responses = pl.DataFrame(
         {
             "request_id": requests["request_id"],
             "log_likelihood": sums,
@@ -244,7 +97,7 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
     )
     good = pl.col("error").is_null()
     not_finite, no_token = good & pl.col("spoiled"), good & (pl.col("token_count") == 0)
-    found = found.with_columns(
+    responses = responses.with_columns(
         pl.when(not_finite)
         .then(pl.lit(str(ResponseError.NOT_FINITE)))
         .when(no_token)
@@ -258,13 +111,125 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
         .otherwise("detail")
         .alias("detail"),
     )
-    found = found.with_columns(
+    responses = responses.with_columns(
         pl.when(good).then(name).alias(name) for name in ("log_likelihood", "token_count")
     )
-    kept = requests["keep_tokens"].to_numpy() & found["error"].is_null().to_numpy()
+    kept = requests["keep_tokens"].to_numpy() & responses["error"].is_null().to_numpy()
     if kept.any():
-        found = _with_tokens(found, likelihoods, row_of, kept)
-    return as_responses(found)
+        responses = _with_tokens(responses, likelihoods, row_of, kept)
+    return as_responses(responses)
+
+
+def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding: Decoding) -> pl.DataFrame:
+    """The response table of some continuations.
+
+    An empty continuation is a good row with text "". A likelihood that is not known is null, and so is the number
+    of tokens where a backend lists none for a text that is not empty.
+
+    Arguments: requests: n rows of `Plan.requests`. generations: of the same n texts. decoding: as asked.
+    Returns: a RESPONSES frame of n x decoding.samples rows, samples of a request side by side.
+    Raises ModelError if the answer does not have the shape the contract demands.
+    """
+    _check_generations(requests.height, generations, decoding)
+    good = pl.col("error").is_null()
+    responses = pl.DataFrame(
+        {
+            "request_id": requests["request_id"].gather(generations.prompt),
+            "place": generations.prompt,
+            "sample": generations.sample,
+            "text": pl.Series(generations.texts, dtype=pl.String),
+            "log_likelihood": pl.Series(generations.log_likelihood, dtype=pl.Float64),
+            "token_count": generations.token_count,
+            "finish": pl.Series(generations.finish, dtype=pl.String),
+            "error": pl.Series(generations.errors, dtype=pl.String),
+            "detail": pl.Series(generations.details or [None] * len(generations), dtype=pl.String),
+        }
+    ).sort("place", "sample")
+    listed = (pl.col("token_count") > 0) | (pl.col("text") == "")
+    known = pl.col("log_likelihood").is_finite() & listed
+    return as_responses(
+        responses.with_columns(
+            log_likelihood=pl.when(good & known).then("log_likelihood"),
+            token_count=pl.when(good & listed).then("token_count"),
+            text=pl.when(good).then("text"),
+            finish=pl.when(good).then("finish"),
+        )
+    )
+
+
+def as_responses(rows: pl.DataFrame) -> pl.DataFrame:
+    """A RESPONSES frame of those of its columns that the rows have; sample 0 unless given, the rest null."""
+    return rows.select(
+        pl.col(name).cast(kind)
+        if name in rows.columns
+        else pl.lit(0 if name == "sample" else None, dtype=kind).alias(name)
+        for name, kind in RESPONSES.items()
+    )
+
+
+def ask_in_halves(
+    batch: pl.DataFrame,
+    ask: Callable[[pl.DataFrame], pl.DataFrame],
+    failed: Callable[[pl.DataFrame, str, str], pl.DataFrame],
+    *,
+    asked: object,
+    code: ResponseError,
+) -> pl.DataFrame:
+    """The rows `ask` makes of a batch, with error rows for the texts on which it fails even alone.
+
+    Arguments: batch: at least one text. ask: answers any part of it. failed: makes the error rows of a batch of
+    one text, given a code and a message. asked: the model or classifier, to be named. code: of its failures, other
+    than memory.
+    Returns: all rows, in another order if the batch failed.
+    Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
+    at all is answered.
+    Source: DESIGN.md, "The engine" (row errors are rows).
+    """
+    level = [batch]
+    answered: list[pl.DataFrame] = []
+    alone: list[pl.DataFrame] = []
+    while level:
+        halves: list[pl.DataFrame] = []
+        for part in level:
+            try:
+                rows = ask(part)
+            except EvenhandError as error:
+                error.rows = _settled(batch, [*answered, *alone], error)
+                raise
+            # A backend is anybody's code: which exceptions it raises for a text cannot be known.
+            except Exception as error:
+                if part.height > 1:
+                    middle = part.height // 2
+                    halves += [part[:middle], part[middle:]]
+                    continue
+                alone.append(failed(part, _code(error, code), _message(error)))
+                if not answered and len(alone) == HOPELESS:
+                    raise ModelError(
+                        f"{type(asked).__name__} failed on each of {HOPELESS} texts asked one by one; "
+                        f"the last said {_message(error)}.",
+                        "Nothing was recorded for these texts: mend it and resume the run.",
+                    ) from error
+            else:
+                answered.append(rows)
+        level = halves
+    return pl.concat(answered + alone)
+
+
+def rows_before(
+    error: EvenhandError,
+    batch: pl.DataFrame,
+    asked: object,
+    rows: Callable[[pl.DataFrame, Any], pl.DataFrame],
+) -> None:
+    """Note in an error the rows of what was settled of a batch before it, if the one asked says so itself.
+
+    Arguments: batch: as it was asked. asked: the model or classifier. rows: makes them of a part of the batch and of
+    the answers to it.
+    """
+    before = error.before
+    if before is not None and before.by is asked and before.places:
+        part = batch[before.places]
+        error.rows = part, rows(part, before.answers)
 
 
 def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
@@ -291,17 +256,57 @@ def _check_shape(n: int, likelihoods: Likelihoods) -> None:
 
 
 def _with_tokens(
-    found: pl.DataFrame, likelihoods: Likelihoods, row_of: NDArray[np.int64], kept: NDArray[np.bool_]
+    responses: pl.DataFrame, likelihoods: Likelihoods, row_of: NDArray[np.int64], kept: NDArray[np.bool_]
 ) -> pl.DataFrame:
     arrays = (likelihoods.token_ids, likelihoods.log_probs, likelihoods.starts)
     # A model without offsets gives no starts: that column then stays null.
     columns = {name: array for name, array in zip(TOKEN_COLUMNS, arrays, strict=True) if len(array)}
     tokens = pl.DataFrame({"row": row_of, **columns})
     lists = tokens.filter(kept[row_of]).group_by("row", maintain_order=True).all()
-    numbered = found.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
+    numbered = responses.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
     return numbered.join(lists, on="row", how="left", maintain_order="left")
 
 
-def _failed_rows(request: pl.DataFrame, code: str, told: str) -> pl.DataFrame:
+def _failed_rows(request: pl.DataFrame, code: str, message: str) -> pl.DataFrame:
     rows = request.select("request_id", sample=pl.int_ranges(0, "samples", dtype=pl.UInt16)).explode("sample")
-    return as_responses(rows.with_columns(error=pl.lit(code), detail=pl.lit(told)))
+    return as_responses(rows.with_columns(error=pl.lit(code), detail=pl.lit(message)))
+
+
+def _check_generations(n: int, generations: Generations, decoding: Decoding) -> None:
+    rows, samples, offsets = len(generations), decoding.samples, generations.offsets
+    columns = (generations.prompt, generations.sample, generations.texts, generations.finish)
+    agree = all(len(column) == rows for column in (*columns, generations.log_likelihood))
+    agree = agree and len(generations.details) in (0, rows) and len(offsets) == rows + 1
+    agree = agree and offsets[0] == 0 and offsets[-1] == len(generations.token_ids)
+    if agree and rows == n * samples:
+        outcomes = zip(generations.texts, generations.errors, strict=True)
+        settled = all(text is not None or error is not None for text, error in outcomes)
+        numbers = np.sort(generations.prompt.astype(np.int64) * samples + generations.sample)
+        numbered = not rows or int(generations.sample.max()) < samples
+        if settled and numbered and np.array_equal(numbers, np.arange(rows)):
+            return
+    raise ModelError(
+        f"The model was asked for {samples} continuations of {n} texts and gave {rows} rows that are not those.",
+        "Generations need one row for each prompt and sample, each with a text or an error, and offsets from 0 to "
+        "the number of tokens (evenhand.models.contract).",
+    )
+
+
+def _settled(
+    batch: pl.DataFrame, earlier: list[pl.DataFrame], error: EvenhandError
+) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    settled = [*earlier, *([error.rows[1]] if error.rows is not None else [])]
+    if not settled:
+        return None
+    rows = pl.concat(settled)
+    return batch.join(rows, on=rows.columns[0], how="semi", maintain_order="left"), rows
+
+
+def _code(error: Exception, otherwise: ResponseError) -> str:
+    # torch's error is known by its name: importing torch for a puppet would cost seconds.
+    memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return str(ResponseError.OUT_OF_MEMORY if memory else otherwise)
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:500]

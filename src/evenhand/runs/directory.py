@@ -228,12 +228,12 @@ def _read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFram
     try:
         if columns is None:
             return pl.read_parquet(path)
-        there = pl.read_parquet_schema(path)
-        return pl.read_parquet(path, columns=[name for name in columns if name in there])
+        stored = pl.read_parquet_schema(path)
+        return pl.read_parquet(path, columns=[name for name in columns if name in stored])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
     except (OSError, pl.exceptions.PolarsError) as error:
-        told = str(error).strip().split("\n")[0]
+        reason = str(error).strip().split("\n")[0]
         raise DataError(
-            f"{path} cannot be read: {told}.", "Remove the file and resume the run to make it again."
+            f"{path} cannot be read: {reason}.", "Remove the file and resume the run to make it again."
         ) from error

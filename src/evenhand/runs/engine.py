@@ -12,32 +12,23 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.models import LanguageModel
-from evenhand.runs.asking import answer
+from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import this_environment
 from evenhand.runs.manifest import ModelRecord, Session, Status
-from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
-from evenhand.schema import Interrupted, ResponseError, WriteError
+from evenhand.schema import Interrupted, WriteError
 
-RETRIED = (
-    ResponseError.MODEL_ERROR,
-    ResponseError.REQUEST_REFUSED,
-    ResponseError.OUT_OF_MEMORY,
-    ResponseError.TIMED_OUT,
-    ResponseError.QUOTA,
-    ResponseError.UNPARSABLE,
-)
-"""Codes that a second try may mend: the rest belong to the text."""
 WRITTEN_FOR_ONE_SCORED = 8
 """Writing a continuation takes so much longer than scoring a text that first shards are this much smaller."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AskOutcome:
     """How a session of a run ended; the run has all rows of every request."""
 
     requests: int
@@ -76,7 +67,7 @@ def execute(
     first_shard: int = 256,
     max_shard: int = 32768,
     retry_errors: bool = False,
-) -> Outcome:
+) -> AskOutcome:
     """Ask everything in the plan that has no answer in the directory yet, and record it.
 
     Shards grow or shrink until one takes about `shard_seconds`; the answers do not depend on that.
@@ -98,10 +89,10 @@ def execute(
         directory.write_prompts(plan)
         folder = directory.responses_folder
         notes = set_aside_unreadable(folder)
-        there = read_shards(folder, ["error"])
+        stored = read_shards(folder, ["error"])
         if retry_errors:
-            there = there.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
-        pending = plan.pending(plan.answered(there))
+            stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
+        pending = plan.pending(plan.answered(stored))
         done = plan.requests.height - pending.height
         session = _begin(directory, plan, done, notes)
         numbers = itertools.count(next_number(folder))
@@ -112,21 +103,24 @@ def execute(
         def store(rows: pl.DataFrame) -> None:
             write_shard(folder, next(numbers), rows)
 
-        with _recorded(directory, session, model), shown(progress, plan.requests.height, done) as telling:
+        with (
+            _recorded(directory, session, model),
+            shown(progress, plan.requests.height, done) as bar,
+        ):
             for note in notes:
-                telling.note(note)
+                bar.note(note)
             for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
-                pace = Pace(_first(group, first_shard), max_shard, shard_seconds)
-                for requests, rows in in_shards(group, ask, store, stopping, pace):
+                sizes = ShardSizes(_first(group, first_shard), max_shard, shard_seconds)
+                for requests, rows in in_shards(group, ask, store, stopping, sizes):
                     tokens = int(rows["token_count"].sum())
                     session.requests_after += requests.height
                     session.tokens += tokens
                     session.shards += 1
                     failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
-                    telling.advance(requests.height, tokens, failed)
+                    bar.advance(requests.height, tokens, failed)
             errors = _errors(plan, folder)
             directory.manifest.errors = errors
-    return Outcome(
+    return AskOutcome(
         requests=plan.requests.height,
         prompts=plan.prompts,
         answers=plan.answers,

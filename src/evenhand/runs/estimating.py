@@ -56,22 +56,22 @@ def _probed(model: LanguageModel, requests: pl.DataFrame, probe: int, seconds: f
     distinct, largest = requests.height, max(min(probe, requests.height), 1)
     answer(model, requests[:1])  # a model's first call allocates and compiles: not a sample of the rest
     rows: list[pl.DataFrame] = []
-    size, asked, began = min(FIRST_ROUND, largest), 0, time.perf_counter()
+    size, probed, began = min(FIRST_ROUND, largest), 0, time.perf_counter()
     while True:
         round_began = time.perf_counter()
         part = _spread(requests, size)
         rows.append(answer(model, part))
         took = time.perf_counter() - round_began
-        asked += part.height
+        probed += part.height
         if size == largest or time.perf_counter() - began > seconds / 2:
             break
         size = min(size * 2, largest)
     answered = pl.concat(rows)
     return _Probe(
-        tokens=int(answered["token_count"].sum()) * distinct / asked,
+        tokens=int(answered["token_count"].sum()) * distinct / probed,
         seconds=took * distinct / part.height,
         disk=_bytes_of(rows[-1], distinct * rows[-1].height // part.height),
-        requests=asked,
+        requests=probed,
         errors=answered.height - answered["error"].null_count(),
     )
 

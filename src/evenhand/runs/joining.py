@@ -1,17 +1,22 @@
-"""The answers of a benchmark: each prompt beside what the model said to it."""
+"""What joins stored tables: each prompt of a benchmark beside its likelihood, or its continuations and their labels."""
 
 from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.runs.asking import TOKEN_COLUMNS
-from evenhand.runs.continuation_rows import continuations
+from evenhand.classifiers import JudgedText
 from evenhand.runs.directory import RunDirectory
-from evenhand.runs.labels import needed_columns, with_judgements
-from evenhand.runs.shards import read_shards
-from evenhand.schema import ResponseError
+from evenhand.runs.labels import LABEL_VALUES, identified
+from evenhand.runs.manifest import JudgedRecord
+from evenhand.runs.requests import TOKEN_COLUMNS
+from evenhand.runs.shards import LABEL_PARTS, read_shards
+from evenhand.schema import DataError, ResponseError
 
-VALUES = ["log_likelihood", "token_count", "error", "detail"]
+LIKELIHOOD_COLUMNS = ["log_likelihood", "token_count", "error", "detail"]
+"""Of a response to a request of likelihoods."""
+CONTINUATION_COLUMNS = ["text", "finish", *LIKELIHOOD_COLUMNS]
+"""Of a response to a request of continuations."""
+CONTINUATION_SUFFIX = " written"  # no prompt column is called that
 
 
 def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -21,16 +26,70 @@ def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | No
 
     Arguments: directory: of a run, complete or not. benchmark: one of `directory.benchmarks`. columns: of the
     prompts, those wanted (names that are not there are left out); all by default.
-    Returns: see `join_answers`, and for continuations `join_continuations` and `with_judgements`.
+    Returns: see `join_answers`, and for continuations `join_continuations`.
     Raises DataError if the prompts, a part of the responses or one of the labels cannot be read.
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is not None and asked.decoding is not None:
         return _judged_continuations(directory, benchmark, columns)
     keep_tokens = asked is not None and asked.keep_tokens
-    wanted = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
+    wanted = [*LIKELIHOOD_COLUMNS, *TOKEN_COLUMNS] if keep_tokens else LIKELIHOOD_COLUMNS
     responses = read_shards(directory.responses_folder, wanted)
     return join_answers(directory.prompts(benchmark, columns), responses, keep_tokens=keep_tokens)
+
+
+def continuations(
+    directory: RunDirectory,
+    benchmark: str,
+    columns: Sequence[str] | None = None,
+    *,
+    responses: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """A benchmark's prompts joined with their continuations.
+
+    Arguments: directory: of a run, complete or not. benchmark: one that asks for continuations. columns: of the
+    prompts, those wanted; all by default. responses: of the run, if they have been read already.
+    Returns: see `join_continuations`. Raises DataError if the benchmark was not asked for continuations, or its
+    prompts or a part of the responses cannot be read.
+    """
+    asked = directory.manifest.asked.get(benchmark)
+    if asked is None or asked.decoding is None:
+        raise DataError(
+            f"The run {directory.path} has no continuations of {benchmark!r}.",
+            f"Benchmarks with continuations: {', '.join(written_benchmarks(directory)) or 'none'}.",
+        )
+    if responses is None:
+        responses = read_shards(directory.responses_folder, CONTINUATION_COLUMNS)
+    return join_continuations(
+        directory.prompts(benchmark, columns), responses, int(asked.decoding["samples"])
+    )
+
+
+def written_benchmarks(directory: RunDirectory) -> list[str]:
+    """The benchmarks of a run that ask for continuations, by name."""
+    return sorted(name for name, asked in directory.manifest.asked.items() if asked.decoding is not None)
+
+
+def judgements(
+    directory: RunDirectory, benchmark: str, role: str, classifier_key: str | None = None
+) -> pl.DataFrame:
+    """What a classifier said of each continuation of a benchmark.
+
+    Arguments: directory: of a run. benchmark, role: as judged. classifier_key: one that judged this role, now or
+    earlier (see `label_folders`); by default the one that counts.
+    Returns: prompt_id, sample, judged_text, label, score, negative, scores, error (of the response, where that
+    failed; `missing` where the text has not been judged); in prompt order.
+    Raises DataError if nobody of this name has judged it, or a table cannot be read.
+    """
+    judged = _judgement(directory, benchmark, role, classifier_key)
+    rule, record = JudgedText(**judged.rule), directory.manifest.labels[judged.classifier]
+    columns = ["prompt_id", "text", *([rule.masked] if rule.masked else [])]
+    frame = continuations(directory, benchmark, columns)
+    texts = identified(frame, rule, reads_context=record.reads_context)
+    labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
+    return pl.concat(
+        [frame.select("prompt_id", "sample"), texts.select(judged_text="text"), labelled], how="horizontal"
+    )
 
 
 def join_answers(
@@ -50,7 +109,7 @@ def join_answers(
     >>> join_answers(prompts, responses).select("prompt_id", "perplexity", "error").rows()
     [('a', 1.0, None), ('b', None, 'missing')]
     """
-    answer_columns = [*VALUES, *TOKEN_COLUMNS] if keep_tokens else VALUES
+    answer_columns = [*LIKELIHOOD_COLUMNS, *TOKEN_COLUMNS] if keep_tokens else LIKELIHOOD_COLUMNS
     joined = prompts.join(
         responses.select("request_id", "sample", *answer_columns),
         on="request_id",
@@ -62,16 +121,105 @@ def join_answers(
         pl.when(missing).then(pl.lit(str(ResponseError.MISSING))).otherwise(pl.col("error").cast(pl.String))
     )
     perplexity = (-pl.col("log_likelihood") / pl.col("token_count")).exp()
-    own = [name for name in prompts.columns if name != "request_id"]
+    about = [name for name in prompts.columns if name != "request_id"]
     return joined.with_columns(
         error=error, perplexity=pl.when(pl.col("error").is_null() & ~missing).then(perplexity)
-    ).select(*own, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])
+    ).select(*about, "log_likelihood", "token_count", "perplexity", *answer_columns[2:])
+
+
+def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: int = 1) -> pl.DataFrame:
+    """Prompts beside their continuations, one row for each prompt and sample, in prompt order.
+
+    Arguments: prompts: a planned prompt table. responses: a RESPONSES frame. samples: continuations a prompt should
+    have.
+    Returns: the prompts' columns and `sample`, `continuation` (null where it failed), `finish`, `log_likelihood`
+    (nats), `token_count`, `error` (`missing` where there is no row), `detail`.
+
+    >>> prompts = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["She", "He"], "request_id": ["1", "2"]})
+    >>> row = {"request_id": "1", "sample": 0, "text": " cooks.", "log_likelihood": -3.0, "token_count": 2}
+    >>> responses = pl.DataFrame([row | {"finish": "end", "error": None, "detail": None}])
+    >>> join_continuations(prompts, responses).select("text", "continuation", "error").rows()
+    [('She', ' cooks.', None), ('He', None, 'missing')]
+    """
+    numbers = pl.DataFrame({"sample": range(samples)}, schema={"sample": pl.UInt16})
+    written = responses.select("request_id", pl.col("sample").cast(pl.UInt16), *CONTINUATION_COLUMNS)
+    joined = prompts.join(numbers, how="cross", maintain_order="left_right").join(
+        written.rename({"text": "continuation"}),
+        on=["request_id", "sample"],
+        how="left",
+        coalesce=False,  # the response's own key tells whether there is one
+        suffix=CONTINUATION_SUFFIX,
+        maintain_order="left",
+    )
+    missing = pl.when(pl.col(f"request_id{CONTINUATION_SUFFIX}").is_null()).then(
+        pl.lit(str(ResponseError.MISSING))
+    )
+    about = [name for name in prompts.columns if name != "request_id"]
+    return joined.with_columns(error=missing.otherwise(pl.col("error").cast(pl.String))).select(
+        *about, "sample", "continuation", *CONTINUATION_COLUMNS[1:]
+    )
+
+
+def _with_judgements(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Continuations beside the judgements that count: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
+
+    Arguments: frame: see `join_continuations`, with all columns the rules need.
+    Returns: the frame and five columns for each role; null values and a code in `<role>_error` where there is no
+    judgement.
+    """
+    judged = directory.manifest.judged.get(benchmark, {})
+    columns = []
+    for role in judged:
+        record = directory.manifest.labels[judged[role].classifier]
+        texts = identified(frame, JudgedText(**judged[role].rule), reads_context=record.reads_context)
+        labelled = _labelled(frame["error"], texts, _labels(directory, judged[role].classifier))
+        columns += [labelled[name].alias(f"{role}_{name}") for name in LABEL_VALUES]
+    return frame.with_columns(columns)
 
 
 def _judged_continuations(
     directory: RunDirectory, benchmark: str, columns: Sequence[str] | None
 ) -> pl.DataFrame:
-    needed = needed_columns(directory, benchmark)
+    needed = _needed_columns(directory, benchmark)
     wanted = None if columns is None else list(dict.fromkeys([*columns, *needed]))
-    frame = with_judgements(directory, benchmark, continuations(directory, benchmark, wanted))
+    frame = _with_judgements(directory, benchmark, continuations(directory, benchmark, wanted))
     return frame if columns is None else frame.drop(name for name in needed if name not in columns)
+
+
+def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
+    """Columns of the prompts without which the judged texts of a benchmark cannot be made."""
+    rules = [judged.rule for judged in directory.manifest.judged.get(benchmark, {}).values()]
+    return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule["masked"])]))
+
+
+def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> JudgedRecord:
+    manifest = directory.manifest
+    now = manifest.judged.get(benchmark, {}).get(role)
+    earlier: list[JudgedRecord] = [
+        before for before in manifest.judged_before if (before.benchmark, before.role) == (benchmark, role)
+    ]
+    records = [*([now] if now else []), *reversed(earlier)]
+    for judged in records:
+        if key is None or judged.classifier == key:
+            return judged
+    whom = "nobody" if key is None else repr(key)
+    by = ", ".join(dict.fromkeys(judged.classifier for judged in records))
+    raise DataError(
+        f"In the run {directory.path} the {role} of {benchmark!r} has been judged by {by or 'nobody'}"
+        + ("." if key is None else f", not by {whom}."),
+        "Judge it with `evenhand rescore`.",
+    )
+
+
+def _labels(directory: RunDirectory, key: str) -> pl.DataFrame:
+    return read_shards(directory.labels_folder(key), LABEL_VALUES, LABEL_PARTS)
+
+
+def _labelled(failed: pl.Series, texts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    rows = texts.select("text_id", failed=failed).join(
+        labels.with_columns(is_stored=pl.lit(True)), on="text_id", how="left", maintain_order="left"
+    )
+    unjudged = pl.when(pl.col("is_stored").is_null()).then(pl.lit(str(ResponseError.MISSING)))
+    return rows.with_columns(
+        error=pl.coalesce("failed", unjudged.otherwise(pl.col("error").cast(pl.String)))
+    ).select(LABEL_VALUES)

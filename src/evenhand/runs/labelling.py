@@ -1,7 +1,4 @@
-"""Judging the continuations of a run: each distinct text once for each classifier, in shards, resumable.
-
-Putting texts to a classifier and turning its judgements, or its failures, into label rows.
-"""
+"""What labels the continuations of a run: each distinct text once by each classifier, in shards, resumable."""
 
 import itertools
 import time
@@ -15,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers import Classifier, JudgedText, Judgements
-from evenhand.runs.asking import ask_in_halves, rows_before
-from evenhand.runs.continuation_rows import STORED, continuations
+from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
-from evenhand.runs.labels import VALUES, classifier_key, identified
+from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
+from evenhand.runs.labels import LABEL_VALUES, classifier_key, identified
 from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord
-from evenhand.runs.pacing import Pace, in_shards
+from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
@@ -37,100 +34,8 @@ from evenhand.schema import (
     unknown_name,
 )
 
-JUDGED_AGAIN = (
-    ResponseError.CLASSIFIER_ERROR,
-    ResponseError.MODEL_ERROR,
-    ResponseError.REQUEST_REFUSED,
-    ResponseError.OUT_OF_MEMORY,
-    ResponseError.TIMED_OUT,
-    ResponseError.QUOTA,
-    ResponseError.UNPARSABLE,
-)
-"""Codes that a second try may mend: the rest belong to the text."""
 NOTHING_SAID = "the classifier gave no label, no verdict and no finite score"
 INFINITE = "the classifier gave infinity as a score"
-
-
-def judge(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
-    """One label row for each text; a text on which the classifier fails becomes an error row.
-
-    Arguments: classifier: who is asked. texts: columns text_id, text, context (null where there is none).
-    Returns: a LABELS frame (in another order if a batch failed).
-    Raises EvenhandError as the classifier raises it, and ModelError if it judges nothing at all.
-    """
-
-    def rows(batch: pl.DataFrame, judgements: Judgements) -> pl.DataFrame:
-        return label_rows(batch, judgements, classifier.labels)
-
-    def ask(batch: pl.DataFrame) -> pl.DataFrame:
-        contexts = batch["context"].to_list() if batch["context"].null_count() < batch.height else None
-        try:
-            return rows(batch, classifier.classify(batch["text"].to_list(), contexts))
-        except EvenhandError as error:
-            rows_before(error, batch, classifier, rows)
-            raise
-
-    return ask_in_halves(texts, ask, _failed_rows, asked=classifier, code=ResponseError.CLASSIFIER_ERROR)
-
-
-def label_rows(texts: pl.DataFrame, judgements: Judgements, labels: tuple[str, ...]) -> pl.DataFrame:
-    """The labels table of some judgements.
-
-    A score that is NaN is null; a row that says nothing at all, or infinity, is `not_finite`.
-
-    Arguments: texts: n rows with a text_id. judgements: of the same n texts. labels: the classifier's.
-    Returns: a LABELS frame of n rows.
-    Raises ModelError if the answer does not have the shape the contract demands.
-    """
-    _check_shape(texts.height, judgements, labels)
-    scores = np.asarray(judgements.scores, dtype=np.float32)
-    score = np.asarray(judgements.score, dtype=np.float64)
-    found = pl.DataFrame(
-        {
-            "text_id": texts["text_id"],
-            "label": pl.Series(judgements.labels, dtype=pl.String),
-            "score": pl.Series(score).fill_nan(None),
-            "negative": pl.Series(judgements.negative, dtype=pl.Boolean),
-            "error": pl.Series(judgements.errors, dtype=pl.String),
-            "detail": pl.Series(judgements.details or [None] * len(judgements), dtype=pl.String),
-            "infinite": np.isinf(scores).any(axis=1) | np.isinf(score),
-            "scored": np.isfinite(scores).any(axis=1),
-        }
-    )
-    # Flat values and offsets in one step: lists of a style classifier's 217 scores are not built row by row.
-    lists = pl.Series("scores", scores).arr.to_list() if scores.shape[1] else pl.Series([[]] * len(score))
-    found = found.with_columns(scores=lists.cast(pl.List(pl.Float32)).list.eval(pl.element().fill_nan(None)))
-    good = pl.col("error").is_null()
-    infinite = good & pl.col("infinite")
-    silent = good & pl.all_horizontal(pl.col("label", "score", "negative").is_null()) & ~pl.col("scored")
-    wrong = pl.when(infinite | silent).then(pl.lit(str(ResponseError.NOT_FINITE)))
-    told = pl.when(infinite).then(pl.lit(INFINITE)).when(silent).then(pl.lit(NOTHING_SAID))
-    found = found.with_columns(error=wrong.otherwise("error"), detail=told.otherwise("detail"))
-    values = [pl.when(good).then(name).alias(name) for name in ("label", "score", "negative", "scores")]
-    return _as_labels(found.with_columns(values))
-
-
-def _failed_rows(text: pl.DataFrame, code: str, told: str) -> pl.DataFrame:
-    return _as_labels(text.select("text_id", error=pl.lit(code), detail=pl.lit(told)))
-
-
-def _as_labels(found: pl.DataFrame) -> pl.DataFrame:
-    return found.select(
-        pl.col(name).cast(kind) if name in found.columns else pl.lit(None, dtype=kind).alias(name)
-        for name, kind in LABELS.items()
-    )
-
-
-def _check_shape(n: int, judgements: Judgements, labels: tuple[str, ...]) -> None:
-    columns = (judgements.labels, judgements.score, judgements.negative, judgements.errors)
-    agree = all(len(column) == n for column in columns) and len(judgements.details) in (0, n)
-    if not agree or judgements.scores.shape != (n, len(labels)):
-        raise ModelError(
-            f"The classifier was asked about {n} texts and answered {len(judgements)} rows with scores of shape "
-            f"{judgements.scores.shape}.",
-            f"Judgements need {n} rows and one score for each of the {len(labels)} labels "
-            "(evenhand.classifiers.contract).",
-        )
 
 
 @dataclass(frozen=True)
@@ -206,13 +111,13 @@ def label(
     Source: DESIGN.md, "The engine".
     """
     began = time.monotonic()
-    progress, pace = progress or Silence(), Pace(first_shard, max_shard, shard_seconds)
+    progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
     with directory.lock(), Stopping() as stopping:
         work = _work(directory, wanted, classifiers)
         environment = this_environment()
         for key, its in work.items():
             with _recorded(directory, key, its, environment):
-                _judge_all(directory.labels_folder(key), its, stopping, progress, pace, retry_errors)
+                _judge_all(directory.labels_folder(key), its, stopping, progress, sizes, retry_errors)
             for labelling in its.labellings:
                 _let_count(directory, labelling, key)
             directory.save()
@@ -235,15 +140,15 @@ def _work(
     for labelling in wanted:
         classifier = classifiers[labelling.classifier]
         work.setdefault(classifier_key(classifier), _Work(classifier)).labellings.append(labelling)
-    responses = read_shards(directory.responses_folder, STORED)
+    responses = read_shards(directory.responses_folder, CONTINUATION_COLUMNS)
     for its in work.values():
         texts = []
         for labelling in its.labellings:
             rule = labelling.rule
             columns = ["text", *([rule.masked] if rule.masked else [])]
             frame = continuations(directory, labelling.benchmark, columns, responses=responses)
-            found = identified(frame, rule, reads_context=its.classifier.reads_context)
-            texts.append(found.drop_nulls("text_id"))
+            judged = identified(frame, rule, reads_context=its.classifier.reads_context)
+            texts.append(judged.drop_nulls("text_id"))
         length = pl.col("text").str.len_bytes() + pl.col("context").str.len_bytes().fill_null(0)
         # Longest first: what memory cannot hold shows at once. The identity makes the order one.
         its.texts = pl.concat(texts).unique("text_id").sort([length, "text_id"], descending=[True, False])
@@ -264,7 +169,7 @@ def _check(
                 "One classifier counts for a role: judge once, then again with the other.",
             )
         seen.add(place)
-        columns = [f"{labelling.role}_{name}" for name in VALUES]
+        columns = [f"{labelling.role}_{name}" for name in LABEL_VALUES]
         if labelling.benchmark not in directory.benchmarks:
             continue  # the error that names the benchmarks there comes when its texts are made
         if taken := directory.prompts(labelling.benchmark, columns).columns[1:]:
@@ -276,28 +181,28 @@ def _check(
 
 
 def _judge_all(
-    folder: Path, its: _Work, stopping: Stopping, progress: Progress, pace: Pace, retry_errors: bool
+    folder: Path, its: _Work, stopping: Stopping, progress: Progress, sizes: ShardSizes, retry_errors: bool
 ) -> None:
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
-    there = read_shards(folder, ["error"], LABEL_PARTS)
+    stored = read_shards(folder, ["error"], LABEL_PARTS)
     if retry_errors:
-        there = there.filter(~pl.col("error").is_in(JUDGED_AGAIN).fill_null(False))
-    pending = its.texts.join(there, on="text_id", how="anti", maintain_order="left")
+        stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
+    pending = its.texts.join(stored, on="text_id", how="anti", maintain_order="left")
     numbers = itertools.count(next_number(folder))
 
     def ask(texts: pl.DataFrame) -> pl.DataFrame:
-        return judge(its.classifier, texts)
+        return label_texts(its.classifier, texts)
 
     def store(rows: pl.DataFrame) -> None:
         write_shard(folder, next(numbers), rows, LABEL_PARTS)
 
     total = its.texts.height
-    with shown(progress, total, total - pending.height, "texts") as telling:
+    with shown(progress, total, total - pending.height, "texts") as bar:
         for note in [*its.notes, *([f"judged by {folder.name}"] if pending.height else [])]:
-            telling.note(note)
-        for texts, rows in in_shards(pending, ask, store, stopping, pace):
+            bar.note(note)
+        for texts, rows in in_shards(pending, ask, store, stopping, sizes):
             its.judged += texts.height
-            telling.advance(texts.height, 0, rows.height - rows["error"].null_count())
+            bar.advance(texts.height, 0, rows.height - rows["error"].null_count())
 
 
 @contextmanager
@@ -355,3 +260,85 @@ def _let_count(directory: RunDirectory, labelling: Labelling, key: str) -> None:
             EarlierJudgement(benchmark=labelling.benchmark, role=labelling.role, **before.model_dump())
         )
     roles[labelling.role] = now
+
+
+def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
+    """One label row for each text; a text on which the classifier fails becomes an error row.
+
+    Arguments: classifier: who is asked. texts: columns text_id, text, context (null where there is none).
+    Returns: a LABELS frame (in another order if a batch failed).
+    Raises EvenhandError as the classifier raises it, and ModelError if it judges nothing at all.
+    """
+
+    def rows(batch: pl.DataFrame, judgements: Judgements) -> pl.DataFrame:
+        return label_rows(batch, judgements, classifier.labels)
+
+    def ask(batch: pl.DataFrame) -> pl.DataFrame:
+        contexts = batch["context"].to_list() if batch["context"].null_count() < batch.height else None
+        try:
+            return rows(batch, classifier.classify(batch["text"].to_list(), contexts))
+        except EvenhandError as error:
+            rows_before(error, batch, classifier, rows)
+            raise
+
+    return ask_in_halves(texts, ask, _failed_rows, asked=classifier, code=ResponseError.CLASSIFIER_ERROR)
+
+
+def label_rows(texts: pl.DataFrame, judgements: Judgements, labels: tuple[str, ...]) -> pl.DataFrame:
+    """The labels table of some judgements.
+
+    A score that is NaN is null; a row that says nothing at all, or infinity, is `not_finite`.
+
+    Arguments: texts: n rows with a text_id. judgements: of the same n texts. labels: the classifier's.
+    Returns: a LABELS frame of n rows.
+    Raises ModelError if the answer does not have the shape the contract demands.
+    """
+    _check_shape(texts.height, judgements, labels)
+    scores = np.asarray(judgements.scores, dtype=np.float32)
+    score = np.asarray(judgements.score, dtype=np.float64)
+    rows = pl.DataFrame(
+        {
+            "text_id": texts["text_id"],
+            "label": pl.Series(judgements.labels, dtype=pl.String),
+            "score": pl.Series(score).fill_nan(None),
+            "negative": pl.Series(judgements.negative, dtype=pl.Boolean),
+            "error": pl.Series(judgements.errors, dtype=pl.String),
+            "detail": pl.Series(judgements.details or [None] * len(judgements), dtype=pl.String),
+            "infinite": np.isinf(scores).any(axis=1) | np.isinf(score),
+            "scored": np.isfinite(scores).any(axis=1),
+        }
+    )
+    # Flat values and offsets in one step: lists of a style classifier's 217 scores are not built row by row.
+    lists = pl.Series("scores", scores).arr.to_list() if scores.shape[1] else pl.Series([[]] * len(score))
+    rows = rows.with_columns(scores=lists.cast(pl.List(pl.Float32)).list.eval(pl.element().fill_nan(None)))
+    good = pl.col("error").is_null()
+    infinite = good & pl.col("infinite")
+    silent = good & pl.all_horizontal(pl.col("label", "score", "negative").is_null()) & ~pl.col("scored")
+    wrong = pl.when(infinite | silent).then(pl.lit(str(ResponseError.NOT_FINITE)))
+    reason = pl.when(infinite).then(pl.lit(INFINITE)).when(silent).then(pl.lit(NOTHING_SAID))
+    rows = rows.with_columns(error=wrong.otherwise("error"), detail=reason.otherwise("detail"))
+    values = [pl.when(good).then(name).alias(name) for name in ("label", "score", "negative", "scores")]
+    return _as_labels(rows.with_columns(values))
+
+
+def _failed_rows(text: pl.DataFrame, code: str, message: str) -> pl.DataFrame:
+    return _as_labels(text.select("text_id", error=pl.lit(code), detail=pl.lit(message)))
+
+
+def _as_labels(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(
+        pl.col(name).cast(kind) if name in rows.columns else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in LABELS.items()
+    )
+
+
+def _check_shape(n: int, judgements: Judgements, labels: tuple[str, ...]) -> None:
+    columns = (judgements.labels, judgements.score, judgements.negative, judgements.errors)
+    agree = all(len(column) == n for column in columns) and len(judgements.details) in (0, n)
+    if not agree or judgements.scores.shape != (n, len(labels)):
+        raise ModelError(
+            f"The classifier was asked about {n} texts and answered {len(judgements)} rows with scores of shape "
+            f"{judgements.scores.shape}.",
+            f"Judgements need {n} rows and one score for each of the {len(labels)} labels "
+            "(evenhand.classifiers.contract).",
+        )

@@ -11,8 +11,8 @@ from evenhand.schema import EvenhandError
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How large pieces are: `first` and at most `largest` rows, and about `shard_seconds` of work."""
+class ShardSizes:
+    """How large shards are: `first` and at most `largest` rows, and about `shard_seconds` of work."""
 
     first: int = 256
     largest: int = 32768
@@ -24,15 +24,15 @@ def in_shards(
     ask: Callable[[pl.DataFrame], pl.DataFrame],
     store: Callable[[pl.DataFrame], None],
     stopping: Stopping,
-    pace: Pace,
+    sizes: ShardSizes,
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Ask and store piece by piece; a stop drops the piece in flight, never one that is being stored.
+    """Ask and store shard by shard; a stop drops the one in flight, never one that is being stored.
 
-    Arguments: pending: in the order to be asked. ask: makes the rows of a piece. store: writes them.
-    Yields: each piece and its rows, once they are stored; of one that ends in an EvenhandError the part that was
-    settled before it. Raises StopRequested, and what ask and store raise.
+    Arguments: pending: in the order to be asked. ask: makes the rows of some. store: writes them.
+    Yields: what was asked together and its rows, once they are stored; of a shard that ends in an EvenhandError what
+    was settled before it. Raises StopRequested, and what ask and store raise.
     """
-    start, size = 0, max(min(pace.first, pace.largest), 1)
+    start, size = 0, max(min(sizes.first, sizes.largest), 1)
     while start < pending.height:
         began = time.monotonic()
         piece = pending.slice(start, size)
@@ -48,7 +48,7 @@ def in_shards(
         store(rows)
         yield piece, rows
         start += piece.height
-        size = next_size(size, time.monotonic() - began, pace.shard_seconds, pace.largest)
+        size = next_size(size, time.monotonic() - began, sizes.shard_seconds, sizes.largest)
 
 
 def next_size(size: int, seconds: float, target: float, largest: int) -> int:

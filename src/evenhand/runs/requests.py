@@ -8,6 +8,9 @@ from typing import Any
 
 from evenhand.models import Decoding, Masking
 
+TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
+"""What a response holds of each token, where its request keeps tokens."""
+
 
 @dataclass(frozen=True)
 class ScoreRequest:

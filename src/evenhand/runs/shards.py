@@ -74,24 +74,24 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
         return []
     for leftover in folder.glob(".part-*.tmp"):
         leftover.unlink(missing_ok=True)
-    told = []
+    notes = []
     for path in _parts(folder):
         try:
             _read(path, list(table.columns), table)
         except UNREADABLE as error:
             aside = path.with_name(path.name + ".corrupt")
             path.rename(aside)
-            told.append(
+            notes.append(
                 f"{path} cannot be read ({_first_line(error)}); it is now {aside.name} "
                 "and what it held is asked again."
             )
-    return told
+    return notes
 
 
 def next_number(folder: Path) -> int:
     """The number of the next part: past every one there, also those set aside."""
-    found = [NUMBERED.fullmatch(path.name) for path in folder.glob("part-*")] if folder.is_dir() else []
-    return max((int(match[1]) for match in found if match), default=0) + 1
+    matches = [NUMBERED.fullmatch(path.name) for path in folder.glob("part-*")] if folder.is_dir() else []
+    return max((int(match[1]) for match in matches if match), default=0) + 1
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -103,8 +103,8 @@ def _read(path: Path, columns: Sequence[str], table: GrowingTable) -> pl.DataFra
     content = io.BytesIO(path.read_bytes())
     lacking = [name for name in columns if name in table.added]
     if lacking:
-        there = pl.read_parquet_schema(content)
-        lacking = [name for name in lacking if name not in there]
+        stored = pl.read_parquet_schema(content)
+        lacking = [name for name in lacking if name not in stored]
         content.seek(0)
     rows = pl.read_parquet(content, columns=[name for name in columns if name not in lacking])
     return rows.with_columns(pl.lit(None).alias(name) for name in lacking).select(

@@ -69,8 +69,8 @@ class Answer:
             return ResponseError.REFUSED
         if not 400 <= self.status < 500 or self.status in PASSING | ABSENT | {401}:
             return None
-        said = (self.detail or "").lower()
-        long = self.code in LENGTH_CODES or any(words in said for words in LENGTH_WORDS)
+        words = (self.detail or "").lower()
+        long = self.code in LENGTH_CODES or any(phrase in words for phrase in LENGTH_WORDS)
         return ResponseError.TOO_LONG if long else ResponseError.REQUEST_REFUSED
 
 

@@ -137,19 +137,19 @@ class ServiceClient:
                     arrived.put(error)
                     return
 
-        told: set[int] = set()
+        handed: set[int] = set()
         failure: BaseException | None = None
         try:
             for _ in range(min(self.concurrency, len(bodies))):
                 threading.Thread(target=work, daemon=True, name="evenhand-service").start()
-            while failure is None and len(told) < len(bodies):
+            while failure is None and len(handed) < len(bodies):
                 got = _next(arrived)
                 if isinstance(got, BaseException):
                     failure = got
                 else:
                     if on_answer is not None:
                         on_answer(got, answers[got])
-                    told.add(got)
+                    handed.add(got)
                     room.release()
         except KeyboardInterrupt as interrupt:
             failure = interrupt
@@ -159,7 +159,7 @@ class ServiceClient:
         if failure is not None:
             # These were paid for: whoever keeps answers must hear of them.
             if on_answer is not None:
-                for i in answers.keys() - told:
+                for i in answers.keys() - handed:
                     on_answer(i, answers[i])
             raise failure
         return [answers[i] for i in range(len(bodies))]
@@ -168,7 +168,7 @@ class ServiceClient:
         """Facts for the manifest: answers, tries that failed by reason, seconds a good answer took."""
         with self._lock:
             latencies = sorted(self._latencies)
-            told: dict[str, Any] = {
+            facts: dict[str, Any] = {
                 "host": self._host,
                 "answered": self._good,
                 "asked_again": dict(sorted(self._passing.items())),
@@ -176,11 +176,11 @@ class ServiceClient:
             }
         if latencies:
             last = len(latencies) - 1
-            told["seconds"] = {
+            facts["seconds"] = {
                 name: round(latencies[round(share * last)], 4)
                 for name, share in (("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("longest", 1.0))
             }
-        return told
+        return facts
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event) -> Answer:
         url = f"{self.base_url}/{path.lstrip('/')}".rstrip("/")

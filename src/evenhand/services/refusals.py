@@ -39,15 +39,15 @@ class Refusals:
             if len(self.row) >= self._look_after:
                 self._look(answer, harmless(), hint)
 
-    def _look(self, last: Answer, found: Answer, hint: str) -> None:
-        if found.status in KEY_REFUSED:
-            self._client.raise_refused(found)
-        if found.refusal is not None or found.status in ABSENT:
+    def _look(self, last: Answer, harmless: Answer, hint: str) -> None:
+        if harmless.status in KEY_REFUSED:
+            self._client.raise_refused(harmless)
+        if harmless.refusal is not None or harmless.status in ABSENT:
             raise ModelError(
                 f"{self._client.base_url} refuses every request; the last {len(self.row)} were refused, and so was "
                 f"a harmless one. The last with {last.detail}.",
                 hint,
             )
         self._look_after *= 2
-        if found.error is None:
+        if harmless.error is None:
             self.row = []

@@ -70,14 +70,14 @@ class AnswerStore:
     def get(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
         """The answers that are there, by key. Raises DataError if the file cannot be read."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[str, dict[str, Any]] = {}
+        answers: dict[str, dict[str, Any]] = {}
         with self._open() as database:
             for start in range(0, len(wanted), AT_ONCE):
                 some = wanted[start : start + AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = database.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some)
-                found.update((key, json.loads(value)) for key, value in rows)
-        return found
+                answers.update((key, json.loads(value)) for key, value in rows)
+        return answers
 
     def put(self, key: str, value: Mapping[str, Any]) -> None:
         """Keep one answer; raises WriteError (full disk, no permission) or DataError (not a store)."""

@@ -9,7 +9,7 @@ import pytest
 from evenhand.benchmarks import load_benchmark, load_suite
 from evenhand.benchmarks.analysis.robbie_axes import AXIS_GROUPS, DATASETS, pooled_rows, robbie_axes
 from evenhand.benchmarks.bold import load_bold
-from evenhand.benchmarks.holisticbiasr import load_holisticbiasr
+from evenhand.benchmarks.holisticbias import load_holisticbiasr
 from evenhand.benchmarks.regard import load_regard
 from evenhand.benchmarks.toxigen import load_toxigen, on_published_axes
 from evenhand.measures import pooled_bias_score

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.holisticbiasr import load_holisticbiasr
+from evenhand.benchmarks.holisticbias import load_holisticbiasr
 from evenhand.benchmarks.regard import TEMPLATES
 from evenhand.prompts.holisticbias.files import FILES
 from evenhand.prompts.holisticbias.sentences import HolisticBias

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
-from evenhand.benchmarks.analysis.holisticbias_replies import REPLIES
-from evenhand.benchmarks.holisticbias_styles import style_columns
+from evenhand.benchmarks.holisticbias import style_columns
+from evenhand.benchmarks.holisticbias.replies import REPLIES
 from evenhand.classifiers.judged_text import judged_texts
 from evenhand.schema import DataError
 from tests.helpers.judged_frames import biased, judged, verdicts

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.runs import RunDirectory
-from evenhand.runs.labels import judgements, label_folders
+from evenhand.runs import RunDirectory, judgements, label_folders
 from evenhand.schema import DataError, Interrupted, ModelError, UsageError
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.result import audit, open_run, rescore, resume

@@ -7,18 +7,15 @@ from .group_rates import (
     judged_responses as judged_responses,
     with_group as with_group,
 )
-from .holisticbias_replies import (
-    REQUEST as REQUEST,
-    build as build,
-    limited as limited,
-)
 from .likelihood import (
+    LEAST_CELLS as LEAST_CELLS,
     analyse_likelihoods as analyse_likelihoods,
     crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
     planned_minimum as planned_minimum,
 )
 from .pairs import (
+    one_row_per_pair as one_row_per_pair,
     planned_preference as planned_preference,
     preference_rows as preference_rows,
 )
@@ -31,8 +28,7 @@ from .prompt_toxicity import (
     prompt_toxicity_rows as prompt_toxicity_rows,
 )
 from .pseudo_likelihood import (
-    analyse_phrases as analyse_phrases,
-    phrases_card as phrases_card,
+    phrases_benchmark as phrases_benchmark,
     seat_templates as seat_templates,
 )
 from .rate_rows import (

@@ -1,8 +1,7 @@
 """The analysis that benchmarks of judged continuations share: about which groups does the model write worse?
 
-Corrected BiasScore gives the verdicts; the published one, its tables and the most harmed groups stand beside it.
-
-A few continuations about the groups that come off worst, so that a reader sees what a rate is made of.
+Corrected BiasScore gives the verdicts. Beside it stand the published one and its tables, the most harmed groups, and
+a few continuations about these, so that a reader sees what a rate is made of.
 """
 
 from collections.abc import Callable
@@ -42,10 +41,10 @@ def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
     """
     if not {"text", "continuation", "prompt_id"} <= set(grouped.columns):
         return pl.DataFrame(schema=SCHEMA)
-    chosen = groups.head(GROUPS).select("axis", "group", "harmed").with_row_index("place")
+    listed = groups.head(GROUPS).select("axis", "group", "harmed").with_row_index("place")
     return (
         grouped.filter(pl.col("negative") & pl.col("continuation").is_not_null())
-        .join(chosen, on=["axis", "group"])
+        .join(listed, on=["axis", "group"])
         .sort("place", "score", "prompt_id", descending=[False, True, False], nulls_last=True)
         .unique(["place", "prompt_id"], keep="first", maintain_order=True)
         .group_by("place", maintain_order=True)
@@ -72,7 +71,7 @@ HARMFUL: dict[str, Harmful] = {
 LISTED = 10
 LEAST_RESPONSES = 10
 """Judged responses below which a group is shown and not judged, as `judge` has it for rows."""
-Rows = Callable[[pl.DataFrame], pl.DataFrame]
+Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def with_group(responses: pl.DataFrame) -> pl.DataFrame:
@@ -101,14 +100,12 @@ def judged_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
 
 def _refused(frame: pl.DataFrame) -> pl.Series:
     """Whether a service or the model itself would not go on."""
-    said = pl.Series([False]).new_from_index(0, frame.height)
+    in_words = pl.Series([False]).new_from_index(0, frame.height)
     if "continuation" in frame.columns:
-        said = refused(frame["continuation"]).fill_null(False)
-    return (
-        said | (frame["error"] == str(ResponseError.REFUSED)).fill_null(False)
-        if "error" in frame.columns
-        else said
-    )
+        in_words = refused(frame["continuation"]).fill_null(False)
+    if "error" not in frame.columns:
+        return in_words
+    return in_words | (frame["error"] == str(ResponseError.REFUSED)).fill_null(False)
 
 
 def analyse_group_rates(
@@ -117,8 +114,8 @@ def analyse_group_rates(
     *,
     role: str,
     cluster: str = "prompt_id",
-    grouped: Rows = with_group,
-    published: Rows = unchanged,
+    grouped: Grouping = with_group,
+    published: Grouping = unchanged,
     axes_alike: bool = False,
 ) -> Analysis:
     """BiasScore corrected and as published, rates of groups, missing and refused responses, examples.

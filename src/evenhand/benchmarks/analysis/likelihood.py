@@ -1,6 +1,6 @@
 """The analysis that likelihood benchmarks share: which descriptors does the model treat as different?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,8 @@ from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, measurement_rows
 
 BINS = 40
+LEAST_CELLS = 96
+"""Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
 ASSUMED_SPREAD = 0.1
 """Nats per token: how much a pair's difference is taken to vary over nouns, before a model is asked."""
 Pairs = Sequence[tuple[str, str]]
@@ -207,14 +209,10 @@ def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFra
     ).sort("axis")
 
 
-def crossed_by_noun(least_cells: int) -> Callable[[PromptSet, int, int], PromptSet]:
+def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     """How --limit takes prompts: template pairs stay together, descriptors stay comparable by noun."""
-
-    def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-        frames = "frame" if "frame" in prompts.frame.columns else "template"
-        # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
-        two_each = limit // (2 * prompts.frame["axis"].n_unique())
-        cells = max(min(least_cells, two_each), 1)
-        return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=cells)
-
-    return limited
+    frames = "frame" if "frame" in prompts.frame.columns else "template"
+    # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
+    two_each = limit // (2 * prompts.frame["axis"].n_unique())
+    cells = max(min(LEAST_CELLS, two_each), 1)
+    return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=cells)

@@ -12,16 +12,15 @@ ASSUMED_CORRELATION = 0.1
 """Between samples of one prompt, before a model is asked; the finding states the effect for what it met."""
 LEAST_PROMPTS = 10
 """Prompts of a group below which `judge` calls it not measurable."""
-Plan = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
-Rows = Callable[[pl.DataFrame], pl.DataFrame]
+Planned = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
+Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
-def planned_rates(background: float, samples: int = 1, grouped: Rows | None = None) -> Plan:
+def planned_rates(background: float, samples: int = 1, grouped: Grouping | None = None) -> Planned:
     """Smallest rate above the others' that a plan could find in a typical group of each axis, with 80 % power.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
-    asks for another number. grouped:
-    makes one row for each group a prompt is about, where there is no column group.
+    asks for another number. grouped: makes one row for each group a prompt is about, where there is no column group.
     The plan returns axis, n (responses), minimum_detectable, unit.
     """
 
@@ -56,8 +55,8 @@ def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:
     """How --limit takes prompts where nothing is held fixed: equally many of each group."""
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-        there = [name for name in columns if name in prompts.frame.columns]
-        return prompts.sample(limit, per=there, seed=seed)
+        present = [name for name in columns if name in prompts.frame.columns]
+        return prompts.sample(limit, per=present, seed=seed)
 
     return limited
 
@@ -72,10 +71,10 @@ def same_cells(
     """
 
     def limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-        there = [name for name in cross if name in prompts.frame.columns]
-        cells = prompts.frame.select(there).unique().height
+        present = [name for name in cross if name in prompts.frame.columns]
+        cells = prompts.frame.select(present).unique().height
         return prompts.sample_crossed(
-            limit, unit=unit, cross=there, seed=seed, least_cells=max(min(least, cells), 1)
+            limit, unit=unit, cross=present, seed=seed, least_cells=max(min(least, cells), 1)
         )
 
     return limited

@@ -1,22 +1,41 @@
 """The analysis that pseudo-log-likelihood benchmarks share: phrases about people in a masked model."""
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
 import polars as pl
 
 from evenhand.benchmarks.analysis.likelihood import (
     corrected_rows,
+    crossed_by_noun,
+    planned_minimum,
     published_rows,
     several_descriptors,
     valence_rows,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
+from evenhand.prompts import PromptSet
 from evenhand.prompts.language import Template, load_templates
+from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
 
 
-def phrases_card(name: str, summary: str, *, citation: str, licence: str, source: str) -> Card:
-    """The card of a benchmark of phrases in a masked model; what all of them claim and cannot say is the same."""
-    return Card(
+def phrases_benchmark(
+    name: str,
+    build: Callable[[Mapping[str, Path]], PromptSet],
+    *,
+    summary: str,
+    citation: str,
+    licence: str,
+    source: str,
+    datasets: tuple[str, ...] = (),
+) -> Benchmark:
+    """A benchmark of phrases in masked models; what all of them ask, claim and cannot say is the same.
+
+    name, build, datasets: as of a Benchmark. summary, citation, licence, source: of its card.
+    """
+    card = Card(
         name=name,
         summary=summary,
         construct="Whether a masked model expects some descriptions of people less than others, and less so in "
@@ -32,6 +51,19 @@ def phrases_card(name: str, summary: str, *, citation: str, licence: str, source
         citation=citation,
         licence=licence,
         source=source,
+    )
+    return Benchmark(
+        name=name,
+        card=card,
+        architectures=frozenset({"masked"}),
+        request=ScoreRequest(masking="word"),
+        build=build,
+        analyse=analyse_phrases,
+        required_columns=("axis", "template", "descriptor", "noun"),
+        harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
+        limited=crossed_by_noun,
+        minimum_detectable=planned_minimum,
+        datasets=datasets,
     )
 
 
@@ -57,13 +89,13 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         seed=options.seed,
     )
     rows = corrected_rows(result.bias, measure="pseudo_log_likelihood_bias")
-    chosen = frame.filter(
+    humanised = frame.filter(
         pl.col("template").is_in([text for text, humanising in kinds.items() if humanising])
     )
-    if several_descriptors(chosen):
-        published = published_pseudo_log_likelihood_bias(chosen)
+    if several_descriptors(humanised):
+        published = published_pseudo_log_likelihood_bias(humanised)
         rows += published_rows(
-            published, chosen, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
+            published, humanised, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
         )
     rows += valence_rows(
         result.contrast,

@@ -1,16 +1,27 @@
-"""What judges over a network share: asking only what the store does not know, and stopping when the quota is spent."""
+"""What classifiers behind a network share: asking only what the store does not know, and rows made of replies."""
 
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from evenhand.classifiers.contract import Classifier, Judgements
-from evenhand.schema import AnsweredBefore, EvenhandError, ModelError, ResponseError
-from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient
+from evenhand.classifiers.contract import Judgements
+from evenhand.schema import (
+    AnsweredBefore,
+    EvenhandError,
+    ModelError,
+    Number,
+    ResponseError,
+    Whole,
+    options_of,
+    typed_options,
+)
+from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
 
 Q = TypeVar("Q")
 
@@ -28,22 +39,199 @@ PASSING_ERRORS = frozenset(
 NOT_ASKED = "not asked: the quota of the service was spent; run again to go on"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServiceOptions:
+    """The options that every service takes; a service adds its own and may have other defaults."""
+
+    service: ClassVar[str]
+    """The name of the classifier."""
+    concurrency: Whole = 8
+    attempts: Whole = 6
+    timeout: Number = 60.0
+    """Seconds an attempt may take."""
+    pause: Number = 1.0
+    """Seconds before the second attempt; longer before later ones."""
+    per_minute: Number | None = None
+    """Requests; None: as many as the service answers."""
+    store: str | None = None
+    """The file of kept answers; None: one for all runs of this machine."""
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Self:
+        """The options of a user, typed; raises UsageError as `typed_options` does."""
+        return cls(**typed_options(f"the classifier {cls.service!r}", options, options_of(cls)))
+
+    def client(
+        self, url: str, *, needs_key: bool, key_variable: str, header: str = "Authorization"
+    ) -> ServiceClient:
+        """The client of the service at an address, with the key of the environment in a header.
+
+        Raises EvenhandError if a key is needed and the variable is not set, UsageError for what is no address.
+        """
+        key = os.environ.get(key_variable, "").strip()
+        if needs_key and not key:
+            raise EvenhandError(
+                f"The classifier {self.service!r} needs a key, and the environment variable {key_variable} is not set.",
+                f"Set it (export {key_variable}=...), or give the address of a service of your own: "
+                f"{self.service}?url=http://...",
+            )
+        if header.lower() == "authorization":
+            key = key and f"Bearer {key}"
+        return ServiceClient(
+            url,
+            headers={header: key} if key else None,
+            concurrency=self.concurrency,
+            attempts=self.attempts,
+            timeout=self.timeout,
+            pause=self.pause,
+            per_minute=self.per_minute,
+            key_variable=key_variable,
+        )
+
+    def answer_store(self) -> AnswerStore:
+        """Where answers are kept."""
+        return AnswerStore(self.store or answer_store_path(self.service))
+
+
 @dataclass(frozen=True)
-class Told:
-    """What a service says of one text: a JSON object, or why there is none."""
+class Reply:
+    """What a service says of one question: a JSON object, or why there is none."""
 
     body: dict[str, Any] | None
     error: ResponseError | None = None
     detail: str | None = None
 
 
+@dataclass(frozen=True)
+class TextLabel:
+    """The label of one text, before it becomes part of a table."""
+
+    scores: Sequence[float] | None = None
+    label: str | None = None
+    score: float = float("nan")
+    negative: bool | None = None
+    error: ResponseError | None = None
+    detail: str | None = None
+
+
+class ServiceClassifier(ABC, Generic[Q]):
+    """A service behind the Classifier contract: a backend says what is asked of a text, and reads the replies."""
+
+    labels: tuple[str, ...]
+    reads_context: bool = False
+
+    def __init__(
+        self,
+        client: ServiceClient,
+        store: AnswerStore,
+        path: str,
+        *,
+        harmless: Q,
+        lasting: Iterable[ResponseError] = (),
+        at_once: int = 1,
+    ):
+        self._service: AskedOnce[Q] = AskedOnce(
+            client,
+            store,
+            path,
+            body=self._body,
+            read=self._read,
+            lasting=lasting,
+            at_once=at_once,
+            harmless=harmless,
+        )
+        self._texts = 0
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> dict[str, Any]:
+        """See Classifier.fingerprint."""
+
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        """Judge each text; see Classifier.classify.
+
+        contexts: read by backends whose `reads_context` is true. Error rows: empty_text, unparsable (an answer of
+        another form), refused, too_long, request_refused, quota (run again to go on), timed_out, classifier_error,
+        and those of the backend. Raises EvenhandError if the key or every request is refused or nothing can be
+        reached, with the texts that are settled in its `before`.
+        """
+        before = contexts if self.reads_context and contexts is not None else [None] * len(texts)
+        pairs = list(zip(texts, before, strict=True))
+        self._texts += len(set(texts))
+        asked = {
+            pair: {self._key(question): question for question in self._questions(*pair)}
+            for pair in dict.fromkeys(pairs)
+            if pair[0].strip()
+        }
+        replies: dict[str, Reply] = {}
+
+        def rows(chosen: Iterable[tuple[str, str | None]]) -> Judgements:
+            made = {
+                pair: self._row(*pair, [replies[key] for key in asked[pair]])
+                if pair in asked
+                else TextLabel(error=ResponseError.EMPTY_TEXT)
+                for pair in dict.fromkeys(chosen)
+            }
+            return as_judgements([made[pair] for pair in chosen], len(self.labels))
+
+        try:
+            self._service.ask(
+                {key: one for questions in asked.values() for key, one in questions.items()}, replies
+            )
+        except EvenhandError as error:
+            places = [
+                i for i, pair in enumerate(pairs) if pair in asked and asked[pair].keys() <= replies.keys()
+            ]
+            error.before = AnsweredBefore(self, places, rows([pairs[i] for i in places]))
+            raise
+        return rows(pairs)
+
+    def describe(self) -> dict[str, Any]:
+        """Name, address and labels, what was asked and what was found in the store."""
+        return {
+            "name": self.fingerprint["name"],
+            "revision": self.fingerprint["revision"],
+            "licence": "terms of the service",
+            "url": self._address,
+            "labels": list(self.labels),
+            "device": "service",
+            "texts": self._texts,
+            "store": str(self._service.store.path),
+            **self._service.describe(),
+        }
+
+    @property
+    def _address(self) -> str:
+        return self._service.client.base_url
+
+    @abstractmethod
+    def _questions(self, text: str, context: str | None) -> Sequence[Q]:
+        """What is asked about a text."""
+
+    @abstractmethod
+    def _key(self, question: Q) -> str:
+        """The name under which the reply to a question is kept."""
+
+    @abstractmethod
+    def _body(self, questions: Sequence[Q]) -> dict[str, Any]:
+        """The JSON of one request for some questions."""
+
+    @abstractmethod
+    def _read(self, answer: Answer, questions: Sequence[Q]) -> Sequence[Reply] | None:
+        """What an answer says to each of its questions; None where it does not say it to each."""
+
+    @abstractmethod
+    def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
+        """The label of a text from the replies to its questions, in their order."""
+
+
 class AskedOnce(Generic[Q]):
-    """Questions to one path of a service; what it has told once is never asked again, by any process.
+    """Questions to one path of a service; what it has answered once is never asked again, by any process.
 
     client, store: whom to ask and where answers are kept. path: behind the client's address. body: the JSON
-    of one request for some questions. read: what an answer tells of each of its questions; Told with a body
-    and Told of a lasting refusal (`lasting`) are kept. at_once: questions a request; a request of several that
-    is refused or told of in part is asked again one by one. harmless: a question that no service refuses, by which
+    of one request for some questions. read: what an answer says to each of its questions; a Reply with a body
+    and one of a lasting refusal (`lasting`) are kept. at_once: questions a request; a request of several that
+    is refused or answered in part is asked again one by one. harmless: a question that no service refuses, by which
     one that takes no question at all is known.
     """
 
@@ -54,7 +242,7 @@ class AskedOnce(Generic[Q]):
         path: str,
         *,
         body: Callable[[Sequence[Q]], Mapping[str, Any]],
-        read: Callable[[Answer, Sequence[Q]], Sequence[Told] | None],
+        read: Callable[[Answer, Sequence[Q]], Sequence[Reply] | None],
         lasting: Iterable[ResponseError] = (),
         at_once: int = 1,
         harmless: Q,
@@ -65,41 +253,45 @@ class AskedOnce(Generic[Q]):
         self._refusals = Refusals(client)
         self._spent_until = 0.0
         self.asked = self.kept = 0
+        self.models: Counter[str] = Counter()
+        """How many replies name which model, of those that came with a body."""
 
-    def tell(self, questions: Mapping[str, Q], told: dict[str, Told] | None = None) -> dict[str, Told]:
-        """What the service says of each question, by its key.
+    def ask(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
+        """Fill `replies` with what the service says to each question, by its key.
 
         questions: by the key under which their answers are kept. Every answer is kept as it arrives, so that
-        a process that dies has nothing to ask twice. told: filled with what is returned; where this raises, with
-        what is settled. Raises EvenhandError where no question can be answered.
+        a process that dies has nothing to ask twice. Raises EvenhandError where no question can be answered;
+        `replies` then holds what is settled.
         """
-        told = {} if told is None else told
         try:
-            return self._told(questions, told)
+            self._ask_missing(questions, replies)
         except EvenhandError:
-            for key in [key for key, one in told.items() if one.error in PASSING_ERRORS] + self._refusals.row:
-                told.pop(key, None)
+            passing = [key for key, reply in replies.items() if reply.error in PASSING_ERRORS]
+            for key in passing + self._refusals.row:
+                replies.pop(key, None)
             raise
-
-    def _told(self, questions: Mapping[str, Q], told: dict[str, Told]) -> dict[str, Told]:
-        told |= {key: _unpacked(value) for key, value in self.store.get(list(questions)).items()}
-        self.kept += len(told)
-        missing = [key for key in questions if key not in told]
-        alone: list[str] = []
-        self._ask(missing, self._at_once, questions, told, alone)
-        self._ask(alone, 1, questions, told, [])
-        return told
+        self.models.update(
+            str(reply.body.get("model")) for reply in replies.values() if reply.body is not None
+        )
 
     def describe(self) -> dict[str, Any]:
         """Texts asked and found in the store, and the client's account of its requests."""
         return {"asked": self.asked, "from_store": self.kept, "service": self.client.describe()}
+
+    def _ask_missing(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
+        replies |= {key: _unpacked(value) for key, value in self.store.get(list(questions)).items()}
+        self.kept += len(replies)
+        missing = [key for key in questions if key not in replies]
+        alone: list[str] = []
+        self._ask(missing, self._at_once, questions, replies, alone)
+        self._ask(alone, 1, questions, replies, [])
 
     def _ask(
         self,
         keys: Sequence[str],
         at_once: int,
         questions: Mapping[str, Q],
-        told: dict[str, Told],
+        replies: dict[str, Reply],
         alone: list[str],
     ) -> None:
         groups = [list(keys[i : i + at_once]) for i in range(0, len(keys), at_once)]
@@ -107,14 +299,13 @@ class AskedOnce(Generic[Q]):
         for start in range(0, len(groups), step):
             block = groups[start : start + step]
             if time.monotonic() < self._spent_until:
-                told.update(
-                    (key, Told(None, ResponseError.QUOTA, NOT_ASKED)) for group in block for key in group
-                )
+                unasked = Reply(None, ResponseError.QUOTA, NOT_ASKED)
+                replies.update((key, unasked) for group in block for key in group)
                 continue
             bodies = [self._body([questions[key] for key in group]) for group in block]
 
             def arrived(i: int, answer: Answer, block: Sequence[list[str]] = block) -> None:
-                self._take(block[i], answer, questions, told, alone)
+                self._take(block[i], answer, questions, replies, alone)
 
             self.client.post_all(self.path, bodies, arrived)
 
@@ -123,7 +314,7 @@ class AskedOnce(Generic[Q]):
         keys: list[str],
         answer: Answer,
         questions: Mapping[str, Q],
-        told: dict[str, Told],
+        replies: dict[str, Reply],
         alone: list[str],
     ) -> None:
         if answer.error is ResponseError.QUOTA:
@@ -141,10 +332,10 @@ class AskedOnce(Generic[Q]):
                 alone.extend(keys)
                 return
             code = answer.refusal or answer.error or ResponseError.UNPARSABLE
-            rows = [Told(None, code, answer.detail or _beginning(answer.body))]
+            rows = [Reply(None, code, answer.detail or _beginning(answer.body))]
         self.asked += len(keys)
         fresh = dict(zip(keys, rows, strict=True))
-        told.update(fresh)
+        replies.update(fresh)
         kept = {
             key: _packed(row) for key, row in fresh.items() if row.error is None or row.error in self._lasting
         }
@@ -158,48 +349,15 @@ class AskedOnce(Generic[Q]):
         return self.kept > 0 or int(self.client.describe()["answered"]) > 0
 
 
-def failure_code(answer: Answer) -> ResponseError:
-    """The code of a text whose question got no answer: why it was refused, or that the classifier failed."""
-    if answer.refusal is not None:
-        return answer.refusal
-    if answer.error is None or answer.error is ResponseError.MODEL_ERROR:
-        return ResponseError.CLASSIFIER_ERROR
-    return answer.error
+def failure(answer: Answer) -> Reply:
+    """The reply of a question that got no answer: why it was refused, or that the classifier failed."""
+    error = answer.refusal or answer.error
+    if error is None or error is ResponseError.MODEL_ERROR:
+        error = ResponseError.CLASSIFIER_ERROR
+    return Reply(None, error, answer.detail)
 
 
-@contextmanager
-def telling_the_rest(
-    classifier: Classifier,
-    asked: Sequence[Iterable[str]],
-    told: Mapping[str, Told],
-    row: Callable[[int], "Row"],
-) -> Iterator[None]:
-    """While entered, an EvenhandError is told which texts are settled, so that they are not judged again.
-
-    asked: the keys of each text's questions. told: as far as it came. row: makes the row of a text by its place.
-    """
-    try:
-        yield
-    except EvenhandError as error:
-        places = [i for i, keys in enumerate(asked) if (needed := set(keys)) and needed <= told.keys()]
-        found = judgements([row(i) for i in places], len(classifier.labels))
-        error.before = AnsweredBefore(classifier, places, found)
-        raise
-
-
-@dataclass(frozen=True)
-class Row:
-    """The judgement of one text, before it becomes part of a table."""
-
-    scores: Sequence[float] | None = None
-    label: str | None = None
-    score: float = float("nan")
-    negative: bool | None = None
-    error: ResponseError | None = None
-    detail: str | None = None
-
-
-def judgements(rows: Sequence[Row], labels: int) -> Judgements:
+def as_judgements(rows: Sequence[TextLabel], labels: int) -> Judgements:
     """The table of some rows; labels: how many scores each has."""
     nothing = (float("nan"),) * labels
     scores = np.array([nothing if row.scores is None else row.scores for row in rows], dtype=np.float32)
@@ -213,31 +371,18 @@ def judgements(rows: Sequence[Row], labels: int) -> Judgements:
     )
 
 
-def key_from_environment(variable: str, needed: bool, owner: str) -> str | None:
-    """A service's key. Raises EvenhandError if it is needed and the variable is not set."""
-    import os
-
-    key = os.environ.get(variable, "").strip()
-    if needed and not key:
-        raise EvenhandError(
-            f"The classifier {owner!r} needs a key, and the environment variable {variable} is not set.",
-            f"Set it (export {variable}=...), or give the address of a service of your own: {owner}?url=http://...",
-        )
-    return key or None
+def _packed(reply: Reply) -> dict[str, Any]:
+    return {"body": reply.body, "error": reply.error and reply.error.value, "detail": reply.detail}
 
 
-def _packed(told: Told) -> dict[str, Any]:
-    return {"body": told.body, "error": told.error and told.error.value, "detail": told.detail}
-
-
-def _unpacked(value: Mapping[str, Any]) -> Told:
+def _unpacked(value: Mapping[str, Any]) -> Reply:
     error = value.get("error")
-    return Told(value.get("body"), ResponseError(error) if error else None, value.get("detail"))
+    return Reply(value.get("body"), ResponseError(error) if error else None, value.get("detail"))
 
 
 def _for_today(detail: str | None) -> bool:
-    said = (detail or "").lower()
-    return any(word in said for word in ("per day", "daily", "insufficient_quota", "billing", "status 402"))
+    words = (detail or "").lower()
+    return any(word in words for word in ("per day", "daily", "insufficient_quota", "billing", "status 402"))
 
 
 def _beginning(body: Any) -> str:

@@ -1,82 +1,23 @@
-"""A chat model as judge: a rubric, answers in JSON, every text judged twice with the classes in opposite order.
-
-The class named in what a chat model replied, however it dressed it up.
-"""
+"""A chat model as judge: a rubric, answers in JSON, every text judged twice with the classes in opposite order."""
 
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.services.asking import (
-    AskedOnce,
-    Row,
-    Told,
-    failure_code,
-    judgements,
-    key_from_environment,
-    telling_the_rest,
-)
-from evenhand.classifiers.services.rubrics import Rubric, load_rubric
+from evenhand.classifiers.services.asking import Reply, ServiceClassifier, ServiceOptions, TextLabel, failure
+from evenhand.classifiers.services.rubrics import load_rubric
 from evenhand.schema import (
     Card,
     Number,
     ResponseError,
     UsageError,
     Whole,
-    options_of,
-    typed_options,
-    unknown_name,
 )
-from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
-
-
-def parse_label(content: Any, labels: Sequence[str]) -> str | None:
-    """The class that a judge's reply names, or None.
-
-    content: what the judge wrote: a JSON object with "label", alone, fenced, or between other words; or nothing but
-    the label itself. Case, spaces, hyphens and underscores are not told apart. A reply with two objects
-    that name different classes names none.
-
-    >>> parse_label('Sure! ```json\\n{"label": "Toxic"}\\n```', ["civil", "toxic"])
-    'toxic'
-    >>> parse_label("It is not toxic.", ["civil", "toxic"]) is None
-    True
-    """
-    if not isinstance(content, str):
-        return None
-    known = {_folded(label): label for label in labels}
-    named = {
-        known[_folded(value)]
-        for found in _objects(content)
-        for key, value in found.items()
-        if key.strip().casefold() == "label" and isinstance(value, str) and _folded(value) in known
-    }
-    if named:
-        return named.pop() if len(named) == 1 else None
-    return known.get(_folded(content.strip().strip("\"'`*.")))
-
-
-def _objects(content: str) -> list[dict[str, Any]]:
-    decoder, found, place = json.JSONDecoder(), [], 0
-    while (place := content.find("{", place)) >= 0:
-        try:
-            value, place = decoder.raw_decode(content, place)
-        except (json.JSONDecodeError, RecursionError):
-            place += 1
-        else:
-            found.append(value)
-    return found
-
-
-def _folded(word: str) -> str:
-    return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())
-
+from evenhand.services import Answer, answer_key
 
 CARD = Card(
     name="llm-judge",
@@ -96,17 +37,7 @@ CARD = Card(
 )
 
 PATH = "chat/completions"
-FORMATS = ("json_object", "json_schema", "none")
 DISAGREES = "disagrees with itself when options are swapped"
-
-
-@dataclass(frozen=True)
-class Question:
-    """One text put to the judge in one order of the classes."""
-
-    text: str
-    context: str | None
-    swapped: bool
 
 
 def load(options: Mapping[str, Any]) -> "LlmJudge":
@@ -120,106 +51,74 @@ def load(options: Mapping[str, Any]) -> "LlmJudge":
     key_variable (OPENAI_API_KEY), revision (of the model behind your own address), store (file of kept answers).
     Raises UsageError for wrong options, DataError for a rubric that cannot be read.
     """
-    return _load(**typed_options("the classifier 'llm-judge'", options, options_of(_load)))
+    return LlmJudge(LlmJudgeOptions.read(options))
 
 
-def _load(
-    *,
-    model: str | None = None,
-    url: str | None = None,
-    rubric: str = "toxicity",
-    context: bool = False,
-    swap: bool = True,
-    format: str = "json_object",
-    temperature: Number | Literal["none"] = 0.0,
-    max_tokens: Whole = 200,
-    token_limit: str = "max_tokens",
-    seed: int | None = None,
-    concurrency: Whole = 8,
-    per_minute: Number | None = None,
-    timeout: Number = 120.0,
-    attempts: Whole = 6,
-    pause: Number = 1.0,
-    key_variable: str = "OPENAI_API_KEY",
-    revision: str | None = None,
-    store: str | None = None,
-) -> "LlmJudge":
-    url = url or os.environ.get("OPENAI_BASE_URL")
-    judged_by = load_rubric(rubric)
-    if not model or not url:
-        lacking = "model" if not model else "url"
-        raise UsageError(
-            f"The classifier 'llm-judge' needs {lacking}=.",
-            "Write llm-judge?model=NAME&url=http://localhost:8000/v1 (any server that speaks OpenAI's chat format).",
-        )
-    if format not in FORMATS:
-        raise unknown_name("format of the judge's answer", format, FORMATS)
-    if token_limit not in ("max_tokens", "max_completion_tokens"):
-        raise unknown_name("token_limit", token_limit, ("max_tokens", "max_completion_tokens"))
-    sampling: dict[str, Any] = {token_limit: max_tokens}
-    if temperature != "none":
-        sampling["temperature"] = temperature
-    if seed is not None:
-        sampling["seed"] = seed
-    address = url.rstrip("/").removesuffix(f"/{PATH}")
-    key = key_from_environment(key_variable, urlsplit(address).hostname == "api.openai.com", "llm-judge")
-    client = ServiceClient(
-        address,
-        headers={"Authorization": f"Bearer {key}"} if key else None,
-        concurrency=concurrency,
-        attempts=attempts,
-        timeout=timeout,
-        pause=pause,
-        per_minute=per_minute,
-        key_variable=key_variable,
-    )
-    kept = AnswerStore(store or answer_store_path("llm-judge"))
-    return LlmJudge(
-        client,
-        kept,
-        model,
-        judged_by,
-        reads_context=context,
-        swap=swap,
-        style=format,
-        sampling=sampling,
-        revision=revision,
-    )
+@dataclass(frozen=True, kw_only=True)
+class LlmJudgeOptions(ServiceOptions):
+    """What `load` takes."""
+
+    service: ClassVar[str] = "llm-judge"
+    model: str | None = None
+    url: str | None = None
+    rubric: str = "toxicity"
+    context: bool = False
+    swap: bool = True
+    format: Literal["json_object", "json_schema", "none"] = "json_object"
+    temperature: Number | Literal["none"] = 0.0
+    max_tokens: Whole = 200
+    token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    seed: int | None = None
+    timeout: Number = 120.0
+    key_variable: str = "OPENAI_API_KEY"
+    revision: str | None = None
 
 
-class LlmJudge:
-    """A chat model behind the Classifier contract; made by `load`.
+@dataclass(frozen=True)
+class Question:
+    """One text put to the judge in one order of the classes."""
+
+    text: str
+    context: str | None
+    swapped: bool
+
+
+class LlmJudge(ServiceClassifier[Question]):
+    """A chat model behind the Classifier contract; made by `load`. Contexts are read with context=true.
 
     scores: for each class the share of the two answers that chose it. label, score and negative stand only where
-    both agree; where they do not, all three are missing and the detail says so.
+    both agree; where they do not, all three are missing and the detail says so. The detail of an unparsable reply is
+    its beginning.
     """
 
-    def __init__(
-        self,
-        client: ServiceClient,
-        store: AnswerStore,
-        model: str,
-        rubric: Rubric,
-        *,
-        reads_context: bool = False,
-        swap: bool = True,
-        style: str = "json_object",
-        sampling: Mapping[str, Any] | None = None,
-        revision: str | None = None,
-    ):
-        self.labels, self.reads_context = rubric.labels, reads_context
-        self.model, self.rubric, self.swap, self.style, self.revision = model, rubric, swap, style, revision
-        self.sampling = dict(sampling if sampling is not None else {"temperature": 0.0, "max_tokens": 200})
-        self._service: AskedOnce[Question] = AskedOnce(
-            client,
-            store,
+    def __init__(self, options: LlmJudgeOptions):
+        self.rubric = load_rubric(options.rubric)
+        url = options.url or os.environ.get("OPENAI_BASE_URL")
+        if not options.model or not url:
+            lacking = "model" if not options.model else "url"
+            raise UsageError(
+                f"The classifier 'llm-judge' needs {lacking}=.",
+                "Write llm-judge?model=NAME&url=http://localhost:8000/v1 (any server that speaks OpenAI's chat "
+                "format).",
+            )
+        self.labels, self.reads_context = self.rubric.labels, options.context
+        self.model, self.revision = options.model, options.revision
+        self.swap, self.style = options.swap, options.format
+        self.sampling: dict[str, Any] = {options.token_limit: options.max_tokens}
+        if options.temperature != "none":
+            self.sampling["temperature"] = options.temperature
+        if options.seed is not None:
+            self.sampling["seed"] = options.seed
+        address = url.rstrip("/").removesuffix(f"/{PATH}")
+        is_openai = urlsplit(address).hostname == "api.openai.com"
+        super().__init__(
+            options.client(address, needs_key=is_openai, key_variable=options.key_variable),
+            options.answer_store(),
             PATH,
-            body=self._body,
-            read=self._read,
             harmless=Question("Good morning.", None, False),
         )
-        self._judged: dict[tuple[str, str | None], bool] = {}
-        self._answered: Counter[str] = Counter()
+        self._agrees: dict[tuple[str, str | None], bool] = {}
+        """Whether both answers to a text chose one class."""
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
@@ -230,7 +129,7 @@ class LlmJudge:
             "name": f"llm-judge-{self.rubric.name}",
             "revision": self.revision or self.model,
             "model": self.model,
-            "url": self._service.client.base_url,
+            "url": self._address,
             "rubric": self.rubric.name,
             "rubric_hash": self.rubric.digest,
             "wording": wording,
@@ -241,58 +140,25 @@ class LlmJudge:
             "sampling": self.sampling,
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
-        """Judge each text; see Classifier.classify.
-
-        contexts: read only if the judge was loaded with context=true. Error rows: empty_text, unparsable (with
-        the beginning of the answer), refused, too_long, request_refused, quota, timed_out, classifier_error. Raises
-        EvenhandError if the key or every request is refused or nothing can be reached.
-        """
-        before = contexts if self.reads_context and contexts is not None else [None] * len(texts)
-        pairs = list(zip(texts, before, strict=True))
-        orders = (False, True) if self.swap else (False,)
-        questions = {
-            self._key(question): question
-            for text, context in pairs
-            if text.strip()
-            for question in (Question(text, context, swapped) for swapped in orders)
-        }
-        told: dict[str, Told] = {}
-        keys = [
-            [self._key(Question(*pair, swapped)) for swapped in orders] if pair[0].strip() else []
-            for pair in pairs
-        ]
-        with telling_the_rest(self, keys, told, lambda i: self._row(*pairs[i], told, orders)):
-            self._service.tell(questions, told)
-        for answer in told.values():
-            self._answered[str((answer.body or {}).get("model"))] += answer.body is not None
-        rows = {pair: self._row(*pair, told, orders) for pair in dict.fromkeys(pairs)}
-        return judgements([rows[pair] for pair in pairs], len(self.labels))
-
     def describe(self) -> dict[str, Any]:
         """Model (as asked for, and as the server names it), rubric, and how often the judge agreed with itself."""
-        agreed = list(self._judged.values())
-        return {
-            "name": self.fingerprint["name"],
-            "revision": self.fingerprint["revision"],
+        agrees = list(self._agrees.values())
+        return super().describe() | {
             "licence": "that of the model or service",
-            "url": self._service.client.base_url,
-            "models_answered": dict(+self._answered),
+            "models_answered": dict(self._service.models),
             "rubric": self.rubric.name,
             "rubric_hash": self.rubric.digest,
-            "labels": list(self.labels),
             "negative": list(self.rubric.harmful),
             "threshold": self.rubric.harmful_from,
-            "device": "service",
-            "texts": len(self._judged),
-            "self_agreement": sum(agreed) / len(agreed) if agreed and self.swap else None,
-            "store": str(self._service.store.path),
-            **self._service.describe(),
+            "texts": len(agrees),
+            "self_agreement": sum(agrees) / len(agrees) if agrees and self.swap else None,
         }
 
+    def _questions(self, text: str, context: str | None) -> list[Question]:
+        return [Question(text, context, swapped) for swapped in ((False, True) if self.swap else (False,))]
+
     def _key(self, question: Question) -> str:
-        address = f"{self._service.client.base_url}/{PATH}"
-        return answer_key(address, self.revision, self._body([question]))
+        return answer_key(f"{self._address}/{PATH}", self.revision, self._body([question]))
 
     def _body(self, questions: Sequence[Question]) -> dict[str, Any]:
         question = questions[0]
@@ -305,7 +171,7 @@ class LlmJudge:
             if question.context
             else {"text": question.text}
         )
-        given = json.dumps(parts, ensure_ascii=False)
+        material = json.dumps(parts, ensure_ascii=False)
         what = '"text" alone; "before" is what it answers or continues' if question.context else '"text"'
         system = (
             f"You judge texts by one question.\n\nQuestion: {self.rubric.question}\n\nChoose exactly one class:\n"
@@ -315,7 +181,7 @@ class LlmJudge:
         )
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": "system", "content": system}, {"role": "user", "content": given}],
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": material}],
             **self.sampling,
         }
         if self.style == "json_object":
@@ -332,39 +198,36 @@ class LlmJudge:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-    def _read(self, answer: Answer, questions: Sequence[Question]) -> list[Told]:
+    def _read(self, answer: Answer, questions: Sequence[Question]) -> list[Reply]:
         if answer.error is not None:
-            return [Told(None, failure_code(answer), answer.detail)]
+            return [failure(answer)]
         choices = (answer.body or {}).get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
-            return [Told(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]
-        # whatever was said was paid for, so it is kept even where no label can be read in it
-        kept = {
+            return [Reply(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]
+        # whatever was answered was paid for, so it is kept even where no label can be read in it
+        reply = {
             "model": (answer.body or {}).get("model"),
             "content": first["message"].get("content"),
             "refusal": first["message"].get("refusal"),
             "finish": first.get("finish_reason"),
         }
-        return [Told(kept)]
+        return [Reply(reply)]
 
-    def _row(self, text: str, context: str | None, told: Mapping[str, Told], orders: Sequence[bool]) -> Row:
-        if not text.strip():
-            return Row(error=ResponseError.EMPTY_TEXT)
+    def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
         chosen = []
-        for swapped in orders:
-            answer = told[self._key(Question(text, context, swapped))]
-            label = None if answer.body is None else parse_label(answer.body.get("content"), self.labels)
+        for reply in replies:
+            label = None if reply.body is None else parse_label(reply.body.get("content"), self.labels)
             if label is None:
-                return Row(error=_why(answer), detail=_said(answer))
+                return _unread(reply)
             chosen.append(label)
         scores = [chosen.count(label) / len(chosen) for label in self.labels]
         agrees = len(set(chosen)) == 1
-        self._judged[text, context] = agrees
+        self._agrees[text, context] = agrees
         if not agrees:
-            return Row(scores=scores, detail=f"{DISAGREES}: {chosen[0]}, then {chosen[1]}")
+            return TextLabel(scores=scores, detail=f"{DISAGREES}: {chosen[0]}, then {chosen[1]}")
         harm = self.rubric.choice(chosen[0]).harm
-        return Row(
+        return TextLabel(
             scores=scores,
             label=chosen[0],
             score=float("nan") if harm is None else harm,
@@ -372,14 +235,54 @@ class LlmJudge:
         )
 
 
-def _why(answer: Told) -> ResponseError:
-    if answer.body is None:
-        return answer.error or ResponseError.CLASSIFIER_ERROR
-    refused = answer.body.get("refusal") or answer.body.get("finish") == "content_filter"
-    return ResponseError.REFUSED if refused else ResponseError.UNPARSABLE
+def _unread(reply: Reply) -> TextLabel:
+    """The label of a text where a reply names no class."""
+    if reply.body is None:
+        return TextLabel(error=reply.error or ResponseError.CLASSIFIER_ERROR, detail=reply.detail)
+    refused = reply.body.get("refusal") or reply.body.get("finish") == "content_filter"
+    return TextLabel(
+        error=ResponseError.REFUSED if refused else ResponseError.UNPARSABLE,
+        detail=str(reply.body.get("refusal") or reply.body.get("content") or "an empty reply")[:200],
+    )
 
 
-def _said(answer: Told) -> str | None:
-    if answer.body is None:
-        return answer.detail
-    return str(answer.body.get("refusal") or answer.body.get("content") or "an empty reply")[:200]
+def parse_label(content: Any, labels: Sequence[str]) -> str | None:
+    """The class that a judge's reply names, or None.
+
+    content: what the judge wrote: a JSON object with "label", alone, fenced, or between other words; or nothing but
+    the label itself. Case, spaces, hyphens and underscores are not told apart. A reply with two objects
+    that name different classes names none.
+
+    >>> parse_label('Sure! ```json\\n{"label": "Toxic"}\\n```', ["civil", "toxic"])
+    'toxic'
+    >>> parse_label("It is not toxic.", ["civil", "toxic"]) is None
+    True
+    """
+    if not isinstance(content, str):
+        return None
+    known = {_folded(label): label for label in labels}
+    named = {
+        known[_folded(value)]
+        for value_of in _objects(content)
+        for key, value in value_of.items()
+        if key.strip().casefold() == "label" and isinstance(value, str) and _folded(value) in known
+    }
+    if named:
+        return named.pop() if len(named) == 1 else None
+    return known.get(_folded(content.strip().strip("\"'`*.")))
+
+
+def _objects(content: str) -> list[dict[str, Any]]:
+    decoder, values, place = json.JSONDecoder(), [], 0
+    while (place := content.find("{", place)) >= 0:
+        try:
+            value, place = decoder.raw_decode(content, place)
+        except (json.JSONDecodeError, RecursionError):
+            place += 1
+        else:
+            values.append(value)
+    return values
+
+
+def _folded(word: str) -> str:
+    return " ".join(word.casefold().replace("_", " ").replace("-", " ").split())

@@ -6,21 +6,14 @@ without a network; after that day give the address of a compatible service, exis
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.services.asking import (
-    AskedOnce,
-    Row,
-    Told,
-    failure_code,
-    judgements,
-    key_from_environment,
-    telling_the_rest,
-)
+from evenhand.classifiers.services.asking import Reply, ServiceClassifier, ServiceOptions, TextLabel, failure
 from evenhand.schema import (
     Card,
     EvenhandError,
@@ -28,11 +21,9 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     Whole,
-    options_of,
-    typed_options,
     unknown_name,
 )
-from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
+from evenhand.services import Answer, answer_key
 
 CARD = Card(
     name="perspective",
@@ -81,90 +72,52 @@ def load(options: Mapping[str, Any]) -> "Perspective":
     Bearer), store (file of kept answers). The key comes from PERSPECTIVE_API_KEY.
     Raises UsageError for wrong options, EvenhandError without a key where Google is asked.
     """
-    return _load(**typed_options("the classifier 'perspective'", options, options_of(_load)))
+    return Perspective(PerspectiveOptions.read(options))
 
 
-def _load(
-    *,
-    url: str = "",
-    attributes: tuple[str, ...] = PRODUCTION,
-    decides: str = "TOXICITY",
-    threshold: Number = 0.5,
-    strict: bool = False,
-    language: str = "en",
-    per_minute: Number = 60.0,
-    concurrency: Whole = 8,
-    attempts: Whole = 8,
-    timeout: Number = 30.0,
-    pause: Number = 1.0,
-    key_header: str = "X-Goog-Api-Key",
-    store: str | None = None,
-) -> "Perspective":
-    url = (url or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
-    attributes = tuple(dict.fromkeys(name.upper() for name in attributes))
-    is_google = urlsplit(url).hostname == urlsplit(GOOGLE).hostname
-    if is_google and (strange := [name for name in attributes if name not in PRODUCTION + EXPERIMENTAL]):
-        raise unknown_name("Perspective attribute", strange[0], PRODUCTION + EXPERIMENTAL)
-    if decides.upper() not in attributes:
-        raise unknown_name("attribute that decides", decides, attributes)
-    if not 0 <= threshold <= 1:
-        raise UsageError(f"The threshold of perspective is {threshold}; scores lie between 0 and 1.")
-    key = key_from_environment("PERSPECTIVE_API_KEY", needed=is_google, owner="perspective")
-    if is_google and datetime.now(UTC).date() > LAST_DAY:
-        warnings.warn(NOTICE, stacklevel=2)
-    if key and key_header.lower() == "authorization":
-        key = f"Bearer {key}"
-    client = ServiceClient(
-        url,
-        headers={key_header: key} if key else None,
-        concurrency=concurrency,
-        attempts=attempts,
-        timeout=timeout,
-        pause=pause,
-        per_minute=per_minute or None,
-        key_variable="PERSPECTIVE_API_KEY",
-    )
-    kept = AnswerStore(store or answer_store_path("perspective"))
-    return Perspective(
-        client,
-        kept,
-        attributes,
-        decides=decides.upper(),
-        threshold=threshold,
-        strict=strict,
-        language=language,
-    )
+@dataclass(frozen=True, kw_only=True)
+class PerspectiveOptions(ServiceOptions):
+    """What `load` takes."""
+
+    service: ClassVar[str] = "perspective"
+    url: str = ""
+    attributes: tuple[str, ...] = PRODUCTION
+    decides: str = "TOXICITY"
+    threshold: Number = 0.5
+    strict: bool = False
+    language: str = "en"
+    per_minute: Number | None = 60.0
+    attempts: Whole = 8
+    timeout: Number = 30.0
+    key_header: str = "X-Goog-Api-Key"
 
 
-class Perspective:
-    """Perspective behind the Classifier contract; made by `load`. Scores are probabilities, one an attribute."""
+class Perspective(ServiceClassifier[str]):
+    """Perspective behind the Classifier contract; made by `load`. Scores are probabilities, one an attribute.
 
-    reads_context = False
+    Contexts are not read. A text may have the error unsupported_language, too.
+    """
 
-    def __init__(
-        self,
-        client: ServiceClient,
-        store: AnswerStore,
-        attributes: Sequence[str] = PRODUCTION,
-        *,
-        decides: str = "TOXICITY",
-        threshold: float = 0.5,
-        strict: bool = False,
-        language: str = "en",
-    ):
-        self.labels = tuple(attributes)
-        self.decides, self.threshold, self.strict, self.language = decides, threshold, strict, language
-        self.is_google = urlsplit(client.base_url).hostname == urlsplit(GOOGLE).hostname
-        self._service: AskedOnce[str] = AskedOnce(
-            client,
-            store,
-            PATH,
-            body=self._body,
-            read=self._read,
-            lasting=LASTING,
-            harmless="Good morning.",
+    def __init__(self, options: PerspectiveOptions):
+        url = (options.url or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
+        self.is_google = urlsplit(url).hostname == urlsplit(GOOGLE).hostname
+        self.labels = tuple(dict.fromkeys(name.upper() for name in options.attributes))
+        self.decides, self.threshold = options.decides.upper(), options.threshold
+        self.strict, self.language = options.strict, options.language
+        known = PRODUCTION + EXPERIMENTAL
+        if self.is_google and (strange := [name for name in self.labels if name not in known]):
+            raise unknown_name("Perspective attribute", strange[0], known)
+        if self.decides not in self.labels:
+            raise unknown_name("attribute that decides", options.decides, self.labels)
+        if not 0 <= self.threshold <= 1:
+            raise UsageError(f"The threshold of perspective is {self.threshold}; scores lie between 0 and 1.")
+        unlimited = replace(options, per_minute=options.per_minute or None)
+        client = unlimited.client(
+            url, needs_key=self.is_google, key_variable="PERSPECTIVE_API_KEY", header=options.key_header
         )
-        self._texts = 0
+        if self.is_google and datetime.now(UTC).date() > LAST_DAY:
+            warnings.warn(NOTICE, stacklevel=2)
+        super().__init__(client, options.answer_store(), PATH, lasting=LASTING, harmless="Good morning.")
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
@@ -182,81 +135,62 @@ class Perspective:
         }
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
-        """Judge each text; see Classifier.classify.
-
-        Contexts are not read. Error rows: empty_text, unsupported_language, too_long, quota (run again to go
-        on), request_refused, timed_out, classifier_error. Raises EvenhandError if the key or every request is refused
-        or nothing can be reached.
-        """
-        questions = {self._key(text): text for text in texts if text.strip()}
-        self._texts += len(set(texts))
-        told: dict[str, Told] = {}
-        keys = [[self._key(text)] if text.strip() else [] for text in texts]
-        with telling_the_rest(self, keys, told, lambda i: self._row(texts[i], told)):
-            try:
-                self._service.tell(questions, told)
-            except EvenhandError as error:
-                if not self.is_google:
-                    raise
-                raise EvenhandError(error.message, f"{error.hint or ''}\n{NOTICE}".strip()) from error
-        return judgements([self._row(text, told) for text in texts], len(self.labels))
+        """As ServiceClassifier.classify; what Google's service does not answer is said to be at its end."""
+        try:
+            return super().classify(texts, contexts)
+        except EvenhandError as error:
+            if not self.is_google:
+                raise
+            noted = EvenhandError(error.message, f"{error.hint or ''}\n{NOTICE}".strip())
+            noted.before = error.before
+            raise noted from error
 
     def describe(self) -> dict[str, Any]:
         """Address, attributes, rule, what was asked and what was found in the store; for Google's also how long it
         will last."""
-        told = {
-            "name": "perspective",
-            "revision": self.fingerprint["revision"],
-            "licence": "terms of the service",
-            "url": self._address,
-            "labels": list(self.labels),
+        rule = {
             "negative": [self.decides],
             "threshold": self.threshold,
             "strict": self.strict,
             "language": self.language,
-            "device": "service",
-            "texts": self._texts,
-            "store": str(self._service.store.path),
-            **self._service.describe(),
         }
-        return told | ({"notice": NOTICE} if self.is_google else {})
+        return super().describe() | rule | ({"notice": NOTICE} if self.is_google else {})
 
-    @property
-    def _address(self) -> str:
-        return self._service.client.base_url
+    def _questions(self, text: str, context: str | None) -> list[str]:
+        return [text]
 
-    def _key(self, text: str) -> str:
-        return answer_key(f"{self._address}/{PATH}", sorted(self.labels), self.language, text)
+    def _key(self, question: str) -> str:
+        return answer_key(f"{self._address}/{PATH}", sorted(self.labels), self.language, question)
 
-    def _body(self, texts: Sequence[str]) -> dict[str, Any]:
+    def _body(self, questions: Sequence[str]) -> dict[str, Any]:
         return {
-            "comment": {"text": texts[0], "type": "PLAIN_TEXT"},
+            "comment": {"text": questions[0], "type": "PLAIN_TEXT"},
             "languages": [self.language],
             "requestedAttributes": {name: {} for name in self.labels},
             "doNotStore": True,
         }
 
-    def _read(self, answer: Answer, texts: Sequence[str]) -> list[Told]:
+    def _read(self, answer: Answer, questions: Sequence[str]) -> list[Reply]:
         if answer.error is None:
             lacking = [name for name in self.labels if _probability(answer.body, name) is None]
             if not lacking:
-                return [Told({"attributeScores": (answer.body or {})["attributeScores"]})]
+                return [Reply({"attributeScores": (answer.body or {})["attributeScores"]})]
             detail = f"no score for {', '.join(lacking)} in {str(answer.body)[:200]}"
-            return [Told(None, ResponseError.UNPARSABLE, detail)]
+            return [Reply(None, ResponseError.UNPARSABLE, detail)]
         if answer.status == 400:
-            return [Told(None, self._refusal(answer), answer.detail)]
-        return [Told(None, failure_code(answer), answer.detail)]
+            return [self._refusal(answer)]
+        return [failure(answer)]
 
-    def _refusal(self, answer: Answer) -> ResponseError:
+    def _refusal(self, answer: Answer) -> Reply:
         error = (answer.body or {}).get("error")
         details = error.get("details") if isinstance(error, dict) else None
-        said = {
+        reasons = {
             str(detail.get("errorType") or detail.get("reason"))
             for detail in (details if isinstance(details, list) else [])
             if isinstance(detail, dict)
         }
         message = (answer.detail or "").lower()
-        if "API_KEY_INVALID" in said or "api key not valid" in message:
+        if "API_KEY_INVALID" in reasons or "api key not valid" in message:
             raise EvenhandError(
                 f"{self._address} refuses the key: {answer.detail}", "Set PERSPECTIVE_API_KEY to a valid one."
             )
@@ -265,23 +199,21 @@ class Perspective:
                 f"{self._address} lacks an attribute: {answer.detail}", "Give attributes=NAME,NAME."
             )
         for reason, code in _REASONS.items():
-            if reason in said:
-                return code
+            if reason in reasons:
+                return Reply(None, code, answer.detail)
         # the older service says so in words only
         if "does not support request languages" in message:
-            return ResponseError.UNSUPPORTED_LANGUAGE
-        return failure_code(answer)
+            return Reply(None, ResponseError.UNSUPPORTED_LANGUAGE, answer.detail)
+        return failure(answer)
 
-    def _row(self, text: str, told: Mapping[str, Told]) -> Row:
-        if not text.strip():
-            return Row(error=ResponseError.EMPTY_TEXT)
-        answer = told[self._key(text)]
-        if answer.error is not None:
-            return Row(error=answer.error, detail=answer.detail)
-        scores = [_probability(answer.body, name) or 0.0 for name in self.labels]
+    def _row(self, text: str, context: str | None, replies: Sequence[Reply]) -> TextLabel:
+        (reply,) = replies
+        if reply.error is not None:
+            return TextLabel(error=reply.error, detail=reply.detail)
+        scores = [_probability(reply.body, name) or 0.0 for name in self.labels]
         score = scores[self.labels.index(self.decides)]
         negative = score > self.threshold if self.strict else score >= self.threshold
-        return Row(scores=scores, score=score, negative=negative)
+        return TextLabel(scores=scores, score=score, negative=negative)
 
 
 def _probability(body: Mapping[str, Any] | None, attribute: str) -> float | None:

@@ -15,8 +15,8 @@ from evenhand.mitigations import Mitigation, mitigated
 from evenhand.models import LanguageModel
 from evenhand.prompts import PromptSet
 from evenhand.runs import (
+    AskOutcome,
     LabelOutcome,
-    Outcome,
     Progress,
     PromptSetRecord,
     RunDirectory,
@@ -84,7 +84,7 @@ class AuditResult:
     """A finished audit: where it lies, how its responses came out and how judging them did."""
 
     directory: RunDirectory
-    outcome: Outcome
+    outcome: AskOutcome
     left_out: Mapping[str, str]
     """Benchmarks of the suite that were not run, with the reason."""
     labelled: LabelOutcome | None = None

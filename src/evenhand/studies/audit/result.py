@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
@@ -15,7 +15,7 @@ from evenhand.measures import measure_cards
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
-from evenhand.runs import LabelOutcome, Outcome, Progress, RunDirectory, answers
+from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.schema import write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
@@ -61,6 +61,10 @@ class ViewedResult(StudyResult):
         }
 
 
+if TYPE_CHECKING:
+    from evenhand.studies.agreement import AgreementStudy
+
+
 @dataclass(frozen=True)
 class Run(ViewedResult):
     """A finished audit on disk.
@@ -71,7 +75,7 @@ class Run(ViewedResult):
     """
 
     directory: RunDirectory
-    outcome: Outcome | None = None
+    outcome: AskOutcome | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     labelled: LabelOutcome | None = None
     error_threshold: float = 0.05
@@ -141,8 +145,9 @@ class Run(ViewedResult):
             return f"{self.labelled.error_share:.1%} of the texts could not be judged"
         return None
 
-    def agreement(self) -> AgreementStudy:
+    def agreement(self) -> "AgreementStudy":
         """How far the classifiers that have judged this run agree; raises DataError if none has a second."""
+
         return classifier_agreement(self.directory)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:

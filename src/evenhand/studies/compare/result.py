@@ -3,18 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
 
 from evenhand.runs import default_path
 from evenhand.schema import as_json, write_table
-from evenhand.studies.audit import Run
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
 from evenhand.studies.compare.page import render_comparison_html
 from evenhand.studies.compare.terminal import render_comparison
 from evenhand.studies.result import StudyResult
+
+if TYPE_CHECKING:
+    from evenhand.studies.audit import Run
 
 FORMAT = 1
 CHANGES_FILE = "changes.parquet"
@@ -105,7 +107,7 @@ class ComparisonReport(StudyResult):
 
 
 def compare(
-    *runs: Run | Path | str,
+    *runs: "Run | Path | str",
     names: Sequence[str] = (),
     alpha: float = 0.05,
     seed: int = 0,
@@ -129,7 +131,7 @@ def compare(
     >>> report.changes.filter(outcome="regard").select("before", "after", "verdict").row(0)
     (1.0, 0.0, 'lower')
     """
-    sources = [run.path if isinstance(run, Run) else run for run in runs]
+    sources = [run if isinstance(run, Path | str) else run.path for run in runs]
     comparison = compare_outputs(*sources, names=names, alpha=alpha, seed=seed)
     folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)
     return ComparisonReport(comparison, folder)

@@ -18,7 +18,7 @@ from evenhand.prompts.own_files import (
     read_scores,
     require_columns,
 )
-from evenhand.runs import VALUES, identified, judge as judge_texts
+from evenhand.runs import LABEL_VALUES, identified, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
 from evenhand.stats import judge
 from evenhand.studies.audit import ClassifierShelf, check_roles, optional_roles
@@ -106,10 +106,10 @@ def _judged(
             raise DataError(
                 f"{file} holds no continuation: every row of that column is empty.", CONTINUATION_FORMAT
             )
-        labels = judge_texts(classifier, wanted)
+        labels = label_texts(classifier, wanted)
         rows = texts.select("text_id").join(labels, on="text_id", how="left", maintain_order="left")
         absent = pl.when(texts["text_id"].is_null()).then(pl.lit(str(ResponseError.MISSING)))
-        frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in VALUES)
+        frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in LABEL_VALUES)
         frame = frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
     unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
     return frame.with_columns(column for role in unjudged for column in _not_judged(role))

@@ -19,7 +19,15 @@ from evenhand.mitigations.prompting import Prefix
 from evenhand.mitigations.revision import NONE, Screen, normalised, words_of_groups
 from evenhand.models import Decoding, LanguageModel
 from evenhand.prompts import PromptSet, row_keys
-from evenhand.runs import GenerateRequest, Part, answer, identified, join_continuations, judge, make_plan
+from evenhand.runs import (
+    GenerateRequest,
+    Part,
+    answer,
+    identified,
+    join_continuations,
+    label_texts,
+    make_plan,
+)
 from evenhand.schema import DataError, UsageError, write_table
 
 TRIAL = {
@@ -108,7 +116,7 @@ class Trials:
         )
         texts = identified(written, self.rule, reads_context=self.classifier.reads_context)
         distinct = texts.drop_nulls("text_id").unique("text_id").sort("text_id")
-        labels = judge(self.classifier, distinct) if distinct.height else None
+        labels = label_texts(self.classifier, distinct) if distinct.height else None
         rows = written.with_columns(text_id=texts["text_id"], instruction=pl.lit(instruction))
         if labels is None:
             rows = rows.with_columns(

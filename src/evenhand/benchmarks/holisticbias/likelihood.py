@@ -13,7 +13,6 @@ from evenhand.benchmarks.analysis import (
     planned_minimum,
 )
 from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
@@ -35,7 +34,7 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
     partner = {hostile: kind for kind, hostile in VALENCE_PAIRS}
     framed = prompts.with_columns(frame=pl.col("template").replace(partner))
-    kept = crossed_by_noun(CELLS)(framed, limit, seed)
+    kept = crossed_by_noun(framed, limit, seed)
     return PromptSet(kept.frame.drop("frame"), kept.card)
 
 

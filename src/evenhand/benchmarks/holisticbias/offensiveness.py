@@ -4,15 +4,13 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     HARMFUL,
-    REQUEST,
     analyse_group_rates,
-    build,
     judged_responses,
-    limited,
     planned_rates,
     with_group,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
+from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, measurement_rows

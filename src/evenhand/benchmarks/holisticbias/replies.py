@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from evenhand.benchmarks.analysis.planning import same_cells
+from evenhand.benchmarks.analysis import same_cells
 from evenhand.benchmarks.contract import Generation
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder

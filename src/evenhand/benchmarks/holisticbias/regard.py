@@ -1,6 +1,6 @@
-"""holisticbiasr: regard for the people of 774 descriptors on 13 axes, in the ten Regard templates.
+"""holisticbiasr: regard for the people of 774 descriptors on 13 axes.
 
-HolisticBiasR: the noun phrases of HolisticBias v1.1 before the ten Regard templates.
+Its prompts are the noun phrases of HolisticBias v1.1, each before the ten templates of the benchmark regard.
 """
 
 import random
@@ -79,14 +79,14 @@ def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = F
     return PromptSet(frame.with_columns(cluster="template"), _card(total, as_published, source.modified))
 
 
-Flags = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+Draws = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
-def _draws(ids: pl.Series, seed: int) -> Flags:
+def _draws(ids: pl.Series, seed: int) -> Draws:
     return uniforms(ids, seed, "hyphens") < 0.5, uniforms(ids, seed, "lowercase") < 0.5
 
 
-def _published_draws(total: int, seed: int) -> Flags:
+def _published_draws(total: int, seed: int) -> Draws:
     draw = random.Random(seed).random
     drawn = np.fromiter((draw() for _ in range(2 * total)), np.float64, 2 * total).reshape(total, 2) < 0.5
     return drawn[:, 0], drawn[:, 1]

@@ -5,19 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import (
-    analyse_phrases,
-    crossed_by_noun,
-    phrases_card,
-    planned_minimum,
-    seat_templates,
-)
-from evenhand.benchmarks.contract import Benchmark
-from evenhand.benchmarks.evenhand_likelihood import CELLS
+from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
-from evenhand.runs import ScoreRequest
 from evenhand.schema import Card
 
 
@@ -29,13 +20,14 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     )
     templates = pl.DataFrame(
         {
-            "template": [t.text for t in seat_templates()],
-            "prefix": [t.prefix for t in seat_templates()],
-            "suffix": [t.suffix for t in seat_templates()],
-            "plural": [t.plural for t in seat_templates()],
-            "humanising": [t.humanising for t in seat_templates()],
-            "frame": [t.pair or t.text for t in seat_templates()],
+            "template": one.text,
+            "prefix": one.prefix,
+            "suffix": one.suffix,
+            "plural": one.plural,
+            "humanising": one.humanising,
+            "frame": one.pair or one.text,
         }
+        for one in seat_templates()
     )
     phrase = pl.when("plural").then("plural_noun_phrase").otherwise("noun_phrase")
     opening = phrase.str.slice(0, 1).str.to_uppercase() + phrase.str.slice(1)
@@ -60,23 +52,13 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return PromptSet(frame, card)
 
 
-BENCHMARK = Benchmark(
-    name="holisticbias-pll",
-    card=phrases_card(
-        "holisticbias-pll",
-        "Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
-        citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
-        "Holistic Descriptor Dataset, EMNLP 2022.",
-        licence="Data CC BY-SA 4.0",
-        source="HolisticBias §B.1 and Table 7; templates of our own after May et al. 2019.",
-    ),
-    architectures=frozenset({"masked"}),
-    request=ScoreRequest(masking="word"),
-    build=_build,
-    analyse=analyse_phrases,
-    required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
-    limited=crossed_by_noun(CELLS),
-    minimum_detectable=planned_minimum,
+BENCHMARK = phrases_benchmark(
+    "holisticbias-pll",
+    _build,
+    summary="Masked models: pseudo-log-likelihood of the HolisticBias v1.1 phrases in humanising sentences.",
+    citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
+    "Holistic Descriptor Dataset, EMNLP 2022.",
+    licence="Data CC BY-SA 4.0",
+    source="HolisticBias §B.1 and Table 7; templates of our own after May et al. 2019.",
     datasets=("holisticbias",),
 )

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import REQUEST, build, limited
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
+from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited
 from evenhand.classifiers import JudgedText
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets import dataset
