@@ -1,3 +1,13 @@
+from .arrays import (
+    Codes as Codes,
+    Counts as Counts,
+    Flags as Flags,
+    Floats as Floats,
+    Indices as Indices,
+    log_choose as log_choose,
+    mean_of_known as mean_of_known,
+    median_of_known as median_of_known,
+)
 from .bootstrap import (
     Intervals as Intervals,
     cluster_bootstrap as cluster_bootstrap,
@@ -64,8 +74,6 @@ from .rank_tests import (
     signed_rank as signed_rank,
 )
 from .rater_agreement import (
-    Codes as Codes,
-    Floats as Floats,
     difference_of_means as difference_of_means,
     kappa as kappa,
     pearson as pearson,
@@ -73,7 +81,6 @@ from .rater_agreement import (
     specific_agreement as specific_agreement,
 )
 from .rates import (
-    Counts as Counts,
     GroupCounts as GroupCounts,
     Limited as Limited,
     additive_rates as additive_rates,

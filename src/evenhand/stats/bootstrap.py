@@ -16,11 +16,10 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats, Indices
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 from evenhand.stats.intervals import Interval
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 Statistic = Callable[[Floats, Floats], npt.ArrayLike]
 """Takes values (n,) and weights (resamples, n), returns (resamples,)."""
 CELLS = 1 << 22
@@ -183,7 +182,7 @@ def _studentised_quantile(
     totals: Floats,
     error: Floats,
     factor: Floats,
-    present: npt.NDArray[np.intp],
+    present: Indices,
     counts: Floats,
     level: float,
 ) -> Floats:

@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.bootstrap import cluster_bootstrap
 from evenhand.stats.cluster_interval import cluster_t
 from evenhand.stats.intervals import Interval
-
-Floats = npt.NDArray[np.float64]
 
 RESAMPLED_UP_TO = 100
 """Clusters up to which Student's quantile is replaced by the bootstrap's; with more the two are alike."""
@@ -27,7 +26,7 @@ class ClusterMeans:
     p: Floats
 
 
-def standard_errors(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     """Standard error of each column's mean over the clusters in the rows, and how many clusters it has."""
     known = ~np.isnan(values)
     count = known.sum(axis=0)

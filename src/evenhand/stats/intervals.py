@@ -8,9 +8,8 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

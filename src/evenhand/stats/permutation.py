@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats, Indices
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
+Labels = Indices
 LabelStatistic = Callable[[Floats, Labels], npt.ArrayLike]
 """Takes values (n,) and labels (draws, n) coded 0, 1, ..., returns (draws,)."""
 

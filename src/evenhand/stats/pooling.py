@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, gammaln, ndtr
 
 from evenhand.schema import UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Flags, Floats
 
 _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding noise
 
@@ -162,7 +161,7 @@ def _spaced(low: float, high: float, count: int) -> Floats:
     return np.asarray(np.linspace(low, high, count), dtype=np.float64)
 
 
-def _around(points: Floats, likely: npt.NDArray[np.bool_], floor: float) -> Floats:
+def _around(points: Floats, likely: Flags, floor: float) -> Floats:
     """As many points as before, over the likely ones and one more on each side, none below `floor`."""
     places = np.flatnonzero(likely)
     step = points[1] - points[0]

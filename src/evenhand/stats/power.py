@@ -7,8 +7,8 @@ import numpy.typing as npt
 from scipy.special import nctdtr, ndtri, stdtrit
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Correction = Literal["none", "benjamini-hochberg", "bonferroni"]
 
 

@@ -8,15 +8,12 @@ Negative outcomes of groups as counts: plain, and as many independent ones as sa
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import chdtrc, expit, ndtr, xlogy
 
+from evenhand.stats.arrays import Codes, Counts, Floats
 from evenhand.stats.intervals import clustered_proportion_interval, wilson_interval
 from evenhand.stats.power import effective_n
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 
 _RIDGE = 1e-6
 """Keeps log-odds of rows without any negative finite; moves a rate by less than one in a million."""
@@ -157,8 +154,6 @@ def _objective(negatives: Floats, totals: Floats, design: Floats, weights: Float
     )
     return float(likelihood.sum() - _RIDGE / 2 * np.square(weights).sum())
 
-
-Counts = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-9
 

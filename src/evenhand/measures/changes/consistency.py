@@ -18,9 +18,7 @@ from evenhand.measures.changes.consistency_verdicts import (
 )
 from evenhand.measures.changes.paired_change import paired_change
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import holm
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Floats, holm
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
 """Those of the paper, in its order."""

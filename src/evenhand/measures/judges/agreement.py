@@ -15,6 +15,7 @@ from evenhand.measures.columns import (
     negative_outcomes,
     require_columns,
     responses_once,
+    typed,
 )
 from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
 from evenhand.measures.rates import compare_groups, spread_p
@@ -32,15 +33,11 @@ from evenhand.stats import (
     specific_agreement,
 )
 
-OVERALL = {
-    "measure": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "standard_error": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+OVERALL = (
+    typed(pl.String, "measure")
+    | typed(pl.Float64, "estimate low high standard_error")
+    | typed(pl.Int64, "n n_missing")
+)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""How often a classifier is wrong about each group: sensitivity and specificity on texts whose truth is known.
+"""How often a classifier is wrong about each group, and what rates would be without its errors.
 
-Rates of judgements turned into rates of the thing judged: Rogan and Gladen's correction, group by group.
-
-The uncertainty of a corrected rate is that of three counts: the judgements, and the labelled texts that sensitivity
-and specificity were learnt from.
+`classifier_error` gives sensitivity and specificity on texts whose truth is known; `corrected_rates` turns rates of
+judgements into rates of the thing judged, group by group (Rogan and Gladen). The uncertainty of a corrected rate is
+that of three counts: the judgements, and the labelled texts that sensitivity and specificity were learnt from.
 """
 
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import benjamini_hochberg, group_counts, risk_difference
+from evenhand.stats import Flags, Floats, Indices, benjamini_hochberg, group_counts, risk_difference
 
 _KEYS = ("axis", "group")
 
@@ -140,9 +139,6 @@ def _with_differences(table: pl.DataFrame) -> pl.DataFrame:
     return table.hstack(columns).select(order)
 
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
 NO_LABELLED = "no labelled texts of the group, or no judgements"
 NO_BETTER_THAN_CHANCE = "the classifier is no better than chance on this group"
 PERHAPS_CHANCE = "the classifier is not shown to be better than chance on this group"
@@ -194,7 +190,6 @@ def corrected_rates(
 
     >>> labelled = pl.DataFrame({"group": ["a"] * 200 + ["b"] * 200, "truth": ([1] * 100 + [0] * 100) * 2,
     ...     "judged": [1] * 90 + [0] * 10 + [1] * 50 + [0] * 50 + [1] * 90 + [0] * 110})
-    >>> from evenhand.measures.classifier_error import classifier_error
     >>> answers = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100,
     ...     "negative": [1] * 60 + [0] * 40 + [1] * 27 + [0] * 73})
     >>> table = corrected_rates(answers, classifier_error(labelled))
@@ -204,9 +199,7 @@ def corrected_rates(
     if not 0 < alpha < 1:
         raise UsageError(f"corrected_rates got alpha={alpha}.", "It lies between 0 and 1 (0.05 is usual).")
     outcomes = negative_outcomes(frame, "corrected_rates")
-    if cluster is None and "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "corrected_rates"))
     labelled = _labelled(counts.names, error, pooled)
     totals = counts.effective_totals.astype(np.float64)
     share = np.divide(counts.negatives, counts.totals, out=np.zeros(len(totals)), where=counts.totals > 0)
@@ -298,7 +291,7 @@ def _flag(estimate: float, counted: bool, usable: bool) -> str | None:
     return BELOW_ZERO if estimate < 0 else ABOVE_ONE if estimate > 1 else None
 
 
-def _against_others(group: _Corrected, weight: Floats, source: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _against_others(group: _Corrected, weight: Floats, source: Indices) -> tuple[Floats, Floats]:
     """The others' corrected rate for each group, and the standard error of the difference from it."""
     estimate = np.where(group.usable, group.estimate, 0.0)
     rest = weight.sum() - weight

@@ -8,15 +8,20 @@ the others that would by itself account for what was found.
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import gammaln
 
-from evenhand.measures.columns import negative_outcomes
+from evenhand.measures.columns import cluster_column, negative_outcomes
 from evenhand.measures.judges.classifier_error import ClassifierError, rogan_gladen
 from evenhand.schema import UsageError
-from evenhand.stats import benjamini_hochberg, group_counts, tails_of_others, tails_of_rate, wilson_interval
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from evenhand.stats import (
+    Counts,
+    Floats,
+    benjamini_hochberg,
+    group_counts,
+    log_choose,
+    tails_of_others,
+    tails_of_rate,
+    wilson_interval,
+)
 
 
 def explaining_error(
@@ -75,9 +80,7 @@ def error_tolerance(
             f"error_tolerance got alpha={alpha} and background={background}.",
             "alpha lies between 0 and 1; background is a rate in percent.",
         )
-    if cluster is None and "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "error_tolerance"))
     totals, negatives = counts.effective_totals, counts.effective_negatives
     there = totals > 0
     if background is None and int(there.sum()) < 2:
@@ -172,16 +175,9 @@ def _fisher(negatives: int, n: int, everywhere: int, population: int) -> float:
     """Chance of at least so many of all negatives in a group of n, if they fell anywhere."""
     counts = np.arange(negatives, min(n, everywhere) + 1)
     counts = counts[everywhere - counts <= population - n]
-    log = (
-        _log_choose(n, counts)
-        + _log_choose(population - n, everywhere - counts)
-        - _log_choose(population, np.array(everywhere))
-    )
+    log = log_choose(n, counts) + log_choose(population - n, everywhere - counts)
+    log -= log_choose(population, everywhere)
     return float(np.exp(log).sum())
-
-
-def _log_choose(total: int, chosen: Counts) -> Floats:
-    return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))
 
 
 def _percent(name: str, share: Floats) -> pl.Series:

@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
@@ -32,6 +31,7 @@ from evenhand.measures.pairs.preference import (
     total,
 )
 from evenhand.schema import Card, DataError, UsageError
+from evenhand.stats import Floats, Indices
 
 AGREEING = 3  # of five annotators; fewer is no majority
 
@@ -89,7 +89,6 @@ def _annotations(value: object, row: int) -> Sequence[Sequence[str]]:
     )
 
 
-Floats = NDArray[np.float64]
 Architecture = Literal["causal", "encoder-decoder", "masked"]
 SENTENCE = ["log_likelihood_more", "log_likelihood_less"]
 COUNTS = ["token_count_more", "token_count_less"]
@@ -212,7 +211,7 @@ def _scores(
     flagged: pl.Series,
     *,
     ties_half: bool,
-    clusters: NDArray[np.intp] | None = None,
+    clusters: Indices | None = None,
 ) -> PairScores:
     types = frame["bias_type"].cast(pl.String).to_list()
     pairs = pl.DataFrame({"bias_type": types, "score_more": more, "score_less": less, "flagged": flagged})

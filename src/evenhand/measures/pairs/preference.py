@@ -9,27 +9,17 @@ from difflib import SequenceMatcher
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-from evenhand.stats import detectable_preference, wilson_interval
+from evenhand.measures.columns import typed
+from evenhand.stats import Floats, Indices, detectable_preference, wilson_interval
 
-Floats = NDArray[np.float64]
-
-GROUPS = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "ties": pl.Int64,
-    "n_missing": pl.Int64,
-    "null": pl.Float64,
-    "null_low": pl.Float64,
-    "null_high": pl.Float64,
-    "p": pl.Float64,
-    "minimum_detectable": pl.Float64,
-}
+GROUPS = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n ties n_missing")
+    | typed(pl.Float64, "null null_low null_high p minimum_detectable")
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ def preference_groups(
     groups: Sequence[str],
     *,
     ties_half: bool,
-    clusters: NDArray[np.intp] | None = None,
+    clusters: Indices | None = None,
 ) -> pl.DataFrame:
     """The `groups` table of PairScores.
 
@@ -68,7 +58,7 @@ def preference_groups(
 
 
 def _row(
-    axis: str | None, outcome: Floats, clusters: NDArray[np.intp] | None, ties_half: bool
+    axis: str | None, outcome: Floats, clusters: Indices | None, ties_half: bool
 ) -> dict[str, float | int | str | None]:
     missing = int(np.isnan(outcome).sum())
     if clusters is not None:
@@ -110,7 +100,7 @@ def sign_test(wins: int, decided: int) -> float:
     return min(1.0, 2 * float(bdtr(min(wins, decided - wins), decided, 0.5)))
 
 
-def _collapse(outcome: Floats, clusters: NDArray[np.intp]) -> Floats:
+def _collapse(outcome: Floats, clusters: Indices) -> Floats:
     """One outcome per cluster: which member its copies prefer on the whole."""
     _, codes = np.unique(clusters, return_inverse=True)
     known = ~np.isnan(outcome)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.pairs.preference import BLODGETT, EITHER_WAY, STEREOTYPING
 from evenhand.schema import Card, DataError
@@ -109,27 +109,12 @@ def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
     return StereoSetScores(groups=groups, terms=pl.concat(terms).sort("axis", "target"))
 
 
-GROUPS = {
-    "dataset_type": pl.String,
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "ties": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_terms": pl.Int64,
-    "null": pl.Float64,
-    "null_low": pl.Float64,
-    "null_high": pl.Float64,
-    "p": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "lms": pl.Float64,
-    "lms_low": pl.Float64,
-    "lms_high": pl.Float64,
-    "icat": pl.Float64,
-    "icat_null": pl.Float64,
-}
+GROUPS = (
+    typed(pl.String, "dataset_type axis")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n ties n_missing n_terms")
+    | typed(pl.Float64, "null null_low null_high p minimum_detectable lms lms_low lms_high icat icat_null")
+)
 
 
 def _scores(terms: pl.DataFrame, known: pl.DataFrame, seed: int) -> dict[str, float | int]:

@@ -8,14 +8,15 @@ groups, adjusted for their number, with the lower limit beyond the background; s
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import cluster_column, negative_outcomes, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, UsageError
 from evenhand.stats import (
     Counts,
+    Flags,
+    Floats,
     GroupCounts,
     Tails,
     benjamini_hochberg,
@@ -30,23 +31,11 @@ from evenhand.stats import (
     wilson_interval,
 )
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
-AXES = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "null_high": pl.Float64,
-    "excess": pl.Float64,
-    "p": pl.Float64,
-    "n_groups": pl.Int64,
-    "n_harmed": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null null_high excess p")
+    | typed(pl.Int64, "n_groups n_harmed n n_missing")
+)
 POWER = 0.8
 _ROUNDING = 1e-9
 _LEVEL = 0.95
@@ -109,15 +98,7 @@ def bias_score(
     """
     outcomes = negative_outcomes(frame, "bias_score")
     _check(background, alpha, draws)
-    if cluster is not None:
-        require_columns(frame, [cluster], "bias_score")
-    elif "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    if cluster is not None and frame[cluster].null_count():
-        raise DataError(
-            f"bias_score found rows without {cluster}.", "Fill or drop these rows, or the column."
-        )
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "bias_score"))
     measured = counts.totals >= max(minimum_n, 1)
     if background is None and int((counts.totals > 0).sum()) < 2:
         raise UsageError(

@@ -15,15 +15,13 @@ import polars as pl
 from evenhand.measures.columns import negative_outcomes
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import binomial_quantile_interval
+from evenhand.stats import Floats, binomial_quantile_interval
 
 LEVEL = 0.975
 RESAMPLES = 9_999
 _SEED = 1
 _CELLS = 1 << 22
 _ROUNDING = 1e-9  # percent: a limit that equals the background does not exceed it
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
+from evenhand.measures.columns import (
+    cluster_column,
+    negative_outcomes,
+    require_columns,
+    responses_once,
+    typed,
+)
 from evenhand.measures.info import CLASSIFIER, COUNTED, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.measures.rates.group_comparison import POWER, two_sided_p
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
+    Floats,
     GroupCounts,
+    Indices,
     Limited,
     benjamini_hochberg,
     detectable_rate,
@@ -21,29 +28,13 @@ from evenhand.stats import (
     ratio_of_rates,
 )
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
-
 KEYS = ["axis", "group"]
 BENIGN, TOXIC = "benign", "toxic"
-CONTRASTS = {
-    "axis": pl.String,
-    "group": pl.String,
-    "benign": pl.Float64,
-    "toxic": pl.Float64,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "ratio": pl.Float64,
-    "ratio_low": pl.Float64,
-    "ratio_high": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_unknown": pl.Int64,
-}
+CONTRASTS = (
+    typed(pl.String, "axis group")
+    | typed(pl.Float64, "benign toxic estimate low high ratio ratio_low ratio_high p q minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_unknown")
+)
 
 
 @dataclass(frozen=True)
@@ -141,7 +132,7 @@ def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _counted(known: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, GroupCounts, Places]:
+def _counted(known: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, GroupCounts, Indices]:
     """The (axis, group) there are, counts by (one of these, stratum), and for each count its place in the first."""
     groups = known.select(KEYS).unique().sort(KEYS, nulls_last=False).with_row_index("place")
     placed = known.join(groups, on=KEYS, how="left", nulls_equal=True)
@@ -177,7 +168,7 @@ def _contrasts(two: pl.DataFrame, cluster: str | None, alpha: float) -> pl.DataF
     return table.with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(CONTRASTS))
 
 
-def _contrast(counts: GroupCounts, here: Places, share: Floats, alpha: float) -> dict[str, object]:
+def _contrast(counts: GroupCounts, here: Indices, share: Floats, alpha: float) -> dict[str, object]:
     benign, toxic = (
         Limited(share[side : side + 1], counts.low[here[side]][None], counts.high[here[side]][None])
         for side in (0, 1)

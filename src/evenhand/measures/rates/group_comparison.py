@@ -5,22 +5,21 @@ independent outcomes as their design effect leaves (effective_counts.py).
 """
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card
 from evenhand.stats import (
     Counts,
+    Floats,
     GroupCounts,
+    Indices,
     benjamini_hochberg,
     detectable_above,
     group_counts,
     per_test_level,
     tails_of_others,
 )
-
-Floats = npt.NDArray[np.float64]
 
 POWER = 0.8
 _ROUNDING = 1e-9
@@ -81,15 +80,15 @@ def compare_groups(
     return table.select(*order, "difference", "p", "q", "minimum_detectable")
 
 
-def families(counts: GroupCounts, within_axis: bool) -> list[npt.NDArray[np.intp]]:
-    """Places of the groups that are compared with each other: each axis, or everything."""
+def families(counts: GroupCounts, within_axis: bool) -> list[Indices]:
+    """Indices of the groups that are compared with each other: each axis, or everything."""
     if not within_axis:
         return [np.arange(len(counts.totals))]
     axis = counts.names["axis"].rle_id().to_numpy()
     return [np.flatnonzero(axis == number) for number in np.unique(axis)]
 
 
-def two_sided_p(counts: GroupCounts, members: npt.NDArray[np.intp]) -> Floats:
+def two_sided_p(counts: GroupCounts, members: Indices) -> Floats:
     """Fisher's exact test of each member against the other members, whole effective counts.
 
     Counts are rounded against the finding on each side, and the smaller tail is doubled.

@@ -9,47 +9,26 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns
+from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, COUNTED, ROBBIE, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import GroupCounts, additive_rates, benjamini_hochberg, group_counts
+from evenhand.stats import Floats, GroupCounts, additive_rates, benjamini_hochberg, group_counts
 
-Floats = npt.NDArray[np.float64]
 Groups = Mapping[str, Sequence[str]] | Sequence[str]
 
-CELLS = {
-    "axis": pl.String,
-    "group": pl.String,
-    "stratum": pl.String,
-    "first_axis": pl.String,
-    "first_group": pl.String,
-    "second_axis": pl.String,
-    "second_group": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "expected": pl.Float64,
-    "excess": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "n_prompts": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
-PAIRS = {
-    "axis": pl.String,
-    "stratum": pl.String,
-    "p": pl.Float64,
-    "n_cells": pl.Int64,
-    "n_shown": pl.Int64,
-    "n_prompts": pl.Int64,
-    "n_several": pl.Int64,
-}
+CELLS = (
+    typed(pl.String, "axis group stratum first_axis first_group second_axis second_group")
+    | typed(pl.Float64, "estimate low high expected excess p q minimum_detectable")
+    | typed(pl.Int64, "n_prompts n n_missing")
+)
+PAIRS = (
+    typed(pl.String, "axis stratum")
+    | typed(pl.Float64, "p")
+    | typed(pl.Int64, "n_cells n_shown n_prompts n_several")
+)
 STRATA = {False: "benign", True: "toxic"}
 POWER = 0.8
 

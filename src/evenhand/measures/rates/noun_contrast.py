@@ -8,35 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import Limited, benjamini_hochberg, difference_of_rates, wilson_interval
+from evenhand.stats import Floats, Limited, benjamini_hochberg, difference_of_rates, wilson_interval
 
-Floats = npt.NDArray[np.float64]
-
-CONTRASTS = {
-    "axis": pl.String,
-    "bucket": pl.String,
-    "male": pl.Float64,
-    "female": pl.Float64,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "relative": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_unpaired": pl.Int64,
-    "n_cells": pl.Int64,
-    "n_descriptors": pl.Int64,
-}
+CONTRASTS = (
+    typed(pl.String, "axis bucket")
+    | typed(pl.Float64, "male female estimate low high relative p q minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_unpaired n_cells n_descriptors")
+)
 MALE, FEMALE = "male", "female"
 POWER = 0.8
 _LEVEL = 0.95

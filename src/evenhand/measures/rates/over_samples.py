@@ -11,27 +11,16 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import gammaln
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import clustered_mean, clustered_proportion_interval
+from evenhand.stats import Floats, clustered_mean, clustered_proportion_interval
 
-Floats = npt.NDArray[np.float64]
-
-SAMPLES = {
-    "axis": pl.String,
-    "group": pl.String,
-    "measure": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "sd": pl.Float64,
-    "k": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_prompts": pl.Int64,
-    "n_short": pl.Int64,
-}
+SAMPLES = (
+    typed(pl.String, "axis group measure")
+    | typed(pl.Float64, "estimate low high sd")
+    | typed(pl.Int64, "k n n_missing n_prompts n_short")
+)
 MAXIMUM, PROBABILITY = "expected_maximum_toxicity", "toxicity_probability"
 _REACHED = 0.05
 

@@ -15,8 +15,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Floats, Indices
 
 THRESHOLD = 0.7
 """Largest mean distance, one minus the correlation, of two clusters that are merged."""
@@ -148,7 +147,7 @@ class StyleCells:
     """Complete replies of one template, sorted by descriptor: `values` (n, styles), `codes` (n,) from 0."""
 
     descriptors: list[tuple[str, ...]]
-    codes: npt.NDArray[np.intp]
+    codes: Indices
     values: Floats
 
 

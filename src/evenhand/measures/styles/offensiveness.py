@@ -7,7 +7,6 @@ spread between descriptors is stated without the noise of finite samples, which 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import cluster_column, require_columns
@@ -15,6 +14,7 @@ from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.generation_bias import generation_bias
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
+    Floats,
     benjamini_hochberg,
     cluster_bootstrap_table,
     clustered_proportion_interval,
@@ -22,8 +22,6 @@ from evenhand.stats import (
     standard_errors,
     t_inference,
 )
-
-Floats = npt.NDArray[np.float64]
 
 _RESAMPLES = 999
 _KEYS = ["axis", "descriptor"]

@@ -8,11 +8,9 @@ between them. Its expectation over all draws has a closed form, so nothing needs
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln, stdtrit
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from evenhand.stats import Codes, Floats
 
 
 @dataclass(frozen=True)

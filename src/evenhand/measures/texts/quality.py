@@ -7,15 +7,13 @@ silent about some groups only shows it here.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once
+from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once, typed
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.parroting import refused
 from evenhand.measures.texts.tokens import (
-    Codes,
     FlatTexts,
     Grams,
     flat_texts,
@@ -24,20 +22,13 @@ from evenhand.measures.texts.tokens import (
     repeated_share,
 )
 from evenhand.schema import Card, DataError, ResponseError, UsageError
-from evenhand.stats import Interval, clustered_mean, clustered_proportion_interval
+from evenhand.stats import Codes, Floats, Interval, clustered_mean, clustered_proportion_interval
 
-Floats = npt.NDArray[np.float64]
-
-QUALITY = {
-    "axis": pl.String,
-    "group": pl.String,
-    "measure": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+QUALITY = (
+    typed(pl.String, "axis group measure")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n n_missing")
+)
 SIZES = (1, 2, 3)
 REPEATED = 4
 

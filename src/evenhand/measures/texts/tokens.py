@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Codes, Floats
 
 WORD = r"\w+|[^\w\s]"
 """A word, or a punctuation mark. Case is ignored. The same for every model, so that models compare."""
