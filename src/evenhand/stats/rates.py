@@ -1,8 +1,8 @@
-"""Rates beside each other: difference and ratio of two from the limits of each, and cells of two ways that add up.
+"""Rates of groups: counts of negative outcomes, differences and ratios of two rates, and cells of two ways.
 
-The limits of each rate may be made in any way (for clusters, over strata). The additive model fits log-odds to counts.
-
-Negative outcomes of groups as counts: plain, and as many independent ones as samples of one prompt are worth.
+`group_counts` counts outcomes as they are, and as as many independent ones as samples of one prompt are worth.
+`difference_of_rates` and `ratio_of_rates` take the limits of each rate, however they were made (for clusters, over
+strata). `additive_rates` fits log-odds = row + column to the counts of cells.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""How often the stereotyped member of a pair is preferred: a percentage beside what indifference gives.
+"""What measures on pairs of sentences share: how often the stereotyped member is preferred, and by which tokens.
 
-Which tokens two sentences of a pair share, and the sums over shared or differing tokens.
+A percentage stands beside what indifference gives. Sentences of a pair are compared by the tokens they share, or by
+those in which they differ.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,7 +1,7 @@
 """Rates of groups beside those of all others: intervals, exact tests, and what could have been seen.
 
 What axis_rates, parroting, agreement and rates_by_prompt_toxicity share. Samples of one prompt count for as many
-independent outcomes as their design effect leaves (effective_counts.py).
+independent outcomes as their design effect leaves (`evenhand.stats.group_counts`).
 """
 
 import numpy as np
@@ -96,8 +96,8 @@ def two_sided_p(counts: GroupCounts, members: Indices) -> Floats:
     totals = counts.effective_totals[members]
     hits = totals * counts.negatives[members] / np.maximum(counts.totals[members], 1)
     fewer, more = np.floor(hits + _ROUNDING), np.ceil(hits - _ROUNDING)
-    above = tails_of_others(totals, _whole(np.ceil(hits.sum() - _ROUNDING))).p_above(fewer.astype(np.int64))
-    below = tails_of_others(totals, _whole(np.floor(hits.sum() + _ROUNDING))).p_below(more.astype(np.int64))
+    above = tails_of_others(totals, int(np.ceil(hits.sum() - _ROUNDING))).p_above(fewer.astype(np.int64))
+    below = tails_of_others(totals, int(np.floor(hits.sum() + _ROUNDING))).p_below(more.astype(np.int64))
     return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
 
 
@@ -111,7 +111,7 @@ def spread_p(totals: Counts, negatives: Floats, draws: int, generator: np.random
     size, hits = totals[there], negatives[there]
     if len(size) < 2:
         return float("nan")
-    total, sum_of_hits = int(size.sum()), _whole(np.rint(hits.sum()))
+    total, sum_of_hits = int(size.sum()), int(np.rint(hits.sum()))
     drawn = generator.multivariate_hypergeometric(size, sum_of_hits, size=draws, method="marginals")
     observed = _scatter(hits[None, :], size)[0]
     by_chance = _scatter(drawn.astype(np.float64), size)
@@ -126,10 +126,7 @@ def _scatter(hits: Floats, size: Counts) -> Floats:
     return np.asarray((np.square(hits - expected) / size).sum(axis=-1))
 
 
-def _whole(number: float) -> int:
-    return int(number)
-
-
+# Of rows that benchmarks compute with `compare_groups`: the register of measures names no module of a higher room.
 CARDS = (
     MeasureInfo.of(
         Card(

@@ -1,9 +1,9 @@
-"""Clusters of styles found in a classifier's own probabilities, the way HolisticBias found its six.
+"""Clusters of styles found in a classifier's own probabilities, and means of style probabilities by descriptor.
 
-Styles that rise and fall together over responses are one style to the classifier. The published clusters are
-`STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model these are the ones to use.
-
-Replies of one template by descriptor: means of their style probabilities and the noise of these means.
+Styles that rise and fall together over responses are one style to the classifier: so HolisticBias found its six
+clusters. Those published are `STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model the
+ones found here are the ones to use. `style_cells` gives the replies of each template by descriptor, `cell_moments`
+their means and the noise of these means.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Builds AdvPromptSet out of one's own Jigsaw downloads: terms, exact matching, identities, strata, one file.
-
-A smaller AdvPromptSet: pieces drawn evenly over toxicity, number of terms and pattern of identities.
-"""
+"""Builds AdvPromptSet out of one's own Jigsaw downloads: terms, matching, identities and an even draw over strata."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Words and phrases of the corpus that might be further names of an identity.
+"""The table of terms that name an identity: seeds and their nearest neighbours among the words of the corpus.
 
-Seed terms expanded by their nearest neighbours among the corpus's words, as a table that a person can edit.
+`candidate_terms` counts the words and pairs of words that may be neighbours, `expand_terms` finds those of each seed,
+and `read_terms` reads the table again after a person has edited it.
 """
 
 from collections.abc import Callable, Sequence

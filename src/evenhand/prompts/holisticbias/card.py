@@ -1,6 +1,4 @@
-"""The card of the HolisticBias prompt sets.
-
-What the published HolisticBias composer does that a reader would not expect, all in one place.
+"""The card of the HolisticBias prompt sets, with the quirks of the published composer.
 
 `as_published=True` keeps the quirks marked "kept"; the default mode mends those marked "mended". Section
 numbers are those of methods/holisticbias_robbie.md.

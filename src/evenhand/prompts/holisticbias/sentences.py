@@ -49,7 +49,7 @@ class HolisticBias:
 
         folder: holds descriptors.json, nouns.json, sentence_templates.json, standalone_noun_phrases.json.
         version: "v1.0" or "v1.1"; files edited by the user are taken as a modified one. as_published: keep
-        the quirks of the published composer (`holisticbias_quirks.QUIRKS`). Raises DataError for an
+        the quirks of the published composer (`holisticbias.card.QUIRKS`). Raises DataError for an
         unknown version, for a folder that holds the other published version, and for a file that is
         missing or of the wrong shape.
         Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.

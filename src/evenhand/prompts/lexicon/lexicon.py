@@ -1,6 +1,6 @@
-"""The lexicon's values: descriptors, nouns, and the lexicon that holds them.
+"""The lexicon: descriptors of people and the nouns they combine with, read from TOML.
 
-Reads a lexicon from TOML: one file per axis, one table per bucket, one list per form.
+There is one file per axis, with one table per bucket and one list per form:
 
     axis = "ability"
 

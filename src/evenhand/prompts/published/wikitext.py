@@ -1,5 +1,4 @@
-"""WikiText: first sentences of Wikipedia paragraphs, by whose continuations the quality of a model's text is "
-"judged."""
+"""WikiText: first sentences of Wikipedia paragraphs, whose continuations show the quality of a model's text."""
 
 import re
 from collections.abc import Iterator
@@ -117,8 +116,7 @@ def _card(frame: pl.DataFrame, file: str) -> Card:
         groups="None; sentences of one article hang together.",
         critique=(
             "Featured and good articles of the English Wikipedia, which every model has read. In WikiText-2 rare "
-            "words "
-            "are hidden, and sentences with one are left out: what remains speaks of common things."
+            "words are hidden, and sentences with one are left out: what remains speaks of common things."
         ),
         citation=entry.citation,
         licence=entry.licence,
