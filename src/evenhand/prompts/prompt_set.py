@@ -136,7 +136,7 @@ class PromptSet:
         strata = rows.select(pl.col("stratum").unique())
         strata = strata.with_columns(stratum_key=row_keys(strata["stratum"], seed, "stratum"))
         # the first row of every stratum, then the second of every stratum, ...: even by construction
-        chosen = (
+        drawn = (
             rows.with_row_index("row")
             .sort("key", "prompt_id")
             .with_columns(turn=pl.int_range(pl.len()).over("stratum"))
@@ -145,7 +145,7 @@ class PromptSet:
             .head(n)["row"]
             .sort()
         )
-        return PromptSet(self.frame[chosen], self.card)
+        return PromptSet(self.frame[drawn], self.card)
 
     def sample_crossed(
         self,

@@ -58,8 +58,8 @@ def signed_rank(differences: npt.ArrayLike, *, margin: float = 0.0) -> tuple[Flo
                 f"signed_rank was given infinite differences (rows {start} to {start + len(block) - 1}).",
                 "Mark what could not be measured as NaN.",
             )
-        here = slice(start, start + len(block))
-        statistic[here], p[here] = _two_sided(block, margin)
+        places = slice(start, start + len(block))
+        statistic[places], p[places] = _two_sided(block, margin)
     return statistic, p
 
 

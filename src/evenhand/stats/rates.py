@@ -251,8 +251,8 @@ def _effective_totals(groups: pl.DataFrame, known: pl.DataFrame, cluster: str) -
     room = float(np.sum(independent * (size - 1)))
     excess = float(np.sum(scattered - independent))
     correlation = min(max(excess / room, 0.0), 1.0) if room > 0 else 1.0
-    own = np.divide(scattered, independent, out=np.ones_like(n), where=independent > 0)
-    return np.asarray(np.minimum(effective_n(n, size, correlation), n / np.maximum(own, 1.0)))
+    design_effect = np.divide(scattered, independent, out=np.ones_like(n), where=independent > 0)
+    return np.asarray(np.minimum(effective_n(n, size, correlation), n / np.maximum(design_effect, 1.0)))
 
 
 def _clustered_limits(groups: pl.DataFrame, known: pl.DataFrame, cluster: str) -> tuple[Floats, Floats]:

@@ -71,13 +71,15 @@ def classifier_error(frame: pl.DataFrame, *, cluster: str | None = None) -> Clas
 
 
 def _error_rows(rows: pl.DataFrame, names: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
-    found = _tallied(rows.filter(truth=1.0), cluster, "n_positive", "found", "positives", "sensitivity")
+    of_positives = _tallied(
+        rows.filter(truth=1.0), cluster, "n_positive", "found", "positives", "sensitivity"
+    )
     # specificity is counted as texts rightly let pass
     passed = rows.filter(truth=0.0).with_columns(negative=1 - pl.col("negative"))
-    cleared = _tallied(passed, cluster, "n_negative", "cleared", "negatives", "specificity")
+    of_negatives = _tallied(passed, cluster, "n_negative", "cleared", "negatives", "specificity")
     missing = rows.group_by(_KEYS).agg(n_missing=pl.col("negative").null_count().cast(pl.Int64))
     table = names
-    for part in (found, cleared, missing):
+    for part in (of_positives, of_negatives, missing):
         table = table.join(part, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
     counts = pl.col("n_positive", "n_negative", "n_missing", "found", "positives", "cleared", "negatives")
     return table.with_columns(counts.fill_null(0))
@@ -90,7 +92,7 @@ def _tallied(
         types = dict.fromkeys(_KEYS, pl.String) | dict.fromkeys((n, hits, effective), pl.Int64)
         return pl.DataFrame(schema=types | dict.fromkeys((rate, f"{rate}_low", f"{rate}_high"), pl.Float64))
     counts = group_counts(rows, cluster)
-    there = counts.totals > 0
+    judged = counts.totals > 0
     share = counts.negatives / np.maximum(counts.totals, 1)
     values = {rate: share, f"{rate}_low": counts.low, f"{rate}_high": counts.high}
     return counts.names.select(_KEYS).with_columns(
@@ -98,7 +100,7 @@ def _tallied(
         pl.Series(hits, counts.effective_negatives),
         pl.Series(effective, counts.effective_totals),
         *(
-            pl.Series(name, np.where(there, 100.0 * value, np.nan)).fill_nan(None)
+            pl.Series(name, np.where(judged, 100.0 * value, np.nan)).fill_nan(None)
             for name, value in values.items()
         ),
     )
@@ -109,33 +111,19 @@ def _with_differences(table: pl.DataFrame) -> pl.DataFrame:
     benign = table["negatives"].to_numpy()
     others_alarms, others_benign = alarms.sum() - alarms, benign.sum() - benign
     rows: list[tuple[float | None, float | None, float | None]] = []
-    for own, total, other, other_total in zip(alarms, benign, others_alarms, others_benign, strict=True):
+    for alarm, total, other, other_total in zip(alarms, benign, others_alarms, others_benign, strict=True):
         if not total or not other_total:
             rows.append((None, None, None))
             continue
-        gap = risk_difference(int(own), int(total), int(other), int(other_total))
+        gap = risk_difference(int(alarm), int(total), int(other), int(other_total))
         rows.append((100 * gap.estimate, 100 * gap.low, 100 * gap.high))
     name = "false_positive_difference"
     columns = pl.DataFrame(
         rows, schema=dict.fromkeys((name, f"{name}_low", f"{name}_high"), pl.Float64), orient="row"
     )
-    order = (
-        *_KEYS,
-        "sensitivity",
-        "sensitivity_low",
-        "sensitivity_high",
-        "specificity",
-        "specificity_low",
-        "specificity_high",
-        *columns.columns,
-        "n_positive",
-        "n_negative",
-        "n_missing",
-        "found",
-        "positives",
-        "cleared",
-        "negatives",
-    )
+    rates = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
+    numbers = ("n_positive", "n_negative", "n_missing", "found", "positives", "cleared", "negatives")
+    order = (*_KEYS, *rates, *columns.columns, *numbers)
     return table.hstack(columns).select(order)
 
 
@@ -158,12 +146,14 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     >>> rogan_gladen([0.14, 0.05], 0.9, [0.94, 0.9]).round(4).tolist()
     [0.0952, -0.0625]
     """
-    judged, found, cleared = (
+    judged_rate, true_positives, true_negatives = (
         np.asarray(value, dtype=np.float64) for value in (rate, sensitivity, specificity)
     )
-    youden = found + cleared - 1
+    youden = true_positives + true_negatives - 1
     usable = youden > 0
-    return np.asarray(np.where(usable, (judged + cleared - 1) / np.where(usable, youden, 1.0), np.nan))
+    return np.asarray(
+        np.where(usable, (judged_rate + true_negatives - 1) / np.where(usable, youden, 1.0), np.nan)
+    )
 
 
 def corrected_rates(

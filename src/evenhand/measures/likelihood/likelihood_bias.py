@@ -265,23 +265,10 @@ def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("log_perplexity").median().exp().alias("median_perplexity"),
         tokens.cast(pl.Float64).alias("token_count"),
     )
-    order = [
-        "axis",
-        "descriptor",
-        "n",
-        "n_missing",
-        "median_perplexity",
-        "log_ratio",
-        "low",
-        "high",
-        "p",
-        "q",
-    ]
-    return (
-        profiles.join(counts, on=["axis", "descriptor"], how="left")
-        .select(*order, "token_count")
-        .sort(order[:2])
-    )
+    keys = ["axis", "descriptor"]
+    table = profiles.join(counts, on=keys, how="left").sort(keys)
+    of_profile = [name for name in profiles.columns if name not in keys]
+    return table.select(*keys, "n", "n_missing", "median_perplexity", *of_profile, "token_count")
 
 
 def _medians(frame: pl.DataFrame) -> pl.DataFrame:

@@ -53,8 +53,8 @@ def preference_groups(
     labels = np.asarray(groups)
     rows = [_row(None, outcome, clusters, ties_half)]
     for name in sorted(set(groups)):
-        chosen = labels == name
-        rows.append(_row(name, outcome[chosen], None if clusters is None else clusters[chosen], ties_half))
+        members = labels == name
+        rows.append(_row(name, outcome[members], None if clusters is None else clusters[members], ties_half))
     return pl.DataFrame(rows, schema=GROUPS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 

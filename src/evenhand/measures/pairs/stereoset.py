@@ -63,16 +63,16 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
         )
     tables = []
     for kind, on_kind in _selections(clusters, "dataset_type"):
-        for domain, chosen in _selections(on_kind, "bias_type"):
+        for domain, part in _selections(on_kind, "bias_type"):
             if kind is None and domain is not None:
                 continue
-            terms = _terms(chosen, tie=0.0)
+            terms = _terms(part, tie=0.0)
             lms, ss = float(terms["lms"].mean()), float(terms["ss"].mean())  # type: ignore[arg-type]
             tables.append(
                 {
                     "dataset_type": kind or "overall",
                     "domain": domain or "overall",
-                    "count": len(chosen) * (1 if domain is None else 3),
+                    "count": len(part) * (1 if domain is None else 3),
                     "lms": lms,
                     "ss": ss,
                     "icat": lms * min(ss, 100 - ss) / 50,
@@ -93,13 +93,13 @@ def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
     clusters = _clusters(frame)
     rows, terms = [], []
     for kind, on_kind in _selections(clusters, "dataset_type"):
-        for domain, chosen in _selections(on_kind, "bias_type"):
-            known = chosen.filter(~pl.col("missing"))
+        for domain, part in _selections(on_kind, "bias_type"):
+            known = part.filter(~pl.col("missing"))
             base = {
                 "dataset_type": kind,
                 "axis": domain,
                 "n": len(known),
-                "n_missing": len(chosen) - len(known),
+                "n_missing": len(part) - len(known),
             }
             per_term = _terms(known, tie=0.5)
             rows.append(base | _scores(per_term, known, seed))

@@ -242,7 +242,7 @@ def _group_rows(
     alpha: float,
     background: float | None,
 ) -> pl.DataFrame:
-    there = counts.totals > 0
+    judged = counts.totals > 0
     pooled = pool_rates(counts.effective_negatives, counts.effective_totals, level=_LEVEL)
     tests = max(int(measured.sum()), 1)
     reach = detectable_above(
@@ -265,25 +265,16 @@ def _group_rows(
     percent["minimum_detectable"] = np.where(measured, percent["minimum_detectable"], np.nan)
     values = {name: 100.0 * value for name, value in percent.items()} | {"p": p, "q": q}
     columns = {
-        name: pl.Series(np.where(there, value, np.nan), dtype=pl.Float64).fill_nan(None)
+        name: pl.Series(np.where(judged, value, np.nan), dtype=pl.Float64).fill_nan(None)
         for name, value in values.items()
     }
     table = counts.names.with_columns(
         n=pl.Series(counts.totals), n_effective=pl.Series(counts.effective_totals), **columns
     ).with_columns(harmed=pl.Series(harmed))
-    order = (
-        "axis",
-        "group",
-        "estimate",
-        "low",
-        "high",
-        "pooled",
-        "pooled_low",
-        "pooled_high",
-        "n",
-        "n_missing",
+    order = ("axis", "group", "estimate", "low", "high", "pooled", "pooled_low", "pooled_high")
+    return table.select(
+        *order, "n", "n_missing", "n_effective", "background", "p", "q", "harmed", "minimum_detectable"
     )
-    return table.select(*order, "n_effective", "background", "p", "q", "harmed", "minimum_detectable")
 
 
 CARDS = (

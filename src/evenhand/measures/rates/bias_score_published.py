@@ -84,18 +84,18 @@ def published_bias_score(
         low, high = 100.0 * limits[0], 100.0 * limits[1]
         share = negatives / np.maximum(n, 1)
         error = 100.0 * np.sqrt(share * (1 - share) / np.maximum(n, 1))
-    there = n > 0
-    fails = there & (np.nan_to_num(high) > compared + _ROUNDING)
+    judged = n > 0
+    fails = judged & (np.nan_to_num(high) > compared + _ROUNDING)
     measured = {"low": low, "high": high, "midpoint": (low + high) / 2, "standard_error": error}
     table = groups.drop("outcomes").with_columns(
         rate=pl.when(pl.col("n") > 0).then(100.0 * pl.col("negatives") / pl.col("n")),
         **{
-            name: pl.Series(np.where(there, values, np.nan)).fill_nan(None)
+            name: pl.Series(np.where(judged, values, np.nan)).fill_nan(None)
             for name, values in measured.items()
         },
         fails=pl.Series(fails),
     )
-    count = int(there.sum())
+    count = int(judged.sum())
     return PublishedBiasScore(
         estimate=100.0 * int(fails.sum()) / count,
         fails=int(fails.sum()),

@@ -60,12 +60,12 @@ def compare_groups(
             others=effective.sum() - effective,
             power=POWER,
         )
-    there = counts.totals > 0
-    share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=there)
+    judged = counts.totals > 0
+    share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=judged)
     percent = {
         "estimate": share,
-        "low": np.where(there, counts.low, np.nan),
-        "high": np.where(there, counts.high, np.nan),
+        "low": np.where(judged, counts.low, np.nan),
+        "high": np.where(judged, counts.high, np.nan),
         "background": background,
         "difference": share - background,
         "minimum_detectable": reach - background,
@@ -107,8 +107,8 @@ def spread_p(totals: Counts, negatives: Floats, draws: int, generator: np.random
     totals: independent outcomes of each group, whole numbers; negatives: those that are negative, fractions
     allowed. NaN with fewer than two groups.
     """
-    there = totals > 0
-    size, hits = totals[there], negatives[there]
+    judged = totals > 0
+    size, hits = totals[judged], negatives[judged]
     if len(size) < 2:
         return float("nan")
     total, sum_of_hits = int(size.sum()), int(np.rint(hits.sum()))

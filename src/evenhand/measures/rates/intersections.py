@@ -87,8 +87,8 @@ def intersections(
             continue
         shown = _enough(part, first, second, minimum_prompts)
         for toxic, stratum in STRATA.items():
-            here = part.filter(pl.col("prompt_toxic") == toxic)
-            rows, p, number = _cells(here, first, second, cluster, shown)
+            in_stratum = part.filter(pl.col("prompt_toxic") == toxic)
+            rows, p, number = _cells(in_stratum, first, second, cluster, shown)
             name = {"axis": f"{first} × {second}", "stratum": stratum}
             cells += [name | row for row in rows]
             pairs.append(
@@ -97,7 +97,7 @@ def intersections(
                     "p": p,
                     "n_cells": number,
                     "n_shown": len(rows),
-                    "n_prompts": here["prompt_id"].n_unique(),
+                    "n_prompts": in_stratum["prompt_id"].n_unique(),
                     "n_several": left_out.filter(pl.col("prompt_toxic") == toxic)["prompt_id"].n_unique(),
                 }
             )
@@ -176,19 +176,19 @@ def _enough(part: pl.DataFrame, first: str, second: str, minimum: int) -> set[tu
         benign=pl.col("prompt_id").filter(~pl.col("prompt_toxic")).n_unique(),
         toxic=pl.col("prompt_id").filter("prompt_toxic").n_unique(),
     )
-    kept = counted.filter((pl.col("benign") >= minimum) & (pl.col("toxic") >= minimum))
-    return {(str(one), str(other)) for one, other in kept.select(_which(first), _which(second)).iter_rows()}
+    enough = counted.filter((pl.col("benign") >= minimum) & (pl.col("toxic") >= minimum))
+    return {(str(one), str(other)) for one, other in enough.select(_which(first), _which(second)).iter_rows()}
 
 
 def _cells(
-    here: pl.DataFrame, first: str, second: str, cluster: str | None, shown: set[tuple[str, str]]
+    in_stratum: pl.DataFrame, first: str, second: str, cluster: str | None, shown: set[tuple[str, str]]
 ) -> tuple[list[dict[str, object]], float, int]:
     """The cells shown, the p of all cells together, and how many there are."""
-    if here["negative"].drop_nulls().is_empty():
+    if in_stratum["negative"].drop_nulls().is_empty():
         return [], float("nan"), 0
     # axis and group name the cell here, so that samples of one prompt get one design effect over all cells
-    counts = group_counts(here.with_columns(axis=_which(first), group=_which(second)), cluster)
-    prompts = here.group_by(_which(first), _which(second)).agg(pl.col("prompt_id").n_unique())
+    counts = group_counts(in_stratum.with_columns(axis=_which(first), group=_which(second)), cluster)
+    prompts = in_stratum.group_by(_which(first), _which(second)).agg(pl.col("prompt_id").n_unique())
     number = {(one, other): count for one, other, count in prompts.iter_rows()}
     cells = list(zip(counts.names["axis"], counts.names["group"], strict=True))
     expected, error, p, together = _expected(counts)
@@ -224,17 +224,17 @@ def _cells(
 
 def _expected(counts: GroupCounts) -> tuple[Floats, Floats, Floats, float]:
     """Expected rates, their errors and p (cells,), NaN for cells without judgement; and p over all."""
-    there = counts.effective_totals > 0
-    totals = counts.effective_totals[there].astype(np.float64)
-    hits = totals * counts.negatives[there] / counts.totals[there]
+    judged = counts.effective_totals > 0
+    totals = counts.effective_totals[judged].astype(np.float64)
+    hits = totals * counts.negatives[judged] / counts.totals[judged]
     codes = [
-        np.unique(counts.names[name].to_numpy()[there], return_inverse=True)[1] for name in ("axis", "group")
+        np.unique(counts.names[name].to_numpy()[judged], return_inverse=True)[1] for name in ("axis", "group")
     ]
     model = additive_rates(hits, totals, codes[0], codes[1])
     spread = []
     for values in (model.expected, model.error, model.p):
-        full = np.full(len(there), np.nan)
-        full[there] = values
+        full = np.full(len(judged), np.nan)
+        full[judged] = values
         spread.append(full)
     return spread[0], spread[1], spread[2], model.heterogeneity_p
 

@@ -153,8 +153,8 @@ def _maximum(
     by_chance = 100.0 * (drawn / totals).max(axis=1)
     observed, null = 100.0 * float(share[best]), float(by_chance.mean())
     null_high = float(np.quantile(by_chance, 0.95))
-    own = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
-    as_large = int(np.count_nonzero(by_chance >= own - 1e-9))
+    rounded_down = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
+    as_large = int(np.count_nonzero(by_chance >= rounded_down - 1e-9))
     common = 100.0 * float(hits.sum() / totals.sum())
     row |= {"null": null, "null_high": null_high, "excess": observed - null}
     smallest = (1 + int(np.count_nonzero(by_chance >= 100.0 - 1e-9))) / (1 + draws)

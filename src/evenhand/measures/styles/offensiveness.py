@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.measures.columns import cluster_column, require_columns
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
+from evenhand.measures.styles.clusters import cell_moments, style_cells
 from evenhand.measures.styles.generation_bias import generation_bias
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
@@ -19,6 +20,7 @@ from evenhand.stats import (
     cluster_bootstrap_table,
     clustered_proportion_interval,
     detectable_mean_difference,
+    mean_of_known,
     standard_errors,
     t_inference,
 )
@@ -166,7 +168,7 @@ def _descriptors(
     departures = matrix(cells.with_columns(pl.col("excess").fill_null(float("nan"))), "excess", np.nan)
     error, count = standard_errors(departures.T)
     filled = np.count_nonzero(~np.isnan(departures), axis=1)
-    excess = np.divide(np.nansum(departures, axis=1), filled, out=np.full(shape[0], np.nan), where=filled > 0)
+    excess = mean_of_known(departures, 1)
     limits = t_inference(excess, error, count - 1)
     reach = detectable_mean_difference(error * np.sqrt(np.maximum(count, 1)), count, alpha=alpha)
     columns = {
@@ -185,18 +187,8 @@ def _descriptors(
         _offensive(checked, _KEYS, threshold, cluster), on=_KEYS, how="left", nulls_equal=True
     ).with_columns(pl.col(pl.Float64).fill_nan(None), n_templates=pl.Series(filled))
     order = ("estimate", "low", "high", "sd", "least", "most", "offensive", "offensive_low", "offensive_high")
-    last = (
-        "excess",
-        "excess_low",
-        "excess_high",
-        "p",
-        "q",
-        "minimum_detectable",
-        "n_templates",
-        "n",
-        "n_missing",
-    )
-    return table.select(*_KEYS, *order, *last).sort(
+    last = ("excess", "excess_low", "excess_high", "p", "q", "minimum_detectable", "n_templates")
+    return table.select(*_KEYS, *order, *last, "n", "n_missing").sort(
         "estimate", "axis", "descriptor", descending=[True, False, False], nulls_last=True
     )
 
@@ -226,15 +218,13 @@ def _templates(
 
 def _true_deviations(checked: pl.DataFrame, templates: pl.Series) -> pl.Series:
     """Standard deviation between descriptors of each template without the noise of its cells; null if unknown."""
-    from evenhand.measures.styles.clusters import cell_moments, style_cells
-
     values: list[float | None] = []
     for template in templates:
-        found = style_cells(checked.filter(pl.col("template") == template), ["score"])
-        if not found:
+        cells = style_cells(checked.filter(pl.col("template") == template), ["score"])
+        if not cells:
             values.append(None)
             continue
-        means, noise = cell_moments(found[0])
+        means, noise = cell_moments(cells[0])
         variance = float(means[:, 0].var(ddof=1) - noise[0])
         values.append(None if np.isnan(variance) else max(variance, 0.0) ** 0.5)
     return pl.Series(values, dtype=pl.Float64)

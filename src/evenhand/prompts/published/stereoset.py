@@ -139,10 +139,10 @@ def _check(rows: list[Row], folder: Path) -> None:
                 HINT,
             )
         labels.setdefault((row[0], row[1]), []).append(row[6])
-    for (_, cluster), found in labels.items():
-        if sorted(found) != sorted(LABELS):
+    for (_, cluster), of_cluster in labels.items():
+        if sorted(of_cluster) != sorted(LABELS):
             raise DataError(
-                f"{folder}: cluster {cluster} has the labels {', '.join(found)}; expected each of "
+                f"{folder}: cluster {cluster} has the labels {', '.join(of_cluster)}; expected each of "
                 f"{', '.join(LABELS)} once.",
                 HINT,
             )
