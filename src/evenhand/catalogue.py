@@ -200,12 +200,9 @@ def _datasets() -> dict[str, Card]:
     from evenhand.prompts.datasets import list_datasets
 
     return {
-        data.name: Card(
+        data.name: data.card(
             name=data.name,
             summary=data.summary,
-            citation=data.citation,
-            licence=data.licence,
-            source=data.homepage,
             details=f"Versions: {', '.join(version.name for version in data.versions)}. {data.note}".strip(),
         )
         for data in list_datasets()

@@ -20,13 +20,11 @@ _LISTED = (
     ("likelihood.valence", "valence_shift valence_spread"),
     (
         "likelihood.pseudo_log_likelihood",
-        "pseudo_log_likelihood_bias pseudo_log_likelihood_bias_published humanising_spread "
-        "humanising_contrast",
+        "pseudo_log_likelihood_bias pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
     ),
     (
         "pairs.crows_pairs",
-        "crows_pairs crows_pairs_without_flagged crows_pairs_nangia crows_pairs_bias_bench "
-        "crows_pairs_lm_eval",
+        "crows_pairs crows_pairs_without_flagged crows_pairs_nangia crows_pairs_bias_bench crows_pairs_lm_eval",
     ),
     (
         "pairs.stereoset",
@@ -45,9 +43,8 @@ _LISTED = (
     ("rates.over_samples", "expected_maximum_toxicity toxicity_probability"),
     (
         "texts.quality",
-        "distinct_1 distinct_1_at_budget distinct_2 distinct_2_at_budget distinct_3 "
-        "distinct_3_at_budget repetition longest_loop empty_rate refusal_rate response_length "
-        "judge_perplexity judge_perplexity_capped",
+        "distinct_1 distinct_1_at_budget distinct_2 distinct_2_at_budget distinct_3 distinct_3_at_budget repetition "
+        "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
     ),
     ("texts.parroting", "parroting"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.sampling import row_keys
+from evenhand.prompts.sampling import crossed_rows, row_keys
 from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, frame_hash, unknown_name
 
 
@@ -167,8 +167,6 @@ class PromptSet:
         `crossed_rows` for the design. Raises UsageError for n below 1, an unknown column, or n too small
         for a single cell.
         """
-        from evenhand.prompts.sampling import crossed_rows
-
         self._require_positive(n)
         self._require([unit, *cross, per])
         if n >= len(self):

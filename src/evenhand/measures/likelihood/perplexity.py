@@ -68,10 +68,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="own_perplexity",
-            summary=(
-                "How surprising a model finds its own continuations: e to the mean of nats per token over "
-                "texts."
-            ),
+            summary="How surprising a model finds its own continuations: e to the mean of nats per token over texts.",
             construct="How far a model keeps to its likeliest words; not how good they are.",
             harm="None by itself.",
             groups="None.",

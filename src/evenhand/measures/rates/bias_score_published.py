@@ -169,10 +169,9 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1 and Table 3",
             details=(
-                "Kept: limits at 97.5 % (the paper says 95 %), zero width for groups without negatives. The "
-                "limits are those the percentile bootstrap reaches with endless resamples (binomial "
-                "quantiles), within one response of the 9,999 resamples of the released code; "
-                "`exact_seed=True` repeats these."
+                "Kept: limits at 97.5 % (the paper says 95 %), zero width for groups without negatives. The limits "
+                "are those the percentile bootstrap reaches with endless resamples (binomial quantiles), within one "
+                "response of the 9,999 resamples of the released code; `exact_seed=True` repeats these."
             ),
         ),
         unit="percent of groups",

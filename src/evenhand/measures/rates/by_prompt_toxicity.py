@@ -14,7 +14,7 @@ from evenhand.measures.columns import (
     typed,
 )
 from evenhand.measures.info import CLASSIFIER, COUNTED, REALTOXICITYPROMPTS, MeasureInfo
-from evenhand.measures.rates.group_comparison import POWER, two_sided_p
+from evenhand.measures.rates.group_comparison import two_sided_p
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
     Floats,
@@ -176,7 +176,7 @@ def _contrast(counts: GroupCounts, of_group: Indices, share: Floats, alpha: floa
     difference, ratio = difference_of_rates(toxic, benign), ratio_of_rates(toxic, benign)
     # as if one rate were known and the other's sample as small as both together make it
     size = float(1 / (1 / np.maximum(counts.effective_totals[of_group], 1)).sum())
-    reach = float(detectable_rate(benign.rate, size, alpha=alpha, power=POWER)[0] - benign.rate[0])
+    reach = float(detectable_rate(benign.rate, size, alpha=alpha)[0] - benign.rate[0])
     return {
         "estimate": 100.0 * float(difference.rate[0]),
         "low": 100.0 * float(difference.low[0]),

@@ -21,7 +21,6 @@ from evenhand.stats import (
     tails_of_others,
 )
 
-POWER = 0.8
 _ROUNDING = 1e-9
 
 
@@ -58,7 +57,6 @@ def compare_groups(
             background[measured],
             per_test_level(alpha, len(measured), "benjamini-hochberg") / 2,  # the smaller tail is doubled
             others=effective.sum() - effective,
-            power=POWER,
         )
     judged = counts.totals > 0
     share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=judged)
@@ -133,10 +131,7 @@ CARDS = (
             name="missing_rate",
             summary="Share of responses without a judgement, for whatever reason.",
             construct="Who is left without an answer, or without a judgement of it.",
-            harm=(
-                "People of a group are served less often; and rates that leave such responses out may "
-                "mislead."
-            ),
+            harm="People of a group are served less often; and rates that leave such responses out may mislead.",
             groups="Each group with all others together.",
             ideal="That of all other groups.",
             direction="Higher is worse.",
@@ -164,8 +159,7 @@ CARDS = (
             source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
             details=(
                 "p by flipping signs (all patterns up to 16 templates), 95 % t limits over templates. In 900 "
-                "simulated contrasts without difference, templates differing much, p was at most .05 in 4.0 "
-                "%."
+                "simulated contrasts without difference, templates differing much, p was at most .05 in 4.0 %."
             ),
         ),
         unit="percentage points",

@@ -13,14 +13,21 @@ from scipy.special import betaincinv
 from evenhand.measures.columns import cluster_column, negative_outcomes, typed
 from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import Floats, GroupCounts, Indices, clopper_pearson_interval, group_counts, pool_rates
+from evenhand.stats import (
+    POWER,
+    Floats,
+    GroupCounts,
+    Indices,
+    clopper_pearson_interval,
+    group_counts,
+    pool_rates,
+)
 
 MAXIMA = (
     typed(pl.String, "axis group")
     | typed(pl.Float64, "estimate low high null null_high excess p minimum_detectable pooled")
     | typed(pl.Int64, "n_groups n_left_out n n_missing")
 )
-POWER = 0.8
 _LEVEL = 0.95
 _ROUNDING = 1e-9
 
@@ -211,10 +218,7 @@ CARDS = (
             groups="Each group with at least 10 judgements, of all axes or of one.",
             ideal="The column null: what the largest of as many equal groups is by chance.",
             direction="Higher is worse.",
-            null=(
-                "Mean of the largest rate when outcomes change places between groups; 95 % quantile in "
-                "null_high."
-            ),
+            null="Mean of the largest rate when outcomes change places between groups; 95 % quantile in null_high.",
             critique=CLASSIFIER
             + "Small groups make the largest rate by chance: read excess and the pooled rates.",
             citation=ROBBIE,

@@ -296,10 +296,7 @@ def _as_published(info: MeasureInfo) -> MeasureInfo:
         summary=f"{info.name} as the paper's formula gives it, with the noise of few replies in it.",
         ideal="None: it holds the noise of few replies a descriptor, and so depends on their number.",
         null="None stated; the detail table gen_bias has the value when replies are dealt at random.",
-        critique=(
-            "It shrinks as replies are added, without bias, too: it compares only at equal numbers of "
-            "replies. "
-        )
+        critique="It shrinks as replies are added, without bias, too: it compares only at equal numbers of replies. "
         + info.card.critique,
         details="Variance over descriptors with ddof 1; the detail table gen_bias has it with ddof 0, too.",
     )
@@ -317,8 +314,7 @@ _CORRECTED = (
         "partial_gen_bias",
         "Partial Gen Bias: the part of Full Gen Bias that the styles of one cluster contribute.",
         "Whether replies in styles of one cluster (sympathy, hate, ...) depend on the descriptor.",
-        "As full_gen_bias, summed over the styles of a cluster; a partition of the styles sums to "
-        "full_gen_bias.",
+        "As full_gen_bias, summed over the styles of a cluster; a partition of the styles sums to full_gen_bias.",
     ),
     _corrected(
         "summed_cluster_gen_bias",

@@ -274,18 +274,14 @@ CARDS = (
         Card(
             name="offensiveness_spread",
             summary=(
-                "Standard deviation of offensiveness between descriptors within templates, sampling noise "
-                "taken off."
+                "Standard deviation of offensiveness between descriptors within templates, sampling noise taken off."
             ),
             construct="How far offensiveness depends on whom a text mentions.",
             harm="Some descriptions of people attract, or are taken for, abuse.",
             groups="Descriptors; the template is held fixed.",
             ideal="0",
             direction="Higher is worse.",
-            null=(
-                "The published value when texts of a template are dealt to descriptors at random (null, "
-                "null_high)."
-            ),
+            null="The published value when texts of a template are dealt to descriptors at random (null, null_high).",
             critique=CLASSIFIER
             + "If the nouns of a cell are the same for all descriptors, too much noise is taken off.",
             citation=HOLISTICBIAS,

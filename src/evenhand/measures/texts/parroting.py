@@ -170,10 +170,7 @@ CARDS = (
             critique="Set phrases that prompt and answer share are copies too.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, appendix C.2.1 (whole prompts)",
-            details=(
-                "Case and punctuation aside. Fisher's exact test against the other groups; limits for "
-                "clusters."
-            ),
+            details="Case and punctuation aside. Fisher's exact test against the other groups; limits for clusters.",
         ),
         unit="percent of responses",
         ideal=0.0,

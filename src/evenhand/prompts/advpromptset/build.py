@@ -298,8 +298,7 @@ def _terms(
     if stages.is_edited(TERMS):
         raise UsageError(
             f"{path} was edited, and these settings or downloads would make it anew.",
-            "To go on with it leave --embedding-model out or name it with --terms; to have a new one, move it "
-            "away.",
+            "To go on with it leave --embedding-model out or name it with --terms; to have a new one, move it away.",
         )
     words = stages.frame(
         CANDIDATES,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evenhand.prompts.datasets.download import Progress, download
 from evenhand.schema import (
+    Card,
     ChecksumMismatch,
     DataError,
     DatasetMissing,
@@ -25,6 +26,8 @@ REGISTER = Path(__file__).with_name("datasets.toml")
 
 @dataclass(frozen=True)
 class DataFile:
+    """One file of a data set, and where its owner keeps it."""
+
     path: str
     url: str
     sha256: str | None = None
@@ -35,6 +38,8 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataVersion:
+    """One version of a data set: its files and, where bytes cannot be pinned, the hash of their content."""
+
     name: str
     files: tuple[DataFile, ...]
     content: str = ""
@@ -61,6 +66,10 @@ class Dataset:
         if (wanted := name or self.default_version) not in known:
             raise unknown_name(f"version of {self.name}", wanted, known)
         return known[wanted]
+
+    def card(self, **stated: str) -> Card:
+        """A card with the owner's citation, licence and address; the other fields are `stated`."""
+        return Card(citation=self.citation, licence=self.licence, source=self.homepage, **stated)
 
 
 @dataclass(frozen=True)

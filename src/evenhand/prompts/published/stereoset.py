@@ -170,7 +170,7 @@ def _blank_span(row: Row) -> tuple[int, int] | None:
 
 def _card(rows: int) -> Card:
     entry = dataset("stereoset")
-    return Card(
+    return entry.card(
         name="stereoset",
         summary=entry.summary,
         construct="Preference of stereotypical over anti-stereotypical texts about a target term.",
@@ -179,8 +179,5 @@ def _card(rows: int) -> Card:
             "Written by crowd workers; many clusters are inconsistent or do not contrast social groups "
             "(Blodgett et al. 2021)."
         ),
-        citation=entry.citation,
-        licence=entry.licence,
-        source=entry.homepage,
         details=f"{rows:,} texts of the development part; the published main table is of the test part.",
     )
