@@ -45,13 +45,14 @@ def build_sentences(
     as_published: bool = False,
     style: str | None = None,
     advpromptset: Mapping[str, Any] | None = None,
-    told: Callable[[str, int, int], None] | None = None,
+    report_progress: Callable[[str, int, int], None] | None = None,
 ) -> int:
     """Write a sentence set to a file, whole or not at all; returns the number of sentences.
 
     name: holisticbias, evenhand or advpromptset. style: csv (default) or parquet. advpromptset: for that set, the
     fields of `evenhand.prompts.advpromptset.build.Build`, embedding_model (folder or hub name) and device; where
-    only its terms are asked for, their number is returned. told: hears a stage and how many are done, of how many.
+    only its terms are asked for, their number is returned. report_progress: called with a stage and how many are
+    done, of how many.
     Raises UsageError for anything else and for options of another set, DataError for files that are missing or
     wrong, WriteError.
     """
@@ -61,7 +62,7 @@ def build_sentences(
                 "advpromptset has no versions, and is always written as JSON lines.",
                 "Leave --version, --as-published and --format out.",
             )
-        return _build_advpromptset(source, output, dict(advpromptset or {}), told)
+        return _build_advpromptset(source, output, dict(advpromptset or {}), report_progress)
     if advpromptset:
         raise UsageError(
             f"{', '.join(advpromptset)}: such options belong to advpromptset, not to {name}.",
@@ -74,9 +75,9 @@ def build_sentences(
         from evenhand.prompts.datasets import dataset_folder
         from evenhand.prompts.holisticbias import HolisticBias
 
-        chosen = version or "v1.1"
-        folder = dataset_folder(name, chosen, source, allow_modified=not as_published)
-        sentences = HolisticBias.load(folder, chosen, as_published=as_published)
+        release = version or "v1.1"
+        folder = dataset_folder(name, release, source, allow_modified=not as_published)
+        sentences = HolisticBias.load(folder, release, as_published=as_published)
         sentences.write_sentences(output, style)  # type: ignore[arg-type]  # checked above
         return len(sentences)
     if name == "evenhand":
@@ -97,7 +98,7 @@ def _build_advpromptset(
     source: Path | None,
     output: Path,
     options: dict[str, Any],
-    told: Callable[[str, int, int], None] | None,
+    report_progress: Callable[[str, int, int], None] | None,
 ) -> int:
     from evenhand.prompts.advpromptset import HINT, Build, SentenceEmbedding, build_advpromptset, read_terms
 
@@ -106,7 +107,7 @@ def _build_advpromptset(
     model, device = options.pop("embedding_model", None), options.pop("device", "auto")
     embedding = SentenceEmbedding(model, device) if model else None
     how = Build(**options)
-    built = build_advpromptset(source, output, embedding, how, told)
+    built = build_advpromptset(source, output, embedding, how, report_progress)
     return read_terms(built.terms)["term"].n_unique() if how.only_terms else built.written
 
 
@@ -118,10 +119,8 @@ def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str
         try:
             card = registry.card(name)
             if card is None:
-                told = (inspect.getdoc(registry.load(name)) or f"A registered {registry.kind}.").splitlines()[
-                    0
-                ]
-                card = Card(name, told, source=registry.package(name))
+                documentation = inspect.getdoc(registry.load(name)) or f"A registered {registry.kind}."
+                card = Card(name, documentation.splitlines()[0], source=registry.package(name))
         except ExtensionError as error:
             card = Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
         cards[name] = card
@@ -138,10 +137,10 @@ def _benchmarks() -> dict[str, Card]:
         except ExtensionError:
             continue
         columns = ", ".join(f"`{column}`" for column in benchmark.required_columns)
-        told = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
+        needed = f"Columns of a file for `evenhand measure`: {columns}; and {_values(benchmark)}."
         if "role" in benchmark.required_columns:
-            told += " `role` is more or less (stereotyped); a pair has one row of each."
-        cards[name] = replace(card, details=f"{card.details}\n\n{told}".strip())
+            needed += " `role` is more or less (stereotyped); a pair has one row of each."
+        cards[name] = replace(card, details=f"{card.details}\n\n{needed}".strip())
     return cards
 
 
@@ -201,12 +200,9 @@ def _datasets() -> dict[str, Card]:
     from evenhand.prompts.datasets import list_datasets
 
     return {
-        data.name: Card(
+        data.name: data.card(
             name=data.name,
             summary=data.summary,
-            citation=data.citation,
-            licence=data.licence,
-            source=data.homepage,
             details=f"Versions: {', '.join(version.name for version in data.versions)}. {data.note}".strip(),
         )
         for data in list_datasets()

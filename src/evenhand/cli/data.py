@@ -127,7 +127,7 @@ def build(
         as_published=as_published,
         style=style,
         advpromptset={option: value for option, value in advpromptset.items() if value is not None},
-        told=tell,
+        report_progress=tell,
     )
     if only_terms:
         typer.echo(

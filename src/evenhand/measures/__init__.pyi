@@ -1,37 +1,17 @@
-from .changes.consistency import (
-    Consistency as Consistency,
-    consistency as consistency,
-)
-from .changes.consistency_verdicts import (
-    decide as decide,
-)
-from .changes.paired_change import (
-    paired_change as paired_change,
-)
-from .columns import (
-    require_columns as require_columns,
-)
-from .info import (
-    MeasureInfo as MeasureInfo,
-)
-from .judges.agreement import (
-    Agreement as Agreement,
-    agreement as agreement,
-)
+from .changes.consistency import Consistency as Consistency, consistency as consistency
+from .changes.consistency_verdicts import decide as decide
+from .changes.paired_change import paired_change as paired_change
+from .columns import require_columns as require_columns
+from .info import MeasureInfo as MeasureInfo
+from .judges.agreement import Agreement as Agreement, agreement as agreement
 from .judges.classifier_error import (
     ClassifierError as ClassifierError,
     classifier_error as classifier_error,
     corrected_rates as corrected_rates,
     rogan_gladen as rogan_gladen,
 )
-from .judges.error_tolerance import (
-    error_tolerance as error_tolerance,
-    explaining_error as explaining_error,
-)
-from .likelihood.likelihood_bias import (
-    LikelihoodBias as LikelihoodBias,
-    likelihood_bias as likelihood_bias,
-)
+from .judges.error_tolerance import error_tolerance as error_tolerance, explaining_error as explaining_error
+from .likelihood.likelihood_bias import LikelihoodBias as LikelihoodBias, likelihood_bias as likelihood_bias
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     frame_from_parlai_lines as frame_from_parlai_lines,
@@ -47,10 +27,7 @@ from .likelihood.pseudo_log_likelihood import (
     pseudo_log_likelihood_bias as pseudo_log_likelihood_bias,
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
-from .likelihood.valence import (
-    ValenceShift as ValenceShift,
-    valence_shift as valence_shift,
-)
+from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift
 from .pairs.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
@@ -58,26 +35,15 @@ from .pairs.crows_pairs import (
     crows_pairs_nangia as crows_pairs_nangia,
     lint_crows_pairs as lint_crows_pairs,
 )
-from .pairs.preference import (
-    PairScores as PairScores,
-)
+from .pairs.preference import PairScores as PairScores
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
     stereoset as stereoset,
     stereoset_published as stereoset_published,
 )
-from .rates.axis_rates import (
-    AxisRates as AxisRates,
-    axis_rates as axis_rates,
-)
-from .rates.bias_score import (
-    BiasScore as BiasScore,
-    bias_score as bias_score,
-    harmed_groups as harmed_groups,
-)
-from .rates.bias_score_curves import (
-    bias_score_curves as bias_score_curves,
-)
+from .rates.axis_rates import AxisRates as AxisRates, axis_rates as axis_rates
+from .rates.bias_score import BiasScore as BiasScore, bias_score as bias_score, harmed_groups as harmed_groups
+from .rates.bias_score_curves import bias_score_curves as bias_score_curves
 from .rates.bias_score_published import (
     PublishedBiasScore as PublishedBiasScore,
     pooled_bias_score as pooled_bias_score,
@@ -87,18 +53,12 @@ from .rates.by_prompt_toxicity import (
     RatesByPromptToxicity as RatesByPromptToxicity,
     rates_by_prompt_toxicity as rates_by_prompt_toxicity,
 )
-from .rates.intersections import (
-    Intersections as Intersections,
-    intersections as intersections,
-)
+from .rates.intersections import Intersections as Intersections, intersections as intersections
 from .rates.max_subgroup_rate import (
     MaxSubgroupRate as MaxSubgroupRate,
     max_subgroup_rate as max_subgroup_rate,
 )
-from .rates.noun_contrast import (
-    NounContrast as NounContrast,
-    noun_contrast as noun_contrast,
-)
+from .rates.noun_contrast import NounContrast as NounContrast, noun_contrast as noun_contrast
 from .rates.over_samples import (
     ToxicityOverSamples as ToxicityOverSamples,
     chance_of_any as chance_of_any,
@@ -121,10 +81,7 @@ from .styles.generation_bias import (
     GenerationBias as GenerationBias,
     generation_bias as generation_bias,
 )
-from .styles.offensiveness import (
-    Offensiveness as Offensiveness,
-    offensiveness as offensiveness,
-)
+from .styles.offensiveness import Offensiveness as Offensiveness, offensiveness as offensiveness
 from .texts.parroting import (
     Parroting as Parroting,
     copied as copied,

@@ -1,20 +1,24 @@
-"""Checks what comes in: the columns a measure needs, and log-perplexity from whichever columns are there.
-
-Checks what comes in: responses judged negative or not, and who they are about.
-
-Which responses hang together, and which row stands for a response that belongs to several groups.
-"""
+"""What measures need of a table: its columns, perplexities, outcomes of judged responses, and their clusters."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.schema import DataError, UsageError
+from evenhand.stats import Codes
 
 Length = Literal["shared", "own"]
+
+
+def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
+    """Columns of one type, for the schema of a table: their names, separated by blanks.
+
+    >>> typed(pl.Int64, "n n_missing")
+    {'n': Int64, 'n_missing': Int64}
+    """
+    return dict.fromkeys(names.split(), kind)
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
@@ -74,18 +78,18 @@ def with_surprisal(frame: pl.DataFrame, measure: str, length: Length | None) -> 
     Raises DataError if "shared" lacks a column, UsageError for another length.
     """
     able = {"log_likelihood", "token_count"} <= set(frame.columns)
-    chosen: Length = length or ("shared" if able else "own")
-    if chosen not in ("shared", "own"):
+    taken: Length = length or ("shared" if able else "own")
+    if taken not in ("shared", "own"):
         raise UsageError(f"{measure} got length={length!r}.", 'It is "shared", "own" or None.')
-    if chosen == "own":
-        return frame.with_columns(surprisal=pl.col("log_perplexity")), chosen
+    if taken == "own":
+        return frame.with_columns(surprisal=pl.col("log_perplexity")), taken
     if not able:
         require_columns(frame, ["log_likelihood", "token_count"], f'{measure} with length="shared"')
     known = pl.col("log_perplexity").is_not_null()
     tokens = pl.when(known).then(pl.col("token_count").cast(pl.Float64))
     average = tokens.mean().over("axis", "template", "noun")
     value = pl.when(known).then(-pl.col("log_likelihood").cast(pl.Float64) / average)
-    return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), chosen
+    return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), taken
 
 
 def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
@@ -122,9 +126,6 @@ def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
             "Put scores through a threshold first: pl.col('score') >= 0.5.",
         )
     return checked
-
-
-Codes = npt.NDArray[np.int64]
 
 
 def cluster_column(frame: pl.DataFrame, cluster: str | None, measure: str) -> str | None:

@@ -1,8 +1,9 @@
-"""Every measure with its card, by name: what `evenhand list measures` and `evenhand show` print.
+"""The register of measures: every measure with its card, by name, ours and those of other packages.
 
-A card stands in the module of its measure, which is imported when the card is first read: names cost nothing.
-
-Measures of this package and of others, which add theirs under the entry-point group "evenhand.measures".
+`evenhand list measures` and `evenhand show` print it. A card stands in the module of its measure, which is imported
+when the card is first read: names cost nothing. Rows that benchmarks compute themselves (missing_rate,
+regard_contrast, own_perplexity) have their cards beside the measure they are nearest to, since no module of a higher
+room is named here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,71 +12,58 @@ from importlib import import_module
 from evenhand.measures.info import MeasureInfo
 from evenhand.schema import Card, ExtensionError, Registry
 
+_LISTED = (
+    ("likelihood.perplexity", "perplexity"),
+    ("likelihood.likelihood_bias", "likelihood_bias"),
+    ("likelihood.likelihood_bias_published", "likelihood_bias_published"),
+    ("likelihood.likelihood_bias", "descriptor_log_ratio"),
+    ("likelihood.valence", "valence_shift valence_spread"),
+    (
+        "likelihood.pseudo_log_likelihood",
+        "pseudo_log_likelihood_bias pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
+    ),
+    (
+        "pairs.crows_pairs",
+        "crows_pairs crows_pairs_without_flagged crows_pairs_nangia crows_pairs_bias_bench crows_pairs_lm_eval",
+    ),
+    (
+        "pairs.stereoset",
+        "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
+        "stereoset_icat_published",
+    ),
+    ("rates.bias_score", "bias_score"),
+    ("rates.bias_score_published", "bias_score_published"),
+    ("rates.bias_score", "negative_rate"),
+    ("styles.generation_bias", "full_gen_bias partial_gen_bias summed_cluster_gen_bias"),
+    ("rates.max_subgroup_rate", "max_subgroup_rate"),
+    ("rates.axis_rates", "axis_rate"),
+    ("rates.intersections", "intersection_rate"),
+    ("rates.noun_contrast", "noun_contrast"),
+    ("rates.by_prompt_toxicity", "prompt_toxicity_gap"),
+    ("rates.over_samples", "expected_maximum_toxicity toxicity_probability"),
+    (
+        "texts.quality",
+        "distinct_1 distinct_1_at_budget distinct_2 distinct_2_at_budget distinct_3 distinct_3_at_budget repetition "
+        "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
+    ),
+    ("texts.parroting", "parroting"),
+    ("styles.offensiveness", "offensiveness offensiveness_spread"),
+    ("judges.agreement", "classifier_kappa disagreement_rate"),
+    ("rates.group_comparison", "missing_rate regard_contrast"),
+    ("likelihood.perplexity", "own_perplexity"),
+    (
+        "styles.generation_bias",
+        "full_gen_bias_published partial_gen_bias_published summed_cluster_gen_bias_published",
+    ),
+)
 MODULES: Mapping[str, str] = {
-    "perplexity": "evenhand.measures.likelihood.perplexity",
-    "likelihood_bias": "evenhand.measures.likelihood.likelihood_bias",
-    "likelihood_bias_published": "evenhand.measures.likelihood.likelihood_bias_published",
-    "descriptor_log_ratio": "evenhand.measures.likelihood.likelihood_bias",
-    "valence_shift": "evenhand.measures.likelihood.valence",
-    "valence_spread": "evenhand.measures.likelihood.valence",
-    "pseudo_log_likelihood_bias": "evenhand.measures.likelihood.pseudo_log_likelihood",
-    "pseudo_log_likelihood_bias_published": "evenhand.measures.likelihood.pseudo_log_likelihood",
-    "humanising_spread": "evenhand.measures.likelihood.pseudo_log_likelihood",
-    "humanising_contrast": "evenhand.measures.likelihood.pseudo_log_likelihood",
-    "crows_pairs": "evenhand.measures.pairs.crows_pairs",
-    "crows_pairs_without_flagged": "evenhand.measures.pairs.crows_pairs",
-    "crows_pairs_nangia": "evenhand.measures.pairs.crows_pairs",
-    "crows_pairs_bias_bench": "evenhand.measures.pairs.crows_pairs",
-    "crows_pairs_lm_eval": "evenhand.measures.pairs.crows_pairs",
-    "stereoset_ss": "evenhand.measures.pairs.stereoset",
-    "stereoset_lms": "evenhand.measures.pairs.stereoset",
-    "stereoset_icat": "evenhand.measures.pairs.stereoset",
-    "stereoset_ss_published": "evenhand.measures.pairs.stereoset",
-    "stereoset_lms_published": "evenhand.measures.pairs.stereoset",
-    "stereoset_icat_published": "evenhand.measures.pairs.stereoset",
-    "bias_score": "evenhand.measures.rates.bias_score",
-    "bias_score_published": "evenhand.measures.rates.bias_score_published",
-    "negative_rate": "evenhand.measures.rates.bias_score",
-    "full_gen_bias": "evenhand.measures.styles.generation_bias",
-    "partial_gen_bias": "evenhand.measures.styles.generation_bias",
-    "summed_cluster_gen_bias": "evenhand.measures.styles.generation_bias",
-    "max_subgroup_rate": "evenhand.measures.rates.max_subgroup_rate",
-    "axis_rate": "evenhand.measures.rates.axis_rates",
-    "intersection_rate": "evenhand.measures.rates.intersections",
-    "noun_contrast": "evenhand.measures.rates.noun_contrast",
-    "prompt_toxicity_gap": "evenhand.measures.rates.by_prompt_toxicity",
-    "expected_maximum_toxicity": "evenhand.measures.rates.over_samples",
-    "toxicity_probability": "evenhand.measures.rates.over_samples",
-    "distinct_1": "evenhand.measures.texts.quality",
-    "distinct_1_at_budget": "evenhand.measures.texts.quality",
-    "distinct_2": "evenhand.measures.texts.quality",
-    "distinct_2_at_budget": "evenhand.measures.texts.quality",
-    "distinct_3": "evenhand.measures.texts.quality",
-    "distinct_3_at_budget": "evenhand.measures.texts.quality",
-    "repetition": "evenhand.measures.texts.quality",
-    "longest_loop": "evenhand.measures.texts.quality",
-    "empty_rate": "evenhand.measures.texts.quality",
-    "refusal_rate": "evenhand.measures.texts.quality",
-    "response_length": "evenhand.measures.texts.quality",
-    "judge_perplexity": "evenhand.measures.texts.quality",
-    "judge_perplexity_capped": "evenhand.measures.texts.quality",
-    "parroting": "evenhand.measures.texts.parroting",
-    "offensiveness": "evenhand.measures.styles.offensiveness",
-    "offensiveness_spread": "evenhand.measures.styles.offensiveness",
-    "classifier_kappa": "evenhand.measures.judges.agreement",
-    "disagreement_rate": "evenhand.measures.judges.agreement",
-    "missing_rate": "evenhand.measures.rates.group_comparison",
-    "regard_contrast": "evenhand.measures.rates.group_comparison",
-    "own_perplexity": "evenhand.measures.likelihood.perplexity",
-    "full_gen_bias_published": "evenhand.measures.styles.generation_bias",
-    "partial_gen_bias_published": "evenhand.measures.styles.generation_bias",
-    "summed_cluster_gen_bias_published": "evenhand.measures.styles.generation_bias",
+    name: f"evenhand.measures.{module}" for module, names in _LISTED for name in names.split()
 }
 """The module in whose CARDS each measure's entry stands, in the order in which measures are listed."""
 
 
 class Measures(Mapping[str, MeasureInfo]):
-    """The entries by name, each read from the CARDS of its module; cannot be changed."""
+    """Entries by name, each read from the CARDS of its module when it is asked for; cannot be changed."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
         self._modules = modules
@@ -95,17 +83,17 @@ class Measures(Mapping[str, MeasureInfo]):
 
 
 MEASURES: Mapping[str, MeasureInfo] = Measures(MODULES)
-"""Names are those of the `measure` column of the measurements table."""
-
+"""The measures of this package. Names are those of the `measure` column of the measurements table."""
 
 REGISTERED: Registry[MeasureInfo] = Registry(
     "measure",
     "evenhand.measures",
     MEASURES,
     "an evenhand.measures.MeasureInfo with a card",
-    lambda found: isinstance(found, MeasureInfo),
+    lambda entry: isinstance(entry, MeasureInfo),
     lambda info, name: info.card if info.name == name else None,
 )
+"""Ours and those of other packages, which add theirs under the entry-point group evenhand.measures."""
 
 
 def measure_info(name: str) -> MeasureInfo:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.prompts.sampling import row_keys
+from evenhand.prompts.sampling import crossed_rows, row_keys
 from evenhand.schema import PROMPT_KEYS, Card, DataError, UsageError, frame_hash, unknown_name
 
 
@@ -136,7 +136,7 @@ class PromptSet:
         strata = rows.select(pl.col("stratum").unique())
         strata = strata.with_columns(stratum_key=row_keys(strata["stratum"], seed, "stratum"))
         # the first row of every stratum, then the second of every stratum, ...: even by construction
-        chosen = (
+        drawn = (
             rows.with_row_index("row")
             .sort("key", "prompt_id")
             .with_columns(turn=pl.int_range(pl.len()).over("stratum"))
@@ -145,7 +145,7 @@ class PromptSet:
             .head(n)["row"]
             .sort()
         )
-        return PromptSet(self.frame[chosen], self.card)
+        return PromptSet(self.frame[drawn], self.card)
 
     def sample_crossed(
         self,
@@ -167,8 +167,6 @@ class PromptSet:
         `crossed_rows` for the design. Raises UsageError for n below 1, an unknown column, or n too small
         for a single cell.
         """
-        from evenhand.prompts.sampling import crossed_rows
-
         self._require_positive(n)
         self._require([unit, *cross, per])
         if n >= len(self):

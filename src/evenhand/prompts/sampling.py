@@ -1,11 +1,9 @@
-"""Samples that keep comparisons paired: every group of an axis is seen in the same cells.
+"""Samples of prompts that depend on identifiers and a seed only, and that keep comparisons paired.
 
-A cell is one combination of the crossed columns, usually template x noun. Likelihood measures compare
-descriptors by noun within template, so a plain random sample would leave them next to nothing to pair.
-
-Random numbers that belong to a row, not to its place: a seeded hash of each row's identifier.
-
-Polars' own hashes may change between versions and processes; these do not.
+Random numbers belong to a row, not to its place: a seeded hash of its identifier (Polars' own hashes may change
+between versions and processes). In a crossed sample every group of an axis is seen in the same cells; a cell is one
+combination of the crossed columns, usually template x noun. Likelihood measures compare descriptors by noun within
+template, so a plain random sample would leave them next to nothing to pair.
 """
 
 import hashlib

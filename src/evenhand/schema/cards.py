@@ -37,4 +37,5 @@ class Card:
             raise ValueError("a card needs at least a name and a one-line summary")
 
     def to_dict(self) -> dict[str, str]:
+        """All fields by name, empty ones included."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

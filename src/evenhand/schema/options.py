@@ -100,11 +100,11 @@ def options_of(target: Callable[..., Any], *, hidden: Collection[str] = ()) -> d
 
 
 def typed_options(
-    owner: str, given: Mapping[str, Any], takes: Mapping[str, inspect.Parameter]
+    owner: str, values: Mapping[str, Any], takes: Mapping[str, inspect.Parameter]
 ) -> dict[str, Any]:
     """Options as their receiver wants them.
 
-    owner: of the options, for messages. given: texts as a user wrote them, or Python values; None counts as not
+    owner: of the options, for messages. values: texts as a user wrote them, or Python values; None counts as not
     given. takes: see `options_of`. Raises UsageError for an option that there is not, with the nearest there is, and
     for a value of another type, with what was expected.
 
@@ -112,12 +112,12 @@ def typed_options(
     >>> typed_options("soften", {"strength": "0.5", "words": "a, b"}, options_of(soften))
     {'strength': 0.5, 'words': ('a', 'b')}
     """
-    for option in given:
+    for option in values:
         if option not in takes:
             raise unknown_name(f"option of {owner}", option, takes or ["none"])
     return {
         option: typed(owner, option, value, takes[option])
-        for option, value in given.items()
+        for option, value in values.items()
         if value is not None
     }
 
@@ -197,9 +197,14 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 def _expected(members: Sequence[Any], error: ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        for bound, told in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        for bound, in_words in (
+            ("ge", "at least"),
+            ("gt", "more than"),
+            ("le", "at most"),
+            ("lt", "less than"),
+        ):
             if bound in first.get("ctx", {}):
-                return f"a number of {told} {first['ctx'][bound]}"
+                return f"a number of {in_words} {first['ctx'][bound]}"
         if first["type"] == "finite_number":
             return "a finite number"
     kinds = [_bare(member) for member in members if member is not type(None)]

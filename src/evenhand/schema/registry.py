@@ -73,10 +73,10 @@ class Registry(Generic[T]):
 
     def added(self) -> dict[str, tuple[EntryPoint, ...]]:
         """What packages add, by name; more than one where they disagree."""
-        found: dict[str, tuple[EntryPoint, ...]] = {}
+        by_name: dict[str, tuple[EntryPoint, ...]] = {}
         for point in _points(self.group, tuple(sys.path)):
-            found[point.name] = (*found.get(point.name, ()), point)
-        return found
+            by_name[point.name] = (*by_name.get(point.name, ()), point)
+        return by_name
 
     def package(self, name: str) -> str:
         """The package that adds a name; "evenhand" for ours."""
@@ -89,17 +89,17 @@ class Registry(Generic[T]):
         the name, if it cannot be imported, is something else, or has no card where one is needed.
         """
         point = self._entry(name)
-        found = self._ours(name) if point is None else self._theirs(name, point)
-        if not self.accepts(found):
-            raise self._broken(name, f"is {type(found).__name__}; {self.expected} was expected")
-        if point is not None and self.needs_card and self.card_of(found, name) is None:
+        loaded = self._ours(name) if point is None else self._theirs(name, point)
+        if not self.accepts(loaded):
+            raise self._broken(name, f"is {type(loaded).__name__}; {self.expected} was expected")
+        if point is not None and self.needs_card and self.card_of(loaded, name) is None:
             raise self._broken(
                 name,
                 "has no card, and what has no card is not run",
                 f"Give it an evenhand.schema.Card named {name!r}, as `CARD` of the object or of its module: what it "
                 "measures or does, what is known against it, its source and licence.",
             )
-        thing: T = found
+        thing: T = loaded
         return thing
 
     def card(self, name: str) -> Card | None:

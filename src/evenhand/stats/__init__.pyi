@@ -1,12 +1,20 @@
+from .arrays import (
+    Codes as Codes,
+    Counts as Counts,
+    Flags as Flags,
+    Floats as Floats,
+    Indices as Indices,
+    log_choose as log_choose,
+    mean_of_known as mean_of_known,
+    median_of_known as median_of_known,
+)
 from .bootstrap import (
     Intervals as Intervals,
     cluster_bootstrap as cluster_bootstrap,
     cluster_bootstrap_table as cluster_bootstrap_table,
     difference_bootstrap as difference_bootstrap,
 )
-from .cluster_interval import (
-    cluster_t as cluster_t,
-)
+from .cluster_interval import cluster_t as cluster_t
 from .cluster_means import (
     clustered_mean as clustered_mean,
     standard_errors as standard_errors,
@@ -34,38 +42,25 @@ from .intervals import (
     clustered_proportion_interval as clustered_proportion_interval,
     wilson_interval as wilson_interval,
 )
-from .mann_whitney import (
-    all_pairs as all_pairs,
-)
-from .multiplicity import (
-    benjamini_hochberg as benjamini_hochberg,
-    holm as holm,
-    simes as simes,
-)
+from .mann_whitney import all_pairs as all_pairs
+from .multiplicity import benjamini_hochberg as benjamini_hochberg, holm as holm, simes as simes
 from .permutation import (
     Null as Null,
     group_gap as group_gap,
     permutation_null as permutation_null,
     sign_flip_test as sign_flip_test,
 )
-from .pooling import (
-    Pooled as Pooled,
-    pool_means as pool_means,
-    pool_rates as pool_rates,
-)
+from .pooling import Pooled as Pooled, pool_means as pool_means, pool_rates as pool_rates
 from .power import (
+    POWER as POWER,
     detectable_mean_difference as detectable_mean_difference,
     detectable_preference as detectable_preference,
     detectable_rate as detectable_rate,
     effective_n as effective_n,
     per_test_level as per_test_level,
 )
-from .rank_tests import (
-    signed_rank as signed_rank,
-)
+from .rank_tests import signed_rank as signed_rank
 from .rater_agreement import (
-    Codes as Codes,
-    Floats as Floats,
     difference_of_means as difference_of_means,
     kappa as kappa,
     pearson as pearson,
@@ -73,7 +68,6 @@ from .rater_agreement import (
     specific_agreement as specific_agreement,
 )
 from .rates import (
-    Counts as Counts,
     GroupCounts as GroupCounts,
     Limited as Limited,
     additive_rates as additive_rates,
@@ -81,9 +75,4 @@ from .rates import (
     group_counts as group_counts,
     ratio_of_rates as ratio_of_rates,
 )
-from .verdicts import (
-    Finding as Finding,
-    Harmful as Harmful,
-    Verdict as Verdict,
-    judge as judge,
-)
+from .verdicts import Finding as Finding, Harmful as Harmful, Verdict as Verdict, judge as judge

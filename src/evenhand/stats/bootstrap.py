@@ -16,11 +16,10 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats, Indices
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
 from evenhand.stats.intervals import Interval
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 Statistic = Callable[[Floats, Floats], npt.ArrayLike]
 """Takes values (n,) and weights (resamples, n), returns (resamples,)."""
 CELLS = 1 << 22
@@ -93,8 +92,8 @@ def cluster_bootstrap(
         else:
             seeds = np.random.SeedSequence(seed).spawn(3)
             variances = [
-                _resampled_variance(numbers, mass, statistic, codes, resamples, own)
-                for codes, own in zip(_ways(first, second), seeds, strict=False)
+                _resampled_variance(numbers, mass, statistic, codes, resamples, seed_of_way)
+                for codes, seed_of_way in zip(_ways(first, second), seeds, strict=False)
             ]
         error = _combine(variances) ** 0.5
         half = float(stdtrit(fewest - 1, upper_tail(level))) * error
@@ -153,13 +152,13 @@ def cluster_bootstrap_table(
             f"cluster_bootstrap_table was given sums of shape {np.shape(sums)} and totals of shape "
             f"{np.shape(totals)}; both need (rows, clusters)."
         )
-    there = (row_totals > 0) & ~np.isnan(row_sums)
-    row_sums, row_totals = np.where(there, row_sums, 0.0), np.where(there, row_totals, 0.0)
-    present = np.count_nonzero(there, axis=1)
+    known = (row_totals > 0) & ~np.isnan(row_sums)
+    row_sums, row_totals = np.where(known, row_sums, 0.0), np.where(known, row_totals, 0.0)
+    present = np.count_nonzero(known, axis=1)
     mass = row_totals.sum(axis=1)
     estimate = np.divide(row_sums.sum(axis=1), mass, out=np.full(len(mass), np.nan), where=mass > 0)
     # deviations from the estimate, not raw sums: the resampled variances below would lose all digits
-    deviations = np.where(there, row_sums - np.nan_to_num(estimate)[:, None] * row_totals, 0.0)
+    deviations = np.where(known, row_sums - np.nan_to_num(estimate)[:, None] * row_totals, 0.0)
     enough = present >= 2
     factor = np.sqrt(present / np.maximum(present - 1, 1))
     error = cluster_t(deviations, mass, present).standard_error
@@ -183,7 +182,7 @@ def _studentised_quantile(
     totals: Floats,
     error: Floats,
     factor: Floats,
-    present: npt.NDArray[np.intp],
+    present: Indices,
     counts: Floats,
     level: float,
 ) -> Floats:
@@ -230,8 +229,10 @@ def _resampled_variance(
     groups = int(codes.max()) + 1
     draws = np.empty(resamples)
     step = max(1, CELLS // max(groups, len(numbers)))
-    for start, own in zip(range(0, resamples, step), seed.spawn(-(-resamples // step)), strict=True):
-        counts = resample_counts(groups, min(step, resamples - start), own)
+    for start, seed_of_block in zip(
+        range(0, resamples, step), seed.spawn(-(-resamples // step)), strict=True
+    ):
+        counts = resample_counts(groups, min(step, resamples - start), seed_of_block)
         draws[start : start + step] = np.asarray(statistic(numbers, counts[:, codes] * mass))
     draws = draws[np.isfinite(draws)]
     return float(draws.var(ddof=1)) * groups / (groups - 1) if len(draws) > 1 else float("nan")
@@ -281,12 +282,12 @@ def _observations(
         )
     if not np.all(mass >= 0):
         raise UsageError("A weight is negative or NaN; weights count observations and are 0 or more.")
-    there = ~np.isnan(numbers) & (mass > 0)
+    known = ~np.isnan(numbers) & (mass > 0)
     return (
-        numbers[there],
-        mass[there],
-        _codes(first[there]),
-        None if second is None else _codes(second[there]),
+        numbers[known],
+        mass[known],
+        _codes(first[known]),
+        None if second is None else _codes(second[known]),
     )
 
 

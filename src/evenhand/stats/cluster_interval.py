@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class ClusterT:
 
     standard_error: Floats
     """NaN with fewer than two clusters."""
-    clusters: npt.NDArray[np.intp]
+    clusters: Indices
 
     def quantile(self, level: float = 0.95) -> Floats:
         """How many standard errors a two-sided interval of that coverage reaches: Student's t, clusters - 1.

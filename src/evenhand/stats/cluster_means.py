@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from evenhand.stats.arrays import Floats, Indices, mean_of_known
 from evenhand.stats.bootstrap import cluster_bootstrap
 from evenhand.stats.cluster_interval import cluster_t
 from evenhand.stats.intervals import Interval
-
-Floats = npt.NDArray[np.float64]
 
 RESAMPLED_UP_TO = 100
 """Clusters up to which Student's quantile is replaced by the bootstrap's; with more the two are alike."""
@@ -27,12 +26,11 @@ class ClusterMeans:
     p: Floats
 
 
-def standard_errors(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+def standard_errors(values: Floats) -> tuple[Floats, Indices]:
     """Standard error of each column's mean over the clusters in the rows, and how many clusters it has."""
     known = ~np.isnan(values)
     count = known.sum(axis=0)
-    mean = np.nansum(values, axis=0) / np.where(count > 0, count, np.nan)
-    deviations = np.where(known, values - mean, 0.0)
+    deviations = np.where(known, values - mean_of_known(values, 0), 0.0)
     return cluster_t(deviations.T, count, count).standard_error, count
 
 

@@ -5,9 +5,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
 from evenhand.stats.intervals import Interval, wilson_interval
-
-Floats = npt.NDArray[np.float64]
 
 
 def superiority_paired(first: npt.ArrayLike, second: npt.ArrayLike) -> float:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, bdtrc, betaincinv, gammaln
+from scipy.special import bdtr, bdtrc, betaincinv
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Counts, Flags, Floats, Indices, log_choose
+from evenhand.stats.power import POWER
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Tails:
 
     above: Floats
     below: Floats
-    offsets: npt.NDArray[np.intp]
+    offsets: Indices
 
     def p_above(self, negatives: Counts) -> Floats:
         """p of "the rate is no higher than the background"; `negatives` (..., groups)."""
@@ -64,7 +64,7 @@ def detectable_above(
     level: float,
     *,
     others: npt.ArrayLike | None = None,
-    power: float = 0.8,
+    power: float = POWER,
 ) -> Floats:
     """The smallest rate above the background that an exact one-sided test would reveal.
 
@@ -79,7 +79,7 @@ def detectable_above(
     """
     n, rate = np.asarray(totals, dtype=np.int64), np.asarray(background, dtype=np.float64)
 
-    def reached(count: Counts) -> npt.NDArray[np.bool_]:
+    def reached(count: Counts) -> Flags:
         null = rate if others is None else (rate * np.asarray(others) + count) / (np.asarray(others) + n)
         return np.asarray(bdtrc(count - 1, n, np.minimum(null, 1.0)) <= level)
 
@@ -106,9 +106,7 @@ def _hypergeometric(population: int, negatives: int, size: int) -> tuple[Floats,
     others = population - size
     possible = (counts <= negatives) & (negatives - counts <= others)
     inside = np.where(possible, counts, min(size, negatives))
-    logarithm = np.where(
-        possible, _log_choose(size, inside) + _log_choose(others, negatives - inside), -np.inf
-    )
+    logarithm = np.where(possible, log_choose(size, inside) + log_choose(others, negatives - inside), -np.inf)
     chance = np.exp(logarithm - logarithm.max())
     chance /= chance.sum()
     return np.cumsum(chance[::-1])[::-1], np.cumsum(chance)
@@ -120,7 +118,3 @@ def _binomial(size: int, rate: float) -> tuple[Floats, Floats]:
         return np.ones(1), np.ones(1)
     at_least = np.where(counts > 0, bdtrc(np.maximum(counts - 1, 0), size, rate), 1.0)
     return at_least, np.asarray(bdtr(counts, size, rate))
-
-
-def _log_choose(total: int, chosen: Counts) -> Floats:
-    return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))

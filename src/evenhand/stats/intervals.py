@@ -8,9 +8,8 @@ import numpy.typing as npt
 from scipy.special import bdtr, bdtrik, betaincinv, ndtri
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
 from evenhand.stats.cluster_interval import cluster_t, upper_tail
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,8 @@ def clustered_proportion_interval(
             f"clustered_proportion_interval was given outcomes of shape {values.shape} and clusters of "
             f"shape {labels.shape}; it needs two one-dimensional arrays of the same length."
         )
-    there = ~np.isnan(values)
-    values, labels = values[there], labels[there]
+    known = ~np.isnan(values)
+    values, labels = values[known], labels[known]
     if np.any((values < 0) | (values > 1)):
         raise UsageError(
             "clustered_proportion_interval was given outcomes outside 0 to 1.",

@@ -3,11 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from evenhand.stats.arrays import Floats, Indices
 
 SMALL = 8  # scipy's `method="auto"`: exact distribution if either sample is this small and nothing is tied
 

@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.schema import UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Indices
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
@@ -67,7 +66,7 @@ def simes(p: npt.ArrayLike) -> float:
     return float(min(1.0, (ascending * ascending.size / np.arange(1, ascending.size + 1)).min()))
 
 
-def _put_back(adjusted: Floats, order: npt.NDArray[np.intp], original: Floats) -> Floats:
+def _put_back(adjusted: Floats, order: Indices, original: Floats) -> Floats:
     result = np.empty_like(adjusted)
     np.put_along_axis(result, order, adjusted, axis=-1)
     result[np.isnan(original)] = np.nan

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats, Indices
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
+Labels = Indices
 LabelStatistic = Callable[[Floats, Labels], npt.ArrayLike]
 """Takes values (n,) and labels (draws, n) coded 0, 1, ..., returns (draws,)."""
 
@@ -63,13 +63,13 @@ def permutation_null(
             "Give one label (and one block) for each value.",
         )
     _positive(draws)
-    there = ~np.isnan(numbers)
-    groups, codes = np.unique(names[there], return_inverse=True)
+    known = ~np.isnan(numbers)
+    groups, codes = np.unique(names[known], return_inverse=True)
     if len(groups) < 2:
         raise UsageError(f"A permutation null compares groups, but there are {len(groups)}; it needs two.")
-    block = np.unique(places[there], return_inverse=True)[1]
+    block = np.unique(places[known], return_inverse=True)[1]
     order = np.argsort(block, kind="stable")
-    numbers, codes, block = numbers[there][order], codes[order].astype(np.intp), block[order]
+    numbers, codes, block = numbers[known][order], codes[order].astype(np.intp), block[order]
     observed = float(np.asarray(statistic(numbers, codes[None, :])).ravel()[0])
     generator = np.random.default_rng(seed)
     simulated = np.empty(draws)
@@ -144,9 +144,9 @@ def sign_flip_test(
     threshold = observed - 1e-12 * np.abs(amounts).sum(axis=1)
     step = max(1, _CELLS // len(patterns))
     for start in range(0, len(rows), step):
-        here = slice(start, start + step)
-        sums = np.abs(amounts[here] @ patterns.T)
-        as_far[here] = np.count_nonzero(sums >= threshold[here, None], axis=1)
+        block = slice(start, start + step)
+        sums = np.abs(amounts[block] @ patterns.T)
+        as_far[block] = np.count_nonzero(sums >= threshold[block, None], axis=1)
     p = as_far / len(patterns) if exact else (1 + as_far) / (1 + draws)
     return mean, np.where(present > 0, p, np.nan)
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy.special import betaincinv, gammaln, ndtr
 
 from evenhand.schema import UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Flags, Floats
 
 _SMALLEST_ROOT = 1e-4  # a strength of 1e8 outcomes: beyond lies only rounding noise
 
@@ -93,21 +92,21 @@ def pool_means(estimates: npt.ArrayLike, standard_errors: npt.ArrayLike, level: 
     values, errors = np.asarray(estimates, dtype=np.float64), np.asarray(standard_errors, dtype=np.float64)
     if values.ndim != 1 or values.shape != errors.shape:
         raise UsageError("pool_means needs two arrays (groups,) of the same length.")
-    there = ~np.isnan(values) & ~np.isnan(errors)
-    if int(there.sum()) < 3 or np.any(errors[there] <= 0):
+    usable = ~np.isnan(values) & ~np.isnan(errors)
+    if int(usable.sum()) < 3 or np.any(errors[usable] <= 0):
         raise UsageError("pool_means needs at least three groups, each with a standard error above 0.")
-    known, variance = values[there], np.square(errors[there])
+    known, variance = values[usable], np.square(errors[usable])
     deviations, weights = _deviation_grid(known, variance)
     precision = 1 / (np.square(deviations)[:, None] + variance)  # (grid, groups)
     common = precision @ known / precision.sum(axis=1)
-    kept = np.square(deviations)[:, None] * precision
-    centre = common[:, None] + kept * (known - common[:, None])
-    spread = np.sqrt(kept * variance + np.square(1 - kept) / precision.sum(axis=1)[:, None])
+    own_weight = np.square(deviations)[:, None] * precision
+    centre = common[:, None] + own_weight * (known - common[:, None])
+    spread = np.sqrt(own_weight * variance + np.square(1 - own_weight) / precision.sum(axis=1)[:, None])
     tail = (1 - level) / 2
     estimate, low, high = (np.full(len(values), np.nan) for _ in range(3))
-    estimate[there] = weights @ centre
-    low[there] = _mixture_quantile(tail, centre, spread, weights)
-    high[there] = _mixture_quantile(1 - tail, centre, spread, weights)
+    estimate[usable] = weights @ centre
+    low[usable] = _mixture_quantile(tail, centre, spread, weights)
+    high[usable] = _mixture_quantile(1 - tail, centre, spread, weights)
     return Pooled(estimate, low, high, float(weights @ common), _weighted_median(deviations, weights))
 
 
@@ -162,7 +161,7 @@ def _spaced(low: float, high: float, count: int) -> Floats:
     return np.asarray(np.linspace(low, high, count), dtype=np.float64)
 
 
-def _around(points: Floats, likely: npt.NDArray[np.bool_], floor: float) -> Floats:
+def _around(points: Floats, likely: Flags, floor: float) -> Floats:
     """As many points as before, over the likely ones and one more on each side, none below `floor`."""
     places = np.flatnonzero(likely)
     step = points[1] - points[0]

@@ -7,8 +7,10 @@ import numpy.typing as npt
 from scipy.special import nctdtr, ndtri, stdtrit
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
+POWER = 0.8
+"""Chance of a detection behind every smallest effect that is stated, unless another is asked for."""
 Correction = Literal["none", "benjamini-hochberg", "bonferroni"]
 
 
@@ -48,7 +50,7 @@ def detectable_rate(
     n: npt.ArrayLike,
     *,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     tests: int = 1,
     correction: Correction = "none",
     share_affected: float = 0.01,
@@ -86,7 +88,7 @@ def detectable_preference(
     n: npt.ArrayLike,
     *,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     tests: int = 1,
     correction: Correction = "none",
     share_affected: float = 0.01,
@@ -111,7 +113,7 @@ def detectable_mean_difference(
     *,
     other_n: npt.ArrayLike | None = None,
     alpha: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     tests: int = 1,
     correction: Correction = "none",
     share_affected: float = 0.01,

@@ -1,4 +1,8 @@
-"""Wilcoxon's signed-rank test for many rows of paired differences at once, exact where it can be."""
+"""Wilcoxon's signed-rank test for many rows of paired differences at once, exact where it can be.
+
+scipy.stats.wilcoxon(axis=1) gives the same p, if it is told row by row which are exact; but it takes 4 to 13 times as
+long for the 26,290 pairs of one axis, and 500 times where numbers are missing, because it then goes row by row.
+"""
 
 from functools import lru_cache
 
@@ -7,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from evenhand.schema import UsageError
+from evenhand.stats.arrays import Flags, Floats, Indices
 
-Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.uint64]
 
 EXACT_UP_TO = 60
@@ -58,8 +62,8 @@ def signed_rank(differences: npt.ArrayLike, *, margin: float = 0.0) -> tuple[Flo
                 f"signed_rank was given infinite differences (rows {start} to {start + len(block) - 1}).",
                 "Mark what could not be measured as NaN.",
             )
-        here = slice(start, start + len(block))
-        statistic[here], p[here] = _two_sided(block, margin)
+        places = slice(start, start + len(block))
+        statistic[places], p[places] = _two_sided(block, margin)
     return statistic, p
 
 
@@ -80,7 +84,7 @@ def _two_sided(block: Floats, margin: float) -> tuple[Floats, Floats]:
     return statistic, p
 
 
-def _rank_sums(block: Floats) -> tuple[Floats, Floats, npt.NDArray[np.intp], Floats, npt.NDArray[np.bool_]]:
+def _rank_sums(block: Floats) -> tuple[Floats, Floats, Indices, Floats, Flags]:
     """Rank sums of the positive and the negative differences, their number without zeros, their
     null standard deviation, and whether the exact distribution applies."""
     width = block.shape[1]
@@ -109,9 +113,7 @@ def _rank_sums(block: Floats) -> tuple[Floats, Floats, npt.NDArray[np.intp], Flo
     return positive_sum, rank_total - positive_sum, total, spread, exact
 
 
-def _has_ties(
-    magnitudes: Keys, present: npt.NDArray[np.intp], zeros: npt.NDArray[np.intp]
-) -> npt.NDArray[np.bool_]:
+def _has_ties(magnitudes: Keys, present: Indices, zeros: Indices) -> Flags:
     equal = np.count_nonzero(magnitudes[:, 1:] == magnitudes[:, :-1], axis=1)
     missing = magnitudes.shape[1] - present
     # zeros are equal among themselves, and so are absent ones; neither are ties among ranked values
@@ -119,9 +121,7 @@ def _has_ties(
     return np.asarray(equal > expected)
 
 
-def _positive_rank_sum(
-    negative: npt.NDArray[np.bool_], present: npt.NDArray[np.intp], zeros: npt.NDArray[np.intp], width: int
-) -> Floats:
+def _positive_rank_sum(negative: Flags, present: Indices, zeros: Indices, width: int) -> Floats:
     places = np.arange(1, width + 1, dtype=np.float64)
     if not zeros.any() and np.all(present == width):
         return np.asarray((~negative).astype(np.float64) @ places)
@@ -132,9 +132,9 @@ def _positive_rank_sum(
 
 def _with_average_ranks(
     magnitudes: Keys,
-    negative: npt.NDArray[np.bool_],
-    present: npt.NDArray[np.intp],
-    zeros: npt.NDArray[np.intp],
+    negative: Flags,
+    present: Indices,
+    zeros: Indices,
 ) -> tuple[Floats, Floats]:
     """Rank sum of the positive differences, equal ones sharing their mean rank, and the sum of t³ - t
     over runs of t equal ones."""
@@ -154,9 +154,7 @@ def _with_average_ranks(
     return positive_sum, np.where(ranked, length**2 - 1.0, 0.0).sum(axis=1)
 
 
-def _lower_tail(
-    rank_sum: Floats, total: npt.NDArray[np.intp], spread: Floats, exact: npt.NDArray[np.bool_]
-) -> Floats:
+def _lower_tail(rank_sum: Floats, total: Indices, spread: Floats, exact: Flags) -> Floats:
     """Chance of a rank sum this small or smaller if signs are random."""
     n = total.astype(np.float64)
     centred = rank_sum - n * (n + 1.0) / 4.0

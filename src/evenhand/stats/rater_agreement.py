@@ -6,13 +6,10 @@ n / (n - 1) that of kappa is the one of Fleiss, Cohen and Everitt.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.cluster_interval import ClusterT, cluster_t
 from evenhand.stats.intervals import Interval
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 def kappa(first: Floats, second: Floats, clusters: Codes, level: float = 0.95) -> Interval:

@@ -1,22 +1,19 @@
-"""Rates beside each other: difference and ratio of two from the limits of each, and cells of two ways that add up.
+"""Rates of groups: counts of negative outcomes, differences and ratios of two rates, and cells of two ways.
 
-The limits of each rate may be made in any way (for clusters, over strata). The additive model fits log-odds to counts.
-
-Negative outcomes of groups as counts: plain, and as many independent ones as samples of one prompt are worth.
+`group_counts` counts outcomes as they are, and as as many independent ones as samples of one prompt are worth.
+`difference_of_rates` and `ratio_of_rates` take the limits of each rate, however they were made (for clusters, over
+strata). `additive_rates` fits log-odds = row + column to the counts of cells.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import chdtrc, expit, ndtr, xlogy
 
+from evenhand.stats.arrays import Codes, Counts, Floats
 from evenhand.stats.intervals import clustered_proportion_interval, wilson_interval
 from evenhand.stats.power import effective_n
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 
 _RIDGE = 1e-6
 """Keeps log-odds of rows without any negative finite; moves a rate by less than one in a million."""
@@ -158,8 +155,6 @@ def _objective(negatives: Floats, totals: Floats, design: Floats, weights: Float
     return float(likelihood.sum() - _RIDGE / 2 * np.square(weights).sum())
 
 
-Counts = npt.NDArray[np.int64]
-
 _ROUNDING = 1e-9
 
 
@@ -256,8 +251,8 @@ def _effective_totals(groups: pl.DataFrame, known: pl.DataFrame, cluster: str) -
     room = float(np.sum(independent * (size - 1)))
     excess = float(np.sum(scattered - independent))
     correlation = min(max(excess / room, 0.0), 1.0) if room > 0 else 1.0
-    own = np.divide(scattered, independent, out=np.ones_like(n), where=independent > 0)
-    return np.asarray(np.minimum(effective_n(n, size, correlation), n / np.maximum(own, 1.0)))
+    design_effect = np.divide(scattered, independent, out=np.ones_like(n), where=independent > 0)
+    return np.asarray(np.minimum(effective_n(n, size, correlation), n / np.maximum(design_effect, 1.0)))
 
 
 def _clustered_limits(groups: pl.DataFrame, known: pl.DataFrame, cluster: str) -> tuple[Floats, Floats]:

@@ -134,13 +134,13 @@ def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harm
         verdict, note = Verdict.NOT_MEASURABLE, obstacle
     else:
         verdict, note = _judged(row, alpha, side)
-    kept = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
+    copied = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     return Finding(
         benchmark=row["benchmark"] or "",
         verdict=verdict,
         minimum_detectable=row["minimum_detectable"],
         note=note,
-        **{name: row[name] for name in kept},
+        **{name: row[name] for name in copied},
     )
 
 
@@ -156,9 +156,9 @@ def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, 
     if low <= reference <= high:
         note = f"The test points to a difference, but the interval includes {_number(reference)} ({limits})."
         return Verdict.NOT_DETECTED, note
-    found = "above" if low > reference else "below"
-    if side not in ("either", found):
-        note = f"It lies {found} {_number(reference)}, which is not the harmful side ({limits})."
+    where = "above" if low > reference else "below"
+    if side not in ("either", where):
+        note = f"It lies {where} {_number(reference)}, which is not the harmful side ({limits})."
         return Verdict.NOT_DETECTED, note
     return Verdict.BIASED, f"{_seen(row, reference)} ({limits})."
 

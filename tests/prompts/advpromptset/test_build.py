@@ -319,7 +319,7 @@ def test_options(jigsaw: Path, tmp_path: Path) -> None:
         out,
         source=jigsaw,
         advpromptset={"terms": terms, "size": 7},
-        told=lambda s, *_: told.append(s),
+        report_progress=lambda s, *_: told.append(s),
     )
     assert rows == 7 == len(load_advpromptset(out)) and told[-1] == "writing"
     assert (

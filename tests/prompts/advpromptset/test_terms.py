@@ -66,7 +66,7 @@ def test_seeds_of_ones_own(tmp_path: Path) -> None:
     table.write_text("term,identity\nShe-Wolf,female\nstraight,heterosexual\nscum,\n")
     lines.write_text("scum of the earth\n\n")
     assert read_seeds(lines).rows() == [("scum of the earth", None, True)]
-    seeds = seed_terms(own=table)
+    seeds = seed_terms(user_terms=table)
     assert seeds.filter(seed="she wolf").rows() == [("she wolf", "female", True)]
     assert seeds.filter(seed="straight").rows() == [("straight", "heterosexual", True)]  # one's own word goes
     assert seeds.row(-1) == ("scum", None, True)
@@ -78,9 +78,9 @@ def test_seeds_of_ones_own(tmp_path: Path) -> None:
     ):
         table.write_text(content)
         with pytest.raises(DataError, match=told):
-            seed_terms(own=table)
+            seed_terms(user_terms=table)
     with pytest.raises(DataError, match="no file of seed terms"):
-        seed_terms(own=tmp_path / "none.csv")
+        seed_terms(user_terms=tmp_path / "none.csv")
 
 
 @given(
@@ -110,7 +110,9 @@ def test_candidates_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, told = pl.Series(["ab cd", "ab", "cd ab cd", "ef"]), []
     whole = candidate_terms(texts, 1, least_lift=0)
     monkeypatch.setattr(advpromptset_candidates, "TEXTS_AT_ONCE", 2)
-    assert candidate_terms(texts, 1, least_lift=0, told=lambda *done: told.append(done)).equals(whole)
+    assert candidate_terms(texts, 1, least_lift=0, report_progress=lambda *done: told.append(done)).equals(
+        whole
+    )
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 

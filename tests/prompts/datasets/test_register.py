@@ -96,15 +96,15 @@ def test_a_changed_file_is_refused_unless_allowed(shared: Path, tmp_path: Path) 
     mine = tmp_path / "mine"
     shutil.copytree(shared / "data/holisticbias/v1.1", mine)
     nouns = mine / "nouns.json"
-    before = dataset_folder("holisticbias", given=mine)
+    before = dataset_folder("holisticbias", user_folder=mine)
     nouns.chmod(0o644)
     nouns.write_text(nouns.read_text().replace("gal", "gel"))
     with pytest.raises(
         ChecksumMismatch, match=r"nouns\.json is not .* expected SHA-256 9bbe15bf.*, found"
     ) as caught:
-        dataset_folder("holisticbias", given=mine)
+        dataset_folder("holisticbias", user_folder=mine)
     assert "evenhand data fetch" in str(caught.value)
-    assert dataset_folder("holisticbias", given=mine, allow_modified=True) == before
+    assert dataset_folder("holisticbias", user_folder=mine, allow_modified=True) == before
     with pytest.raises(ChecksumMismatch, match="Nothing was copied"):
         fetch("holisticbias", from_dir=mine)
     assert not cache_folder("holisticbias", "v1.1").exists()
@@ -117,7 +117,7 @@ def test_changed_stereoset_rows_are_refused(shared: Path, tmp_path: Path) -> Non
     text = (shared / "data/stereoset/dev.csv").read_text(encoding="utf-8")
     (mine / "dev.csv").write_text(text.replace("hispanic", "Hispanic", 1), encoding="utf-8")
     with pytest.raises(ChecksumMismatch, match="expected content hash"):
-        dataset_folder("stereoset", given=mine)
+        dataset_folder("stereoset", user_folder=mine)
     with pytest.raises(ChecksumMismatch, match=r"does not hold the published rows .*Nothing was kept"):
         fetch("stereoset", from_dir=mine)
     (mine / "dev.csv").write_text("<html>")

@@ -1,7 +1,4 @@
-from .consistency import (
-    ATTRIBUTES as ATTRIBUTES,
-    Consistency as Consistency,
-)
+from .consistency import ATTRIBUTES as ATTRIBUTES, Consistency as Consistency
 from .consistency_verdicts import (
     CONTROLS as CONTROLS,
     DOMAINS as DOMAINS,
@@ -14,6 +11,4 @@ from .consistency_verdicts import (
     Rule as Rule,
     decide as decide,
 )
-from .paired_change import (
-    CHANGE as CHANGE,
-)
+from .paired_change import CHANGE as CHANGE

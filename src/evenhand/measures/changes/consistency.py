@@ -18,9 +18,7 @@ from evenhand.measures.changes.consistency_verdicts import (
 )
 from evenhand.measures.changes.paired_change import paired_change
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import holm
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Floats, holm, mean_of_known
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
 """Those of the paper, in its order."""
@@ -145,18 +143,7 @@ def _groups(
 def _harmful(arrays: Sequence[Floats], threshold: float) -> Floats:
     """Share of groups in which a prompt's continuation is harmful, (prompts, attributes); NaN where none has one."""
     flags = np.stack([np.where(np.isnan(one), np.nan, one >= threshold) for one in arrays])
-    known = (~np.isnan(flags)).sum(0)
-    return np.asarray(
-        np.divide(np.nansum(flags, 0), known, out=np.full(known.shape, np.nan), where=known > 0)
-    )
-
-
-def _raw(arrays: Sequence[Floats]) -> Floats:
-    stacked = np.stack(arrays)
-    known = (~np.isnan(stacked)).sum(0)
-    return np.asarray(
-        np.divide(np.nansum(stacked, 0), known, out=np.full(known.shape, np.nan), where=known > 0)
-    )
+    return mean_of_known(flags, 0)
 
 
 def _table(
@@ -166,24 +153,25 @@ def _table(
     threshold: float,
     seed: int,
 ) -> list[dict[str, object]]:
-    default, raw_default = _harmful(groups["default"], threshold), _raw(groups["default"])
+    scores = {level: mean_of_known(np.stack(arrays), 0) for level, arrays in groups.items()}
+    default = _harmful(groups["default"], threshold)
     rows: list[dict[str, object]] = []
     for level in [level for level in LEVELS if level in groups]:
-        harmful, raw = _harmful(groups[level], threshold), _raw(groups[level])
-        own: list[dict[str, object]] = []
+        harmful = _harmful(groups[level], threshold)
+        of_level: list[dict[str, object]] = []
         for column, attribute in enumerate(attributes):
-            own.append(
+            of_level.append(
                 {"domain": domain, "level": level, "attribute": attribute}
                 | _cell(default[:, column], harmful[:, column], seed)
-                | _score_tests(raw_default[:, column], raw[:, column])
+                | _score_tests(scores["default"][:, column], scores[level][:, column])
             )
         if level != "default":
             for p, q in (("p_scores", "q_scores"), ("p_threshold", "q_threshold")):
-                tested = np.array([np.nan if row[p] is None else float(str(row[p])) for row in own])
-                for row, value in zip(own, holm(tested), strict=True):
+                tested = np.array([np.nan if row[p] is None else float(str(row[p])) for row in of_level])
+                for row, value in zip(of_level, holm(tested), strict=True):
                     row[q] = None if np.isnan(value) else float(value)
         whole = _cell(_mean(default), _mean(harmful), seed)
-        rows += [*own, {"domain": domain, "level": level, "attribute": None} | whole]
+        rows += [*of_level, {"domain": domain, "level": level, "attribute": None} | whole]
     return rows
 
 

@@ -130,36 +130,36 @@ Reached = tuple[Outcome, str, int | None]
 
 def _polarity(known: DomainEvidence, rule: Rule, margin: float) -> Reached:
     if rule != "tested":
-        default, told_to, told_not_to = (known.rates[name] for name in LEVELS[:3])
-        told = f"default {default:.3g} %, original {told_to:.3g} %, opposite {told_not_to:.3g} %"
-        good = told_to <= default < told_not_to
-        return Outcome.PASS if good else Outcome.FAIL, told, None
+        default, original_rate, opposite_rate = (known.rates[name] for name in LEVELS[:3])
+        reason = f"default {default:.3g} %, original {original_rate:.3g} %, opposite {opposite_rate:.3g} %"
+        good = original_rate <= default < opposite_rate
+        return Outcome.PASS if good else Outcome.FAIL, reason, None
     original, opposite = known.changes["original", "default"], known.changes["opposite", "default"]
-    told = f"original {_told(original)}, opposite {_told(opposite)} against the default"
+    reason = f"original {_in_words(original)}, opposite {_in_words(opposite)} against the default"
     if original.high < 0 and opposite.low > 0:
-        return Outcome.PASS, told, None
+        return Outcome.PASS, reason, None
     if opposite.high < margin or original.low > -margin:
-        return Outcome.FAIL, told, None
-    return Outcome.INCONCLUSIVE, told, _most([original, opposite], margin)
+        return Outcome.FAIL, reason, None
+    return Outcome.INCONCLUSIVE, reason, _most([original, opposite], margin)
 
 
 def _importance(known: DomainEvidence, rule: Rule, margin: float) -> Reached:
     if rule != "tested":
-        own = known.rates["original"]
-        told = f"original {own:.3g} %, " + ", ".join(f"{c} {known.rates[c]:.3g} %" for c in CONTROLS)
-        as_good = [control for control in CONTROLS if known.rates[control] <= own]
+        original = known.rates["original"]
+        reason = f"original {original:.3g} %, " + ", ".join(f"{c} {known.rates[c]:.3g} %" for c in CONTROLS)
+        as_good = [control for control in CONTROLS if known.rates[control] <= original]
         if rule == "paper":
             as_good = [control for control in as_good if known.differs[control]]
-        return Outcome.FAIL if as_good else Outcome.PASS, told, None
+        return Outcome.FAIL if as_good else Outcome.PASS, reason, None
     effect = known.changes["original", "default"]
     against = [known.changes[control, "original"] for control in CONTROLS]
-    told = ", ".join(f"{c} {_told(change)}" for c, change in zip(CONTROLS, against, strict=True))
-    told += f" against the original, which is {_told(effect)} against the default"
+    reason = ", ".join(f"{c} {_in_words(change)}" for c, change in zip(CONTROLS, against, strict=True))
+    reason += f" against the original, which is {_in_words(effect)} against the default"
     if any(change.high < margin for change in against):
-        return Outcome.FAIL, told, None
+        return Outcome.FAIL, reason, None
     if effect.high < 0 and all(change.low > 0 for change in against):
-        return Outcome.PASS, told, None
-    return Outcome.INCONCLUSIVE, told, _most([effect, *against], margin)
+        return Outcome.PASS, reason, None
+    return Outcome.INCONCLUSIVE, reason, _most([effect, *against], margin)
 
 
 def _transfer(decisions: Sequence[Decision], domains: Sequence[str], rule: Rule) -> Decision:
@@ -169,17 +169,17 @@ def _transfer(decisions: Sequence[Decision], domains: Sequence[str], rule: Rule)
     first, second = (outcomes[domain] for domain in domains[:2])
     if rule == "paper":
         same = first == second
-        told = "the same tests pass in both domains" if same else "other tests pass in the second domain"
-        return Decision("transfer", None, Outcome.PASS if same else Outcome.FAIL, told)
+        reason = "the same tests pass in both domains" if same else "other tests pass in the second domain"
+        return Decision("transfer", None, Outcome.PASS if same else Outcome.FAIL, reason)
     if any(outcome != Outcome.PASS for outcome in first):
-        told = f"defined only where polarity and importance pass on the {domains[0]} prompts"
-        return Decision("transfer", None, Outcome.NOT_APPLICABLE, told)
+        reason = f"defined only where polarity and importance pass on the {domains[0]} prompts"
+        return Decision("transfer", None, Outcome.NOT_APPLICABLE, reason)
     if Outcome.FAIL in second:
         return Decision("transfer", None, Outcome.FAIL, f"a test fails on the {domains[1]} prompts")
     if Outcome.INCONCLUSIVE in second:
         prompts = max((d.prompts_to_decide or 0 for d in decisions if d.domain == domains[1]), default=0)
-        told = f"a test is inconclusive on the {domains[1]} prompts"
-        return Decision("transfer", None, Outcome.INCONCLUSIVE, told, prompts or None)
+        reason = f"a test is inconclusive on the {domains[1]} prompts"
+        return Decision("transfer", None, Outcome.INCONCLUSIVE, reason, prompts or None)
     return Decision("transfer", None, Outcome.PASS, "both tests pass in both domains")
 
 
@@ -202,7 +202,7 @@ def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
             )
 
 
-def _told(change: Change) -> str:
+def _in_words(change: Change) -> str:
     return f"{change.estimate:+.2f} points ({change.low:+.2f} to {change.high:+.2f})"
 
 

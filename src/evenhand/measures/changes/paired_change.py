@@ -5,15 +5,12 @@ answers than two separate rates would need.
 """
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import erfc
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import cluster_t, detectable_mean_difference, sign_flip_test
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Floats, cluster_t, detectable_mean_difference, sign_flip_test
 
 CHANGE = {
     "axis": pl.String,  # null: over all

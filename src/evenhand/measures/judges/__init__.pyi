@@ -1,3 +1,1 @@
-from .agreement import (
-    Agreement as Agreement,
-)
+from .agreement import Agreement as Agreement

@@ -15,6 +15,7 @@ from evenhand.measures.columns import (
     negative_outcomes,
     require_columns,
     responses_once,
+    typed,
 )
 from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
 from evenhand.measures.rates import compare_groups, spread_p
@@ -32,15 +33,11 @@ from evenhand.stats import (
     specific_agreement,
 )
 
-OVERALL = {
-    "measure": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "standard_error": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+OVERALL = (
+    typed(pl.String, "measure")
+    | typed(pl.Float64, "estimate low high standard_error")
+    | typed(pl.Int64, "n n_missing")
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ def _overall(once: pl.DataFrame, a: str, b: str, cluster: str | None) -> pl.Data
     known = once.filter(pl.col("negative").is_not_null())
     first, second, codes = _arrays(known, "_a", "_b", cluster)
     same = 1.0 - np.abs(first - second)
-    found: dict[str, tuple[Interval, int]] = {}
+    intervals: dict[str, tuple[Interval, int]] = {}
     missing = once.height - known.height
     for measure, interval in (
         ("kappa", kappa(first, second, codes)),
@@ -160,15 +157,15 @@ def _overall(once: pl.DataFrame, a: str, b: str, cluster: str | None) -> pl.Data
         ("rate_b", clustered_proportion_interval(second, codes)),
         ("harsher", difference_of_means(first, second, codes)),
     ):
-        found[measure] = (interval, missing)
+        intervals[measure] = (interval, missing)
     scores = (f"{a}_score", f"{b}_score")
     if set(scores) <= set(once.columns):
         scored = once.with_columns(pl.col(scores).cast(pl.Float64).fill_nan(None)).drop_nulls(scores)
         if scored.height:
             one, other, codes = _arrays(scored, scores[0], scores[1], cluster)
             absent = once.height - scored.height
-            found["pearson"] = (pearson(one, other, codes), absent)
-            found["spearman"] = (spearman(one, other, codes), absent)
+            intervals["pearson"] = (pearson(one, other, codes), absent)
+            intervals["spearman"] = (spearman(one, other, codes), absent)
     rows = [
         {
             "measure": measure,
@@ -179,7 +176,7 @@ def _overall(once: pl.DataFrame, a: str, b: str, cluster: str | None) -> pl.Data
             "n": interval.n,
             "n_missing": absent,
         }
-        for measure, (interval, absent) in found.items()
+        for measure, (interval, absent) in intervals.items()
     ]
     return pl.DataFrame(rows, schema=OVERALL).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -189,11 +186,11 @@ def _within(part: pl.DataFrame, cluster: str | None) -> dict[str, float]:
     if known.is_empty():
         return {}
     first, second, codes = _arrays(known, "_a", "_b", cluster)
-    own = kappa(first, second, codes)
+    beyond_chance = kappa(first, second, codes)
     return {
-        "kappa": own.estimate,
-        "kappa_low": own.low,
-        "kappa_high": own.high,
+        "kappa": beyond_chance.estimate,
+        "kappa_low": beyond_chance.low,
+        "kappa_high": beyond_chance.high,
         "rate_a": 100.0 * float(first.mean()),
         "rate_b": 100.0 * float(second.mean()),
         "only_a": 100.0 * float(((first == 1) & (second == 0)).mean()),

@@ -1,9 +1,8 @@
-"""How often a classifier is wrong about each group: sensitivity and specificity on texts whose truth is known.
+"""How often a classifier is wrong about each group, and what rates would be without its errors.
 
-Rates of judgements turned into rates of the thing judged: Rogan and Gladen's correction, group by group.
-
-The uncertainty of a corrected rate is that of three counts: the judgements, and the labelled texts that sensitivity
-and specificity were learnt from.
+`classifier_error` gives sensitivity and specificity on texts whose truth is known; `corrected_rates` turns rates of
+judgements into rates of the thing judged, group by group (Rogan and Gladen). The uncertainty of a corrected rate is
+that of three counts: the judgements, and the labelled texts that sensitivity and specificity were learnt from.
 """
 
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import benjamini_hochberg, group_counts, risk_difference
+from evenhand.stats import Flags, Floats, Indices, benjamini_hochberg, group_counts, risk_difference
 
 _KEYS = ("axis", "group")
 
@@ -72,13 +71,15 @@ def classifier_error(frame: pl.DataFrame, *, cluster: str | None = None) -> Clas
 
 
 def _error_rows(rows: pl.DataFrame, names: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
-    found = _tallied(rows.filter(truth=1.0), cluster, "n_positive", "found", "positives", "sensitivity")
+    of_positives = _tallied(
+        rows.filter(truth=1.0), cluster, "n_positive", "found", "positives", "sensitivity"
+    )
     # specificity is counted as texts rightly let pass
     passed = rows.filter(truth=0.0).with_columns(negative=1 - pl.col("negative"))
-    cleared = _tallied(passed, cluster, "n_negative", "cleared", "negatives", "specificity")
+    of_negatives = _tallied(passed, cluster, "n_negative", "cleared", "negatives", "specificity")
     missing = rows.group_by(_KEYS).agg(n_missing=pl.col("negative").null_count().cast(pl.Int64))
     table = names
-    for part in (found, cleared, missing):
+    for part in (of_positives, of_negatives, missing):
         table = table.join(part, on=_KEYS, how="left", nulls_equal=True, maintain_order="left")
     counts = pl.col("n_positive", "n_negative", "n_missing", "found", "positives", "cleared", "negatives")
     return table.with_columns(counts.fill_null(0))
@@ -91,7 +92,7 @@ def _tallied(
         types = dict.fromkeys(_KEYS, pl.String) | dict.fromkeys((n, hits, effective), pl.Int64)
         return pl.DataFrame(schema=types | dict.fromkeys((rate, f"{rate}_low", f"{rate}_high"), pl.Float64))
     counts = group_counts(rows, cluster)
-    there = counts.totals > 0
+    judged = counts.totals > 0
     share = counts.negatives / np.maximum(counts.totals, 1)
     values = {rate: share, f"{rate}_low": counts.low, f"{rate}_high": counts.high}
     return counts.names.select(_KEYS).with_columns(
@@ -99,7 +100,7 @@ def _tallied(
         pl.Series(hits, counts.effective_negatives),
         pl.Series(effective, counts.effective_totals),
         *(
-            pl.Series(name, np.where(there, 100.0 * value, np.nan)).fill_nan(None)
+            pl.Series(name, np.where(judged, 100.0 * value, np.nan)).fill_nan(None)
             for name, value in values.items()
         ),
     )
@@ -110,38 +111,21 @@ def _with_differences(table: pl.DataFrame) -> pl.DataFrame:
     benign = table["negatives"].to_numpy()
     others_alarms, others_benign = alarms.sum() - alarms, benign.sum() - benign
     rows: list[tuple[float | None, float | None, float | None]] = []
-    for own, total, other, other_total in zip(alarms, benign, others_alarms, others_benign, strict=True):
+    for alarm, total, other, other_total in zip(alarms, benign, others_alarms, others_benign, strict=True):
         if not total or not other_total:
             rows.append((None, None, None))
             continue
-        gap = risk_difference(int(own), int(total), int(other), int(other_total))
+        gap = risk_difference(int(alarm), int(total), int(other), int(other_total))
         rows.append((100 * gap.estimate, 100 * gap.low, 100 * gap.high))
     name = "false_positive_difference"
     columns = pl.DataFrame(
         rows, schema=dict.fromkeys((name, f"{name}_low", f"{name}_high"), pl.Float64), orient="row"
     )
-    order = (
-        *_KEYS,
-        "sensitivity",
-        "sensitivity_low",
-        "sensitivity_high",
-        "specificity",
-        "specificity_low",
-        "specificity_high",
-        *columns.columns,
-        "n_positive",
-        "n_negative",
-        "n_missing",
-        "found",
-        "positives",
-        "cleared",
-        "negatives",
-    )
+    rates = [f"{rate}{end}" for rate in ("sensitivity", "specificity") for end in ("", "_low", "_high")]
+    numbers = ("n_positive", "n_negative", "n_missing", "found", "positives", "cleared", "negatives")
+    order = (*_KEYS, *rates, *columns.columns, *numbers)
     return table.hstack(columns).select(order)
 
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NO_LABELLED = "no labelled texts of the group, or no judgements"
 NO_BETTER_THAN_CHANCE = "the classifier is no better than chance on this group"
@@ -162,12 +146,14 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     >>> rogan_gladen([0.14, 0.05], 0.9, [0.94, 0.9]).round(4).tolist()
     [0.0952, -0.0625]
     """
-    judged, found, cleared = (
+    judged_rate, true_positives, true_negatives = (
         np.asarray(value, dtype=np.float64) for value in (rate, sensitivity, specificity)
     )
-    youden = found + cleared - 1
+    youden = true_positives + true_negatives - 1
     usable = youden > 0
-    return np.asarray(np.where(usable, (judged + cleared - 1) / np.where(usable, youden, 1.0), np.nan))
+    return np.asarray(
+        np.where(usable, (judged_rate + true_negatives - 1) / np.where(usable, youden, 1.0), np.nan)
+    )
 
 
 def corrected_rates(
@@ -194,7 +180,6 @@ def corrected_rates(
 
     >>> labelled = pl.DataFrame({"group": ["a"] * 200 + ["b"] * 200, "truth": ([1] * 100 + [0] * 100) * 2,
     ...     "judged": [1] * 90 + [0] * 10 + [1] * 50 + [0] * 50 + [1] * 90 + [0] * 110})
-    >>> from evenhand.measures.classifier_error import classifier_error
     >>> answers = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100,
     ...     "negative": [1] * 60 + [0] * 40 + [1] * 27 + [0] * 73})
     >>> table = corrected_rates(answers, classifier_error(labelled))
@@ -204,9 +189,7 @@ def corrected_rates(
     if not 0 < alpha < 1:
         raise UsageError(f"corrected_rates got alpha={alpha}.", "It lies between 0 and 1 (0.05 is usual).")
     outcomes = negative_outcomes(frame, "corrected_rates")
-    if cluster is None and "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "corrected_rates"))
     labelled = _labelled(counts.names, error, pooled)
     totals = counts.effective_totals.astype(np.float64)
     share = np.divide(counts.negatives, counts.totals, out=np.zeros(len(totals)), where=counts.totals > 0)
@@ -298,7 +281,7 @@ def _flag(estimate: float, counted: bool, usable: bool) -> str | None:
     return BELOW_ZERO if estimate < 0 else ABOVE_ONE if estimate > 1 else None
 
 
-def _against_others(group: _Corrected, weight: Floats, source: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _against_others(group: _Corrected, weight: Floats, source: Indices) -> tuple[Floats, Floats]:
     """The others' corrected rate for each group, and the standard error of the difference from it."""
     estimate = np.where(group.usable, group.estimate, 0.0)
     rest = weight.sum() - weight

@@ -8,15 +8,20 @@ the others that would by itself account for what was found.
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import gammaln
 
-from evenhand.measures.columns import negative_outcomes
+from evenhand.measures.columns import cluster_column, negative_outcomes
 from evenhand.measures.judges.classifier_error import ClassifierError, rogan_gladen
 from evenhand.schema import UsageError
-from evenhand.stats import benjamini_hochberg, group_counts, tails_of_others, tails_of_rate, wilson_interval
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from evenhand.stats import (
+    Counts,
+    Floats,
+    benjamini_hochberg,
+    group_counts,
+    log_choose,
+    tails_of_others,
+    tails_of_rate,
+    wilson_interval,
+)
 
 
 def explaining_error(
@@ -75,26 +80,24 @@ def error_tolerance(
             f"error_tolerance got alpha={alpha} and background={background}.",
             "alpha lies between 0 and 1; background is a rate in percent.",
         )
-    if cluster is None and "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "error_tolerance"))
     totals, negatives = counts.effective_totals, counts.effective_negatives
-    there = totals > 0
-    if background is None and int(there.sum()) < 2:
+    judged = totals > 0
+    if background is None and int(judged.sum()) < 2:
         raise UsageError(
             "error_tolerance compares groups with each other, but there is only one.",
             "Give background=, the rate in percent to compare it with.",
         )
     fixed = None if background is None else background / 100
     tails = tails_of_others(totals, int(negatives.sum())) if fixed is None else tails_of_rate(totals, fixed)
-    q = benjamini_hochberg(np.where(there, tails.p_above(negatives), np.nan))
-    found = np.nan_to_num(q, nan=1.0) <= alpha
+    q = benjamini_hochberg(np.where(judged, tails.p_above(negatives), np.nan))
+    rejected = np.nan_to_num(q, nan=1.0) <= alpha
     # the largest p that the adjustment still lets pass
-    threshold = alpha * int(found.sum()) / max(int(there.sum()), 1)
+    threshold = alpha * int(rejected.sum()) / max(int(judged.sum()), 1)
     rate, others = _rates(negatives, totals, fixed)
     low = wilson_interval(negatives, totals)[0]
-    harmed = found & (low > others)
-    above = there & (rate > others)
+    harmed = rejected & (low > others)
+    above = judged & (rate > others)
     explained = explaining_error(rate, others, _true_rate(others, error))
     false_alarms = np.array(
         [
@@ -103,18 +106,18 @@ def error_tolerance(
         ]
     )
     share = false_alarms / np.maximum(totals, 1)
-    holds = share / (1 - _true_rate(rate - share, error))
+    tolerated = share / (1 - _true_rate(rate - share, error))
     # of as many texts as were judged, not as many as clustered ones are worth
     texts = np.ceil(share * counts.totals - 1e-9).astype(np.int64)
     table = counts.names.select(
         "axis",
         "group",
-        _percent("rate", np.where(there, rate, np.nan)),
-        _percent("background", np.where(there, others, np.nan)),
+        _percent("rate", np.where(judged, rate, np.nan)),
+        _percent("background", np.where(judged, others, np.nan)),
         pl.Series("q", q).fill_nan(None),
         pl.Series("harmed", harmed),
         _percent("explained_by", np.where(above, explained, np.nan)),
-        _percent("verdict_holds_below", np.where(harmed, holds, np.nan)),
+        _percent("verdict_holds_below", np.where(harmed, tolerated, np.nan)),
         pl.Series(
             "texts", [int(n) if yes else None for n, yes in zip(texts, harmed, strict=True)], dtype=pl.Int64
         ),
@@ -172,16 +175,9 @@ def _fisher(negatives: int, n: int, everywhere: int, population: int) -> float:
     """Chance of at least so many of all negatives in a group of n, if they fell anywhere."""
     counts = np.arange(negatives, min(n, everywhere) + 1)
     counts = counts[everywhere - counts <= population - n]
-    log = (
-        _log_choose(n, counts)
-        + _log_choose(population - n, everywhere - counts)
-        - _log_choose(population, np.array(everywhere))
-    )
+    log = log_choose(n, counts) + log_choose(population - n, everywhere - counts)
+    log -= log_choose(population, everywhere)
     return float(np.exp(log).sum())
-
-
-def _log_choose(total: int, chosen: Counts) -> Floats:
-    return np.asarray(gammaln(total + 1) - gammaln(chosen + 1) - gammaln(total - chosen + 1))
 
 
 def _percent(name: str, share: Floats) -> pl.Series:

@@ -1,8 +1,7 @@
-"""The crossed table of one axis: a number for every template, noun and descriptor.
+"""One axis as a table crossed by template, noun and descriptor, and what it says of its descriptors.
 
-Paired tests between all descriptors of one axis, and the share they would flag if labels meant nothing.
-
-How likely each descriptor is beside the others of its axis: a log-ratio with its interval.
+`compare_pairs` tests all pairs of descriptors, paired by noun; `exchangeable_shares` gives the share it would flag if
+labels meant nothing; `descriptor_profiles` sets each descriptor beside the median of its axis.
 """
 
 from collections.abc import Iterator
@@ -10,12 +9,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from evenhand.schema import DataError
-from evenhand.stats import benjamini_hochberg, signed_rank, standard_errors, t_inference
+from evenhand.stats import (
+    Floats,
+    Indices,
+    benjamini_hochberg,
+    mean_of_known,
+    median_of_known,
+    signed_rank,
+    standard_errors,
+    t_inference,
+)
 
 LARGEST_CROSSING = 200_000_000  # cells; 1.6 GB, thirty times the largest published axis
+BLOCK = 4_000_000  # differences held at once, 32 MB
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class Crossing:
     templates: list[str]
     nouns: list[str]
     descriptors: list[str]
-    values: NDArray[np.float64]
+    values: Floats
 
 
 def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
@@ -73,35 +81,6 @@ def crossings(frame: pl.DataFrame, value: str) -> Iterator[Crossing]:
             descriptors=labels["descriptor"].to_list(),
             values=means.reshape(shape),
         )
-
-
-def median_of_known(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Median along `axis` ignoring NaN (NaN where nothing is known), without numpy's slow path for NaN.
-
-    >>> median_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
-    array([ 2., nan])
-    """
-    if not np.isnan(values).any():
-        return np.asarray(np.median(values, axis=axis))
-    ordered = np.moveaxis(np.sort(values, axis=axis), axis, -1)  # NaN sorts last
-    known = np.count_nonzero(~np.isnan(ordered), axis=-1)
-    low = np.take_along_axis(ordered, np.maximum((known - 1) // 2, 0)[..., None], axis=-1)[..., 0]
-    high = np.take_along_axis(ordered, np.minimum(known // 2, ordered.shape[-1] - 1)[..., None], axis=-1)[
-        ..., 0
-    ]
-    return np.where(known > 0, (low + high) / 2, np.nan)
-
-
-def mean_of_known(values: NDArray[np.float64], axis: int | tuple[int, ...]) -> NDArray[np.float64]:
-    """Mean along `axis` ignoring NaN; NaN where nothing is known, without a warning."""
-    known = np.count_nonzero(~np.isnan(values), axis=axis)
-    return np.asarray(np.nansum(values, axis=axis) / np.where(known > 0, known, np.nan))
-
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-BLOCK = 4_000_000  # differences held at once, 32 MB
 
 
 @dataclass(frozen=True)
@@ -222,9 +201,7 @@ def descriptor_profiles(values: Floats, *, margin: float) -> Profiles:
     per_template = median_of_known(deviations, 1)
     template_error, templates = standard_errors(per_template)
     noun_error, nouns = standard_errors(mean_of_known(deviations, 0))
-    noun_error = noun_error * np.sqrt(
-        np.pi / 2
-    )  # a median over nouns is that much less efficient than a mean
+    noun_error = noun_error * np.sqrt(np.pi / 2)  # a median is that much less efficient than a mean
     cell_error, _ = standard_errors(deviations.reshape(-1, deviations.shape[2]))
     larger = np.fmax(template_error, noun_error)
     # with one template (or noun) the other is the only source of variation that can be seen

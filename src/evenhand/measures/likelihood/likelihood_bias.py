@@ -7,14 +7,12 @@ number of pairs, and the share stands beside that flagged when labels mean nothi
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from evenhand.measures.columns import Length, require_columns, with_log_perplexity, with_surprisal
+from evenhand.measures.columns import Length, require_columns, typed, with_log_perplexity, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.crossed import (
     Crossing,
@@ -23,35 +21,26 @@ from evenhand.measures.likelihood.crossed import (
     crossings,
     descriptor_profiles,
     exchangeable_shares,
-    mean_of_known,
 )
 from evenhand.schema import Card, UsageError
 from evenhand.stats import (
+    POWER,
+    Floats,
     benjamini_hochberg,
     detectable_mean_difference,
+    mean_of_known,
     simes,
     standard_errors,
     t_inference,
     wilson_interval,
 )
 
-AXES = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "null_high": pl.Float64,
-    "excess": pl.Float64,
-    "p": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_descriptors": pl.Int64,
-    "n_pairs": pl.Int64,
-    "n_tests": pl.Int64,
-    "minimum_detectable": pl.Float64,
-}
-POWER = 0.8
+AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null null_high excess p")
+    | typed(pl.Int64, "n n_missing n_descriptors n_pairs n_tests")
+    | typed(pl.Float64, "minimum_detectable")
+)
 
 
 @dataclass(frozen=True)
@@ -143,8 +132,8 @@ def likelihood_bias(
 
 def _headline(
     tests: PairTests,
-    shares: np.ndarray,
-    null: np.ndarray,
+    shares: Floats,
+    null: Floats,
     rng: np.random.Generator,
     *,
     alpha: float,
@@ -201,7 +190,7 @@ def detectable_log_ratio(
     return margin + smallest
 
 
-def flagging_level(pairs: NDArray[Any], alpha: float, flagged: NDArray[Any] | float = 0.0) -> float:
+def flagging_level(pairs: Floats, alpha: float, flagged: Floats | float = 0.0) -> float:
     """What Benjamini-Hochberg demands of each pair of one descriptor that stands out: 80 % of its pairs, or as
     many as were flagged, out of all `pairs` of a template; the mean over templates."""
     descriptors = (1 + np.sqrt(1 + 8 * pairs)) / 2
@@ -217,7 +206,7 @@ def _minimum_detectable(tests: PairTests, *, alpha: float, margin: float) -> flo
     return detectable_log_ratio(level, nouns, spread, margin=margin)
 
 
-def _template_rows(crossing: Crossing, tests: PairTests, shares: np.ndarray) -> pl.DataFrame:
+def _template_rows(crossing: Crossing, tests: PairTests, shares: Floats) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "axis": [crossing.axis] * len(shares),
@@ -228,15 +217,11 @@ def _template_rows(crossing: Crossing, tests: PairTests, shares: np.ndarray) -> 
     )
 
 
-PAIRS = {
-    "axis": pl.String,
-    "descriptor_0": pl.String,
-    "descriptor_1": pl.String,
-    "superiority": pl.Float64,
-    "log_ratio": pl.Float64,
-    "share_templates": pl.Float64,
-    "n": pl.Int64,
-}
+PAIRS = (
+    typed(pl.String, "axis descriptor_0 descriptor_1")
+    | typed(pl.Float64, "superiority log_ratio share_templates")
+    | typed(pl.Int64, "n")
+)
 
 
 def _pair_rows(crossing: Crossing | None, tests: PairTests | None) -> pl.DataFrame:
@@ -280,23 +265,10 @@ def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("log_perplexity").median().exp().alias("median_perplexity"),
         tokens.cast(pl.Float64).alias("token_count"),
     )
-    order = [
-        "axis",
-        "descriptor",
-        "n",
-        "n_missing",
-        "median_perplexity",
-        "log_ratio",
-        "low",
-        "high",
-        "p",
-        "q",
-    ]
-    return (
-        profiles.join(counts, on=["axis", "descriptor"], how="left")
-        .select(*order, "token_count")
-        .sort(order[:2])
-    )
+    keys = ["axis", "descriptor"]
+    table = profiles.join(counts, on=keys, how="left").sort(keys)
+    of_profile = [name for name in profiles.columns if name not in keys]
+    return table.select(*keys, "n", "n_missing", "median_perplexity", *of_profile, "token_count")
 
 
 def _medians(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,13 +1,14 @@
 """Perplexity and its relatives, from the summed log-likelihood of a text."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.schema import Card
+from evenhand.stats import Floats
 
 
-def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.float64]:
+def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     """Perplexity of each text: exp of minus the mean log-likelihood per token.
 
     log_likelihood: summed natural log-probabilities, any shape. token_count: scored tokens, same shape.
@@ -20,7 +21,7 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.
     return np.exp(-_mean_log_probability(log_likelihood, token_count))
 
 
-def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDArray[np.float64]:
+def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     """Geometric mean probability per token, the sentence score of StereoSet for causal models.
 
     Arguments and missing values as in `perplexity`; larger is more likely, at most 1.
@@ -32,7 +33,7 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> NDA
     return np.exp(_mean_log_probability(log_likelihood, token_count))
 
 
-def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> NDArray[np.float64]:
+def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> Floats:
     """Bits per character: comparable between models whose tokenizers differ, as perplexity is not.
 
     log_likelihood: summed natural log-probabilities. character_count: characters of the scored text.
@@ -44,7 +45,7 @@ def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) ->
     return np.asarray(-_mean_log_probability(log_likelihood, character_count) / np.log(2))
 
 
-def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> NDArray[np.float64]:
+def _mean_log_probability(log_likelihood: ArrayLike, count: ArrayLike) -> Floats:
     total = np.asarray(log_likelihood, dtype=np.float64)
     units = np.asarray(count, dtype=np.float64)
     return np.asarray(total / np.where(units > 0, units, np.nan))
@@ -67,10 +68,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="own_perplexity",
-            summary=(
-                "How surprising a model finds its own continuations: e to the mean of nats per token over "
-                "texts."
-            ),
+            summary="How surprising a model finds its own continuations: e to the mean of nats per token over texts.",
             construct="How far a model keeps to its likeliest words; not how good they are.",
             harm="None by itself.",
             groups="None.",

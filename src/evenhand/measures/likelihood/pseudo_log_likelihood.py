@@ -63,10 +63,10 @@ def pseudo_log_likelihood_bias(
     require_columns(frame, needed, "pseudo_log_likelihood_bias")
     frame = frame.select(needed)  # a perplexity column would be that of the whole sentence
     contrast = valence_shift(frame, positive=humanising, negative=neutral, margin=contrast_margin, seed=seed)
-    chosen = frame.filter(pl.col("template").is_in(list(humanising)))
+    humanised = frame.filter(pl.col("template").is_in(list(humanising)))
     # a sum of pseudo-log-likelihoods grows with the tokens of the phrase, so it is taken per token of its own
     bias = likelihood_bias(
-        chosen, alpha=alpha, margin=margin, length="own", seed=seed, pair_details=pair_details
+        humanised, alpha=alpha, margin=margin, length="own", seed=seed, pair_details=pair_details
     )
     return PseudoLogLikelihoodBias(bias=bias, contrast=contrast)
 

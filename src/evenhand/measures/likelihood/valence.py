@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import chdtr, chndtr, fdtr, ncfdtr, ndtr, ndtri
 
-from evenhand.measures.columns import require_columns, with_log_perplexity
+from evenhand.measures.columns import require_columns, typed, with_log_perplexity
 from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
-from evenhand.measures.likelihood.crossed import Crossing, crossings, mean_of_known
+from evenhand.measures.likelihood.crossed import Crossing, crossings
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import benjamini_hochberg, standard_errors, t_inference
-
-Floats = NDArray[np.float64]
+from evenhand.stats import Floats, Indices, benjamini_hochberg, mean_of_known, standard_errors, t_inference
 
 
 @dataclass(frozen=True)
@@ -38,26 +35,10 @@ class ValenceShift:
     """How many templates each noun was asked in: rows behind a shift are its nouns times this."""
 
 
-VALENCE = {
-    "axis": pl.String,
-    "descriptor": pl.String,
-    "shift": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "n": pl.Int64,
-}
-AXES = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "p": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+VALENCE = typed(pl.String, "axis descriptor") | typed(pl.Float64, "shift low high p q") | typed(pl.Int64, "n")
+AXES = (
+    typed(pl.String, "axis") | typed(pl.Float64, "estimate low high null p") | typed(pl.Int64, "n n_missing")
+)
 
 
 def valence_shift(
@@ -160,7 +141,7 @@ def _check_templates(frame: pl.DataFrame, positive: Sequence[str], negative: Seq
         )
 
 
-def _errors(shifts: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+def _errors(shifts: Floats) -> tuple[Floats, Indices, Indices]:
     """Standard error of each descriptor's mean shift, its degrees of freedom, and how many nouns it has.
 
     With several contrasts both they and the nouns are samples (Cameron, Gelbach and Miller 2011): a

@@ -1,3 +1,1 @@
-from .preference import (
-    PairScores as PairScores,
-)
+from .preference import PairScores as PairScores

@@ -1,6 +1,7 @@
-"""How often the stereotyped member of a pair is preferred: a percentage beside what indifference gives.
+"""What measures on pairs of sentences share: how often the stereotyped member is preferred, and by which tokens.
 
-Which tokens two sentences of a pair share, and the sums over shared or differing tokens.
+A percentage stands beside what indifference gives. Sentences of a pair are compared by the tokens they share, or by
+those in which they differ.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,27 +10,17 @@ from difflib import SequenceMatcher
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-from evenhand.stats import detectable_preference, wilson_interval
+from evenhand.measures.columns import typed
+from evenhand.stats import Floats, Indices, detectable_preference, wilson_interval
 
-Floats = NDArray[np.float64]
-
-GROUPS = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "ties": pl.Int64,
-    "n_missing": pl.Int64,
-    "null": pl.Float64,
-    "null_low": pl.Float64,
-    "null_high": pl.Float64,
-    "p": pl.Float64,
-    "minimum_detectable": pl.Float64,
-}
+GROUPS = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n ties n_missing")
+    | typed(pl.Float64, "null null_low null_high p minimum_detectable")
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ def preference_groups(
     groups: Sequence[str],
     *,
     ties_half: bool,
-    clusters: NDArray[np.intp] | None = None,
+    clusters: Indices | None = None,
 ) -> pl.DataFrame:
     """The `groups` table of PairScores.
 
@@ -62,13 +53,13 @@ def preference_groups(
     labels = np.asarray(groups)
     rows = [_row(None, outcome, clusters, ties_half)]
     for name in sorted(set(groups)):
-        chosen = labels == name
-        rows.append(_row(name, outcome[chosen], None if clusters is None else clusters[chosen], ties_half))
+        members = labels == name
+        rows.append(_row(name, outcome[members], None if clusters is None else clusters[members], ties_half))
     return pl.DataFrame(rows, schema=GROUPS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _row(
-    axis: str | None, outcome: Floats, clusters: NDArray[np.intp] | None, ties_half: bool
+    axis: str | None, outcome: Floats, clusters: Indices | None, ties_half: bool
 ) -> dict[str, float | int | str | None]:
     missing = int(np.isnan(outcome).sum())
     if clusters is not None:
@@ -110,7 +101,7 @@ def sign_test(wins: int, decided: int) -> float:
     return min(1.0, 2 * float(bdtr(min(wins, decided - wins), decided, 0.5)))
 
 
-def _collapse(outcome: Floats, clusters: NDArray[np.intp]) -> Floats:
+def _collapse(outcome: Floats, clusters: Indices) -> Floats:
     """One outcome per cluster: which member its copies prefer on the whole."""
     _, codes = np.unique(clusters, return_inverse=True)
     known = ~np.isnan(outcome)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.pairs.preference import BLODGETT, EITHER_WAY, STEREOTYPING
 from evenhand.schema import Card, DataError
@@ -63,16 +63,16 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
         )
     tables = []
     for kind, on_kind in _selections(clusters, "dataset_type"):
-        for domain, chosen in _selections(on_kind, "bias_type"):
+        for domain, part in _selections(on_kind, "bias_type"):
             if kind is None and domain is not None:
                 continue
-            terms = _terms(chosen, tie=0.0)
+            terms = _terms(part, tie=0.0)
             lms, ss = float(terms["lms"].mean()), float(terms["ss"].mean())  # type: ignore[arg-type]
             tables.append(
                 {
                     "dataset_type": kind or "overall",
                     "domain": domain or "overall",
-                    "count": len(chosen) * (1 if domain is None else 3),
+                    "count": len(part) * (1 if domain is None else 3),
                     "lms": lms,
                     "ss": ss,
                     "icat": lms * min(ss, 100 - ss) / 50,
@@ -93,13 +93,13 @@ def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
     clusters = _clusters(frame)
     rows, terms = [], []
     for kind, on_kind in _selections(clusters, "dataset_type"):
-        for domain, chosen in _selections(on_kind, "bias_type"):
-            known = chosen.filter(~pl.col("missing"))
+        for domain, part in _selections(on_kind, "bias_type"):
+            known = part.filter(~pl.col("missing"))
             base = {
                 "dataset_type": kind,
                 "axis": domain,
                 "n": len(known),
-                "n_missing": len(chosen) - len(known),
+                "n_missing": len(part) - len(known),
             }
             per_term = _terms(known, tie=0.5)
             rows.append(base | _scores(per_term, known, seed))
@@ -109,27 +109,12 @@ def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
     return StereoSetScores(groups=groups, terms=pl.concat(terms).sort("axis", "target"))
 
 
-GROUPS = {
-    "dataset_type": pl.String,
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "ties": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_terms": pl.Int64,
-    "null": pl.Float64,
-    "null_low": pl.Float64,
-    "null_high": pl.Float64,
-    "p": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "lms": pl.Float64,
-    "lms_low": pl.Float64,
-    "lms_high": pl.Float64,
-    "icat": pl.Float64,
-    "icat_null": pl.Float64,
-}
+GROUPS = (
+    typed(pl.String, "dataset_type axis")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n ties n_missing n_terms")
+    | typed(pl.Float64, "null null_low null_high p minimum_detectable lms lms_low lms_high icat icat_null")
+)
 
 
 def _scores(terms: pl.DataFrame, known: pl.DataFrame, seed: int) -> dict[str, float | int]:

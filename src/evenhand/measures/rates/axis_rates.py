@@ -119,8 +119,8 @@ CARDS = (
             source="Esiobu et al. 2023, appendix C.4",
             details=(
                 "95 % limits for clusters (Wilson's with a design effect); Fisher's exact test, two-sided by "
-                "doubling. spread is the standard deviation of the true rates of an axis' groups "
-                "(beta-binomial). " + COUNTED
+                "doubling. spread is the standard deviation of the true rates of an axis' groups (beta-binomial). "
+                + COUNTED
             ),
         ),
         unit="percent of responses",

@@ -8,14 +8,15 @@ groups, adjusted for their number, with the lower limit beyond the background; s
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import cluster_column, negative_outcomes, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, UsageError
 from evenhand.stats import (
     Counts,
+    Flags,
+    Floats,
     GroupCounts,
     Tails,
     benjamini_hochberg,
@@ -30,24 +31,11 @@ from evenhand.stats import (
     wilson_interval,
 )
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
-AXES = {
-    "axis": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "null_high": pl.Float64,
-    "excess": pl.Float64,
-    "p": pl.Float64,
-    "n_groups": pl.Int64,
-    "n_harmed": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
-POWER = 0.8
+AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null null_high excess p")
+    | typed(pl.Int64, "n_groups n_harmed n n_missing")
+)
 _ROUNDING = 1e-9
 _LEVEL = 0.95
 
@@ -109,15 +97,7 @@ def bias_score(
     """
     outcomes = negative_outcomes(frame, "bias_score")
     _check(background, alpha, draws)
-    if cluster is not None:
-        require_columns(frame, [cluster], "bias_score")
-    elif "prompt_id" in frame.columns:
-        cluster = "prompt_id"
-    if cluster is not None and frame[cluster].null_count():
-        raise DataError(
-            f"bias_score found rows without {cluster}.", "Fill or drop these rows, or the column."
-        )
-    counts = group_counts(outcomes, cluster)
+    counts = group_counts(outcomes, cluster_column(frame, cluster, "bias_score"))
     measured = counts.totals >= max(minimum_n, 1)
     if background is None and int((counts.totals > 0).sum()) < 2:
         raise UsageError(
@@ -261,7 +241,7 @@ def _group_rows(
     alpha: float,
     background: float | None,
 ) -> pl.DataFrame:
-    there = counts.totals > 0
+    judged = counts.totals > 0
     pooled = pool_rates(counts.effective_negatives, counts.effective_totals, level=_LEVEL)
     tests = max(int(measured.sum()), 1)
     reach = detectable_above(
@@ -269,7 +249,6 @@ def _group_rows(
         compared,
         per_test_level(alpha, tests, "benjamini-hochberg"),
         others=None if background is not None else counts.effective_totals.sum() - counts.effective_totals,
-        power=POWER,
     )
     percent = {
         "estimate": share,
@@ -284,25 +263,16 @@ def _group_rows(
     percent["minimum_detectable"] = np.where(measured, percent["minimum_detectable"], np.nan)
     values = {name: 100.0 * value for name, value in percent.items()} | {"p": p, "q": q}
     columns = {
-        name: pl.Series(np.where(there, value, np.nan), dtype=pl.Float64).fill_nan(None)
+        name: pl.Series(np.where(judged, value, np.nan), dtype=pl.Float64).fill_nan(None)
         for name, value in values.items()
     }
     table = counts.names.with_columns(
         n=pl.Series(counts.totals), n_effective=pl.Series(counts.effective_totals), **columns
     ).with_columns(harmed=pl.Series(harmed))
-    order = (
-        "axis",
-        "group",
-        "estimate",
-        "low",
-        "high",
-        "pooled",
-        "pooled_low",
-        "pooled_high",
-        "n",
-        "n_missing",
+    order = ("axis", "group", "estimate", "low", "high", "pooled", "pooled_low", "pooled_high")
+    return table.select(
+        *order, "n", "n_missing", "n_effective", "background", "p", "q", "harmed", "minimum_detectable"
     )
-    return table.select(*order, "n_effective", "background", "p", "q", "harmed", "minimum_detectable")
 
 
 CARDS = (
@@ -312,16 +282,10 @@ CARDS = (
             summary="Share of groups whose negative rate is shown to be above that of all other groups.",
             construct="How many groups a model's text treats worse than the others.",
             harm=NEGATIVE_HARM,
-            groups=(
-                "Each group with all others together (or with a rate that is given); prompts are as in the "
-                "set."
-            ),
+            groups="Each group with all others together (or with a rate that is given); prompts are as in the set.",
             ideal="0: no group is shown to be above.",
             direction="Higher is worse.",
-            null=(
-                "Mean share flagged when outcomes change places between groups at random; 95 % quantile in "
-                "null_high."
-            ),
+            null="Mean share flagged when outcomes change places between groups at random; 95 % quantile in null_high.",
             critique=CLASSIFIER
             + (
                 "Not flagged does not mean fair: read minimum_detectable of the group. The others of a harmed "
@@ -358,9 +322,8 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, section 3.1",
             details=(
-                "95 % Wilson limits, over prompts where a prompt has several samples. `pooled` is drawn "
-                "towards the mean of all groups by as much as the group is small (beta-binomial), and is what "
-                "to rank groups by."
+                "95 % Wilson limits, over prompts where a prompt has several samples. `pooled` is drawn towards the "
+                "mean of all groups by as much as the group is small (beta-binomial), and is what to rank groups by."
             ),
         ),
         unit="percent of responses",

@@ -4,15 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
+from evenhand.measures.columns import (
+    cluster_column,
+    negative_outcomes,
+    require_columns,
+    responses_once,
+    typed,
+)
 from evenhand.measures.info import CLASSIFIER, COUNTED, REALTOXICITYPROMPTS, MeasureInfo
-from evenhand.measures.rates.group_comparison import POWER, two_sided_p
+from evenhand.measures.rates.group_comparison import two_sided_p
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
+    Floats,
     GroupCounts,
+    Indices,
     Limited,
     benjamini_hochberg,
     detectable_rate,
@@ -21,29 +28,13 @@ from evenhand.stats import (
     ratio_of_rates,
 )
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
-
 KEYS = ["axis", "group"]
 BENIGN, TOXIC = "benign", "toxic"
-CONTRASTS = {
-    "axis": pl.String,
-    "group": pl.String,
-    "benign": pl.Float64,
-    "toxic": pl.Float64,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "ratio": pl.Float64,
-    "ratio_low": pl.Float64,
-    "ratio_high": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_unknown": pl.Int64,
-}
+CONTRASTS = (
+    typed(pl.String, "axis group")
+    | typed(pl.Float64, "benign toxic estimate low high ratio ratio_low ratio_high p q minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_unknown")
+)
 
 
 @dataclass(frozen=True)
@@ -125,13 +116,13 @@ def rates_by_prompt_toxicity(
 def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     known = both.filter(pl.col("stratum").is_not_null())
     groups, counts, places = _counted(known, cluster)
-    there = counts.totals > 0
-    share = np.divide(counts.negatives, counts.totals, out=np.full(len(there), np.nan), where=there)
+    judged = counts.totals > 0
+    share = np.divide(counts.negatives, counts.totals, out=np.full(len(judged), np.nan), where=judged)
     table = groups[places].with_columns(
         stratum=counts.names["group"],
         estimate=pl.Series(100.0 * share),
-        low=pl.Series(np.where(there, 100.0 * counts.low, np.nan)),
-        high=pl.Series(np.where(there, 100.0 * counts.high, np.nan)),
+        low=pl.Series(np.where(judged, 100.0 * counts.low, np.nan)),
+        high=pl.Series(np.where(judged, 100.0 * counts.high, np.nan)),
         n=pl.Series(counts.totals),
         n_missing=counts.names["n_missing"],
     )
@@ -141,7 +132,7 @@ def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _counted(known: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, GroupCounts, Places]:
+def _counted(known: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, GroupCounts, Indices]:
     """The (axis, group) there are, counts by (one of these, stratum), and for each count its place in the first."""
     groups = known.select(KEYS).unique().sort(KEYS, nulls_last=False).with_row_index("place")
     placed = known.join(groups, on=KEYS, how="left", nulls_equal=True)
@@ -159,13 +150,13 @@ def _contrasts(two: pl.DataFrame, cluster: str | None, alpha: float) -> pl.DataF
     for number, (axis, group) in enumerate(groups.iter_rows()):
         if counts is None or places is None:
             break
-        here = np.flatnonzero((places == number) & (counts.totals > 0))
-        row: dict[str, object] = {"axis": axis, "group": group, "n": int(counts.totals[here].sum())}
+        of_group = np.flatnonzero((places == number) & (counts.totals > 0))
+        row: dict[str, object] = {"axis": axis, "group": group, "n": int(counts.totals[of_group].sum())}
         row["n_missing"] = int(counts.names["n_missing"].to_numpy()[places == number].sum())
-        share = counts.negatives[here] / counts.totals[here]
-        row |= dict(zip(counts.names["group"].gather(here), 100.0 * share, strict=True))
-        if len(here) == 2:  # sorted: benign, toxic
-            row |= _contrast(counts, here, share, alpha)
+        share = counts.negatives[of_group] / counts.totals[of_group]
+        row |= dict(zip(counts.names["group"].gather(of_group), 100.0 * share, strict=True))
+        if len(of_group) == 2:  # sorted: benign, toxic
+            row |= _contrast(counts, of_group, share, alpha)
         rows.append(row)
     unknown = two.group_by(KEYS).agg(n_unknown=pl.col("stratum").is_null().sum().cast(pl.Int64))
     table = pl.DataFrame(rows, schema={name: kind for name, kind in CONTRASTS.items() if name != "n_unknown"})
@@ -177,15 +168,15 @@ def _contrasts(two: pl.DataFrame, cluster: str | None, alpha: float) -> pl.DataF
     return table.with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(CONTRASTS))
 
 
-def _contrast(counts: GroupCounts, here: Places, share: Floats, alpha: float) -> dict[str, object]:
+def _contrast(counts: GroupCounts, of_group: Indices, share: Floats, alpha: float) -> dict[str, object]:
     benign, toxic = (
-        Limited(share[side : side + 1], counts.low[here[side]][None], counts.high[here[side]][None])
+        Limited(share[side : side + 1], counts.low[of_group[side]][None], counts.high[of_group[side]][None])
         for side in (0, 1)
     )
     difference, ratio = difference_of_rates(toxic, benign), ratio_of_rates(toxic, benign)
     # as if one rate were known and the other's sample as small as both together make it
-    size = float(1 / (1 / np.maximum(counts.effective_totals[here], 1)).sum())
-    reach = float(detectable_rate(benign.rate, size, alpha=alpha, power=POWER)[0] - benign.rate[0])
+    size = float(1 / (1 / np.maximum(counts.effective_totals[of_group], 1)).sum())
+    reach = float(detectable_rate(benign.rate, size, alpha=alpha)[0] - benign.rate[0])
     return {
         "estimate": 100.0 * float(difference.rate[0]),
         "low": 100.0 * float(difference.low[0]),
@@ -193,7 +184,7 @@ def _contrast(counts: GroupCounts, here: Places, share: Floats, alpha: float) ->
         "ratio": _finite(ratio.rate),
         "ratio_low": _finite(ratio.low),
         "ratio_high": _finite(ratio.high),
-        "p": float(two_sided_p(counts, here)[0]),
+        "p": float(two_sided_p(counts, of_group)[0]),
         "minimum_detectable": 100.0 * reach,
     }
 

@@ -1,18 +1,19 @@
 """Rates of groups beside those of all others: intervals, exact tests, and what could have been seen.
 
 What axis_rates, parroting, agreement and rates_by_prompt_toxicity share. Samples of one prompt count for as many
-independent outcomes as their design effect leaves (effective_counts.py).
+independent outcomes as their design effect leaves (`evenhand.stats.group_counts`).
 """
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card
 from evenhand.stats import (
     Counts,
+    Floats,
     GroupCounts,
+    Indices,
     benjamini_hochberg,
     detectable_above,
     group_counts,
@@ -20,9 +21,6 @@ from evenhand.stats import (
     tails_of_others,
 )
 
-Floats = npt.NDArray[np.float64]
-
-POWER = 0.8
 _ROUNDING = 1e-9
 
 
@@ -59,14 +57,13 @@ def compare_groups(
             background[measured],
             per_test_level(alpha, len(measured), "benjamini-hochberg") / 2,  # the smaller tail is doubled
             others=effective.sum() - effective,
-            power=POWER,
         )
-    there = counts.totals > 0
-    share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=there)
+    judged = counts.totals > 0
+    share = np.divide(counts.negatives, counts.totals, out=np.full(size, np.nan), where=judged)
     percent = {
         "estimate": share,
-        "low": np.where(there, counts.low, np.nan),
-        "high": np.where(there, counts.high, np.nan),
+        "low": np.where(judged, counts.low, np.nan),
+        "high": np.where(judged, counts.high, np.nan),
         "background": background,
         "difference": share - background,
         "minimum_detectable": reach - background,
@@ -81,15 +78,15 @@ def compare_groups(
     return table.select(*order, "difference", "p", "q", "minimum_detectable")
 
 
-def families(counts: GroupCounts, within_axis: bool) -> list[npt.NDArray[np.intp]]:
-    """Places of the groups that are compared with each other: each axis, or everything."""
+def families(counts: GroupCounts, within_axis: bool) -> list[Indices]:
+    """Indices of the groups that are compared with each other: each axis, or everything."""
     if not within_axis:
         return [np.arange(len(counts.totals))]
     axis = counts.names["axis"].rle_id().to_numpy()
     return [np.flatnonzero(axis == number) for number in np.unique(axis)]
 
 
-def two_sided_p(counts: GroupCounts, members: npt.NDArray[np.intp]) -> Floats:
+def two_sided_p(counts: GroupCounts, members: Indices) -> Floats:
     """Fisher's exact test of each member against the other members, whole effective counts.
 
     Counts are rounded against the finding on each side, and the smaller tail is doubled.
@@ -97,8 +94,8 @@ def two_sided_p(counts: GroupCounts, members: npt.NDArray[np.intp]) -> Floats:
     totals = counts.effective_totals[members]
     hits = totals * counts.negatives[members] / np.maximum(counts.totals[members], 1)
     fewer, more = np.floor(hits + _ROUNDING), np.ceil(hits - _ROUNDING)
-    above = tails_of_others(totals, _whole(np.ceil(hits.sum() - _ROUNDING))).p_above(fewer.astype(np.int64))
-    below = tails_of_others(totals, _whole(np.floor(hits.sum() + _ROUNDING))).p_below(more.astype(np.int64))
+    above = tails_of_others(totals, int(np.ceil(hits.sum() - _ROUNDING))).p_above(fewer.astype(np.int64))
+    below = tails_of_others(totals, int(np.floor(hits.sum() + _ROUNDING))).p_below(more.astype(np.int64))
     return np.asarray(np.minimum(1.0, 2 * np.minimum(above, below)))
 
 
@@ -108,11 +105,11 @@ def spread_p(totals: Counts, negatives: Floats, draws: int, generator: np.random
     totals: independent outcomes of each group, whole numbers; negatives: those that are negative, fractions
     allowed. NaN with fewer than two groups.
     """
-    there = totals > 0
-    size, hits = totals[there], negatives[there]
+    judged = totals > 0
+    size, hits = totals[judged], negatives[judged]
     if len(size) < 2:
         return float("nan")
-    total, sum_of_hits = int(size.sum()), _whole(np.rint(hits.sum()))
+    total, sum_of_hits = int(size.sum()), int(np.rint(hits.sum()))
     drawn = generator.multivariate_hypergeometric(size, sum_of_hits, size=draws, method="marginals")
     observed = _scatter(hits[None, :], size)[0]
     by_chance = _scatter(drawn.astype(np.float64), size)
@@ -127,20 +124,14 @@ def _scatter(hits: Floats, size: Counts) -> Floats:
     return np.asarray((np.square(hits - expected) / size).sum(axis=-1))
 
 
-def _whole(number: float) -> int:
-    return int(number)
-
-
+# Of rows that benchmarks compute with `compare_groups`: the register of measures names no module of a higher room.
 CARDS = (
     MeasureInfo.of(
         Card(
             name="missing_rate",
             summary="Share of responses without a judgement, for whatever reason.",
             construct="Who is left without an answer, or without a judgement of it.",
-            harm=(
-                "People of a group are served less often; and rates that leave such responses out may "
-                "mislead."
-            ),
+            harm="People of a group are served less often; and rates that leave such responses out may mislead.",
             groups="Each group with all others together.",
             ideal="That of all other groups.",
             direction="Higher is worse.",
@@ -168,8 +159,7 @@ CARDS = (
             source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
             details=(
                 "p by flipping signs (all patterns up to 16 templates), 95 % t limits over templates. In 900 "
-                "simulated contrasts without difference, templates differing much, p was at most .05 in 4.0 "
-                "%."
+                "simulated contrasts without difference, templates differing much, p was at most .05 in 4.0 %."
             ),
         ),
         unit="percentage points",

@@ -7,36 +7,27 @@ no group differed, limits that hold for the true maximum whichever group has it,
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import betaincinv
 
-from evenhand.measures.columns import cluster_column, negative_outcomes
+from evenhand.measures.columns import cluster_column, negative_outcomes, typed
 from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import GroupCounts, clopper_pearson_interval, group_counts, pool_rates
+from evenhand.stats import (
+    POWER,
+    Floats,
+    GroupCounts,
+    Indices,
+    clopper_pearson_interval,
+    group_counts,
+    pool_rates,
+)
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
-
-MAXIMA = {
-    "axis": pl.String,
-    "group": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "null_high": pl.Float64,
-    "excess": pl.Float64,
-    "p": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "pooled": pl.Float64,
-    "n_groups": pl.Int64,
-    "n_left_out": pl.Int64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
-POWER = 0.8
+MAXIMA = (
+    typed(pl.String, "axis group")
+    | typed(pl.Float64, "estimate low high null null_high excess p minimum_detectable pooled")
+    | typed(pl.Int64, "n_groups n_left_out n n_missing")
+)
 _LEVEL = 0.95
 _ROUNDING = 1e-9
 
@@ -101,7 +92,7 @@ def max_subgroup_rate(
     outcomes = negative_outcomes(frame, "max_subgroup_rate")
     counts = group_counts(outcomes, cluster_column(frame, cluster, "max_subgroup_rate"))
     axis = counts.names["axis"]
-    members: list[tuple[str | None, Places]] = [(None, np.arange(len(axis)))]
+    members: list[tuple[str | None, Indices]] = [(None, np.arange(len(axis)))]
     members += [
         (name, np.flatnonzero((axis == name).to_numpy()))
         for name in axis.drop_nulls().unique(maintain_order=True)
@@ -129,30 +120,23 @@ def max_subgroup_rate(
     )
 
 
-_LISTED = {
-    "axis": pl.String,
-    "rank": pl.Int64,
-    "group_axis": pl.String,
-    "group": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "pooled": pl.Float64,
-    "pooled_low": pl.Float64,
-    "pooled_high": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+_LISTED = (
+    typed(pl.String, "axis")
+    | typed(pl.Int64, "rank")
+    | typed(pl.String, "group_axis group")
+    | typed(pl.Float64, "estimate low high pooled pooled_low pooled_high")
+    | typed(pl.Int64, "n n_missing")
+)
 
 
-def _taking_part(counts: GroupCounts, places: Places) -> Places:
+def _taking_part(counts: GroupCounts, places: Indices) -> Indices:
     """Those with several clusters; all, if fewer than two have them: then there is nothing to test, but to show."""
     several = places[counts.clusters[places] > 1]
     return several if len(several) > 1 else places
 
 
 def _maximum(
-    counts: GroupCounts, places: Places, draws: int, generator: np.random.Generator
+    counts: GroupCounts, places: Indices, draws: int, generator: np.random.Generator
 ) -> dict[str, object]:
     share = counts.negatives[places] / counts.totals[places]
     totals = np.maximum(counts.effective_totals[places], 1)
@@ -176,8 +160,8 @@ def _maximum(
     by_chance = 100.0 * (drawn / totals).max(axis=1)
     observed, null = 100.0 * float(share[best]), float(by_chance.mean())
     null_high = float(np.quantile(by_chance, 0.95))
-    own = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
-    as_large = int(np.count_nonzero(by_chance >= own - 1e-9))
+    rounded_down = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
+    as_large = int(np.count_nonzero(by_chance >= rounded_down - 1e-9))
     common = 100.0 * float(hits.sum() / totals.sum())
     row |= {"null": null, "null_high": null_high, "excess": observed - null}
     smallest = (1 + int(np.count_nonzero(by_chance >= 100.0 - 1e-9))) / (1 + draws)
@@ -195,7 +179,7 @@ def _rate_to_pass(bound: float, size: int) -> float:
     return 100.0 if needed > size else 100.0 * float(betaincinv(needed, size - needed + 1, POWER))
 
 
-def _pooled(counts: GroupCounts, places: Places) -> tuple[Floats, Floats, Floats]:
+def _pooled(counts: GroupCounts, places: Indices) -> tuple[Floats, Floats, Floats]:
     share = counts.negatives[places] / counts.totals[places]
     totals = np.maximum(counts.effective_totals[places], 1)
     pooled = pool_rates(share * totals, totals, level=_LEVEL)
@@ -203,7 +187,7 @@ def _pooled(counts: GroupCounts, places: Places) -> tuple[Floats, Floats, Floats
 
 
 def _most_harmed(
-    axis: str | None, counts: GroupCounts, places: Places, pooled: tuple[Floats, Floats, Floats], most: int
+    axis: str | None, counts: GroupCounts, places: Indices, pooled: tuple[Floats, Floats, Floats], most: int
 ) -> pl.DataFrame:
     names = counts.names[places]
     values = {
@@ -234,10 +218,7 @@ CARDS = (
             groups="Each group with at least 10 judgements, of all axes or of one.",
             ideal="The column null: what the largest of as many equal groups is by chance.",
             direction="Higher is worse.",
-            null=(
-                "Mean of the largest rate when outcomes change places between groups; 95 % quantile in "
-                "null_high."
-            ),
+            null="Mean of the largest rate when outcomes change places between groups; 95 % quantile in null_high.",
             critique=CLASSIFIER
             + "Small groups make the largest rate by chance: read excess and the pooled rates.",
             citation=ROBBIE,

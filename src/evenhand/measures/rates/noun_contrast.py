@@ -8,37 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from evenhand.measures.columns import negative_outcomes, require_columns
+from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import Limited, benjamini_hochberg, difference_of_rates, wilson_interval
+from evenhand.stats import POWER, Floats, Limited, benjamini_hochberg, difference_of_rates, wilson_interval
 
-Floats = npt.NDArray[np.float64]
-
-CONTRASTS = {
-    "axis": pl.String,
-    "bucket": pl.String,
-    "male": pl.Float64,
-    "female": pl.Float64,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "relative": pl.Float64,
-    "p": pl.Float64,
-    "q": pl.Float64,
-    "minimum_detectable": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_unpaired": pl.Int64,
-    "n_cells": pl.Int64,
-    "n_descriptors": pl.Int64,
-}
+CONTRASTS = (
+    typed(pl.String, "axis bucket")
+    | typed(pl.Float64, "male female estimate low high relative p q minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_unpaired n_cells n_descriptors")
+)
 MALE, FEMALE = "male", "female"
-POWER = 0.8
 _LEVEL = 0.95
 _EXACT_UP_TO = 1000
 """Largest possible sum of male negatives whose distribution is computed exactly."""
@@ -248,10 +231,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="noun_contrast",
-            summary=(
-                "Negative rate beside male nouns minus that beside female ones, within descriptors and "
-                "templates."
-            ),
+            summary="Negative rate beside male nouns minus that beside female ones, within descriptors and templates.",
             construct="Whether the gender of the noun changes how a descriptor is spoken of.",
             harm=NEGATIVE_HARM,
             groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
@@ -263,9 +243,8 @@ CARDS = (
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Mantel-Haenszel weights; conditional test, exact for small sums; limits by recovering "
-                "variances. In 1,000 simulated contrasts without difference 4-5 % had p <= .05 and 95 % of "
-                "intervals held 0."
+                "Mantel-Haenszel weights; conditional test, exact for small sums; limits by recovering variances. "
+                "In 1,000 simulated contrasts without difference 4-5 % had p <= .05 and 95 % of intervals held 0."
             ),
         ),
         unit="percentage points",

@@ -1,9 +1,9 @@
-"""Clusters of styles found in a classifier's own probabilities, the way HolisticBias found its six.
+"""Clusters of styles found in a classifier's own probabilities, and means of style probabilities by descriptor.
 
-Styles that rise and fall together over responses are one style to the classifier. The published clusters are
-`STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model these are the ones to use.
-
-Replies of one template by descriptor: means of their style probabilities and the noise of these means.
+Styles that rise and fall together over responses are one style to the classifier: so HolisticBias found its six
+clusters. Those published are `STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model the
+ones found here are the ones to use. `style_cells` gives the replies of each template by descriptor, `cell_moments`
+their means and the noise of these means.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Floats, Indices
 
 THRESHOLD = 0.7
 """Largest mean distance, one minus the correlation, of two clusters that are merged."""
@@ -72,20 +71,20 @@ def find_style_clusters(
     size = np.sqrt(np.square(centred).sum(axis=0))
     moving = np.flatnonzero(size > 1e-12 * np.maximum(np.abs(complete).sum(axis=0), 1e-300))
     left_out = tuple(name for place, name in enumerate(names) if place not in set(moving.tolist()))
-    kept = tuple(names[place] for place in moving)
-    if len(kept) < 2:
-        return StyleTree(kept, tuple((name,) for name in kept), np.zeros((0, 4)), left_out)
+    clustered = tuple(names[place] for place in moving)
+    if len(clustered) < 2:
+        return StyleTree(clustered, tuple((name,) for name in clustered), np.zeros((0, 4)), left_out)
     unit = centred[:, moving] / size[moving]
     distance = np.clip(1.0 - unit.T @ unit, 0.0, 2.0)
-    tree = linkage(distance[np.triu_indices(len(kept), 1)], method="average")
+    tree = linkage(distance[np.triu_indices(len(clustered), 1)], method="average")
     if n_clusters is not None:
-        codes = fcluster(tree, min(n_clusters, len(kept)), criterion="maxclust")
+        codes = fcluster(tree, min(n_clusters, len(clustered)), criterion="maxclust")
     else:
         codes = fcluster(tree, THRESHOLD if threshold is None else threshold, criterion="distance")
     members: dict[int, list[str]] = {}
-    for name, code in zip(kept, codes.tolist(), strict=True):
+    for name, code in zip(clustered, codes.tolist(), strict=True):
         members.setdefault(code, []).append(name)
-    return StyleTree(kept, tuple(tuple(styles) for styles in members.values()), tree, left_out)
+    return StyleTree(clustered, tuple(tuple(styles) for styles in members.values()), tree, left_out)
 
 
 def strongest_clusters(
@@ -113,17 +112,22 @@ def strongest_clusters(
     ranked = style_shares.sort("estimate", "style", descending=[True, False])
     amount = dict(ranked.select("style", "estimate").iter_rows())
     home = {style: cluster for cluster in tree.clusters for style in cluster}
-    chosen = list(dict.fromkeys(home[style] for style in ranked["style"].head(top) if style in home))
-    if not chosen:
+    ranked_clusters = list(dict.fromkeys(home[style] for style in ranked["style"].head(top) if style in home))
+    if not ranked_clusters:
         raise UsageError(
             "strongest_clusters found none of the top styles in the tree.",
             "Find the clusters from the same style columns.",
         )
     # a stable sort: equal clusters stay in the order of their strongest style
-    chosen.sort(key=lambda cluster: -sum(amount.get(style, 0.0) for style in cluster))
+    ranked_clusters.sort(key=lambda cluster: -sum(amount.get(style, 0.0) for style in cluster))
     order = {style: place for place, style in enumerate(ranked["style"])}
-    strongest = [min(cluster, key=lambda style: order.get(style, len(order))) for cluster in chosen[:keep]]
-    return {name.split(" (")[0].lower(): cluster for name, cluster in zip(strongest, chosen, strict=False)}
+    strongest = [
+        min(cluster, key=lambda style: order.get(style, len(order))) for cluster in ranked_clusters[:keep]
+    ]
+    return {
+        name.split(" (")[0].lower(): cluster
+        for name, cluster in zip(strongest, ranked_clusters, strict=False)
+    }
 
 
 def _check(values: Floats, names: tuple[str, ...], threshold: float | None, n_clusters: int | None) -> None:
@@ -148,7 +152,7 @@ class StyleCells:
     """Complete replies of one template, sorted by descriptor: `values` (n, styles), `codes` (n,) from 0."""
 
     descriptors: list[tuple[str, ...]]
-    codes: npt.NDArray[np.intp]
+    codes: Indices
     values: Floats
 
 
@@ -160,7 +164,7 @@ def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
     keys = [name for name in ("axis", "descriptor") if name in frame.columns]
     probabilities = frame.select("template", *keys, pl.col(styles).cast(pl.Float64))
     complete = probabilities.filter(pl.all_horizontal(pl.col(styles).is_finite().fill_null(False)))
-    found = []
+    cells = []
     for _, part in complete.sort("template").group_by("template", maintain_order=True):
         ordered = part.sort(keys)
         codes = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.intp)
@@ -168,8 +172,8 @@ def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
             names = [
                 tuple(map(str, row)) for row in ordered.select(keys).unique(maintain_order=True).iter_rows()
             ]
-            found.append(StyleCells(names, codes, ordered.select(styles).to_numpy()))
-    return found
+            cells.append(StyleCells(names, codes, ordered.select(styles).to_numpy()))
+    return cells
 
 
 def cell_moments(cell: StyleCells) -> tuple[Floats, Floats]:
@@ -185,8 +189,8 @@ def cell_moments(cell: StyleCells) -> tuple[Floats, Floats]:
     if freedom == 0:
         return means, np.full(cell.values.shape[1], np.nan)
     common = squares.sum(axis=0) / freedom
-    own = squares / np.maximum(size - 1, 1)[:, None]
-    within = np.where((size > 1)[:, None], own, common)
+    of_descriptor = squares / np.maximum(size - 1, 1)[:, None]
+    within = np.where((size > 1)[:, None], of_descriptor, common)
     return means, np.asarray((within / size[:, None]).mean(axis=0))
 
 

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
-from evenhand.measures.styles.clusters import Floats, StyleCells, cell_moments, shuffled_means, style_cells
+from evenhand.measures.styles.clusters import StyleCells, cell_moments, shuffled_means, style_cells
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import standard_errors, t_inference
+from evenhand.stats import Floats, standard_errors, t_inference
 
 STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -31,22 +31,11 @@ STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The published clusters of Image-Chat styles, by the first word of a style's name."""
 
-SCORES = {
-    "axis": pl.String,
-    "measure": pl.String,
-    "cluster": pl.String,
-    "estimate": pl.Float64,
-    "corrected": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "null": pl.Float64,
-    "null_high": pl.Float64,
-    "p": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "n_templates": pl.Int64,
-    "n_descriptors": pl.Int64,
-}
+SCORES = (
+    typed(pl.String, "axis measure cluster")
+    | typed(pl.Float64, "estimate corrected low high null null_high p")
+    | typed(pl.Int64, "n n_missing n_templates n_descriptors")
+)
 FULL, PARTIAL, SUMMED = "full_gen_bias", "partial_gen_bias", "summed_cluster_gen_bias"
 
 
@@ -307,10 +296,7 @@ def _as_published(info: MeasureInfo) -> MeasureInfo:
         summary=f"{info.name} as the paper's formula gives it, with the noise of few replies in it.",
         ideal="None: it holds the noise of few replies a descriptor, and so depends on their number.",
         null="None stated; the detail table gen_bias has the value when replies are dealt at random.",
-        critique=(
-            "It shrinks as replies are added, without bias, too: it compares only at equal numbers of "
-            "replies. "
-        )
+        critique="It shrinks as replies are added, without bias, too: it compares only at equal numbers of replies. "
         + info.card.critique,
         details="Variance over descriptors with ddof 1; the detail table gen_bias has it with ddof 0, too.",
     )
@@ -328,8 +314,7 @@ _CORRECTED = (
         "partial_gen_bias",
         "Partial Gen Bias: the part of Full Gen Bias that the styles of one cluster contribute.",
         "Whether replies in styles of one cluster (sympathy, hate, ...) depend on the descriptor.",
-        "As full_gen_bias, summed over the styles of a cluster; a partition of the styles sums to "
-        "full_gen_bias.",
+        "As full_gen_bias, summed over the styles of a cluster; a partition of the styles sums to full_gen_bias.",
     ),
     _corrected(
         "summed_cluster_gen_bias",

@@ -7,23 +7,23 @@ spread between descriptors is stated without the noise of finite samples, which 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import cluster_column, require_columns
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
+from evenhand.measures.styles.clusters import cell_moments, style_cells
 from evenhand.measures.styles.generation_bias import generation_bias
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
+    Floats,
     benjamini_hochberg,
     cluster_bootstrap_table,
     clustered_proportion_interval,
     detectable_mean_difference,
+    mean_of_known,
     standard_errors,
     t_inference,
 )
-
-Floats = npt.NDArray[np.float64]
 
 _RESAMPLES = 999
 _KEYS = ["axis", "descriptor"]
@@ -168,7 +168,7 @@ def _descriptors(
     departures = matrix(cells.with_columns(pl.col("excess").fill_null(float("nan"))), "excess", np.nan)
     error, count = standard_errors(departures.T)
     filled = np.count_nonzero(~np.isnan(departures), axis=1)
-    excess = np.divide(np.nansum(departures, axis=1), filled, out=np.full(shape[0], np.nan), where=filled > 0)
+    excess = mean_of_known(departures, 1)
     limits = t_inference(excess, error, count - 1)
     reach = detectable_mean_difference(error * np.sqrt(np.maximum(count, 1)), count, alpha=alpha)
     columns = {
@@ -187,18 +187,8 @@ def _descriptors(
         _offensive(checked, _KEYS, threshold, cluster), on=_KEYS, how="left", nulls_equal=True
     ).with_columns(pl.col(pl.Float64).fill_nan(None), n_templates=pl.Series(filled))
     order = ("estimate", "low", "high", "sd", "least", "most", "offensive", "offensive_low", "offensive_high")
-    last = (
-        "excess",
-        "excess_low",
-        "excess_high",
-        "p",
-        "q",
-        "minimum_detectable",
-        "n_templates",
-        "n",
-        "n_missing",
-    )
-    return table.select(*_KEYS, *order, *last).sort(
+    last = ("excess", "excess_low", "excess_high", "p", "q", "minimum_detectable", "n_templates")
+    return table.select(*_KEYS, *order, *last, "n", "n_missing").sort(
         "estimate", "axis", "descriptor", descending=[True, False, False], nulls_last=True
     )
 
@@ -228,15 +218,13 @@ def _templates(
 
 def _true_deviations(checked: pl.DataFrame, templates: pl.Series) -> pl.Series:
     """Standard deviation between descriptors of each template without the noise of its cells; null if unknown."""
-    from evenhand.measures.styles.clusters import cell_moments, style_cells
-
     values: list[float | None] = []
     for template in templates:
-        found = style_cells(checked.filter(pl.col("template") == template), ["score"])
-        if not found:
+        cells = style_cells(checked.filter(pl.col("template") == template), ["score"])
+        if not cells:
             values.append(None)
             continue
-        means, noise = cell_moments(found[0])
+        means, noise = cell_moments(cells[0])
         variance = float(means[:, 0].var(ddof=1) - noise[0])
         values.append(None if np.isnan(variance) else max(variance, 0.0) ** 0.5)
     return pl.Series(values, dtype=pl.Float64)
@@ -286,18 +274,14 @@ CARDS = (
         Card(
             name="offensiveness_spread",
             summary=(
-                "Standard deviation of offensiveness between descriptors within templates, sampling noise "
-                "taken off."
+                "Standard deviation of offensiveness between descriptors within templates, sampling noise taken off."
             ),
             construct="How far offensiveness depends on whom a text mentions.",
             harm="Some descriptions of people attract, or are taken for, abuse.",
             groups="Descriptors; the template is held fixed.",
             ideal="0",
             direction="Higher is worse.",
-            null=(
-                "The published value when texts of a template are dealt to descriptors at random (null, "
-                "null_high)."
-            ),
+            null="The published value when texts of a template are dealt to descriptors at random (null, null_high).",
             critique=CLASSIFIER
             + "If the nouns of a cell are the same for all descriptors, too much noise is taken off.",
             citation=HOLISTICBIAS,

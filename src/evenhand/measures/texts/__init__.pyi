@@ -1,3 +1,1 @@
-from .parroting import (
-    refused as refused,
-)
+from .parroting import refused as refused

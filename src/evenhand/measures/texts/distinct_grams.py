@@ -8,11 +8,9 @@ between them. Its expectation over all draws has a closed form, so nothing needs
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln, stdtrit
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from evenhand.stats import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -75,29 +73,29 @@ def _leaving_one_out(
     kinds, number = len(holders), len(cluster_of)
     pairs, held = np.unique(cluster_of[cells // kinds] * kinds + cells % kinds, return_counts=True)
     owner, gram = pairs // kinds, pairs % kinds
-    found = np.empty(len(sizes))
+    estimates = np.empty(len(sizes))
     common, copies = np.unique(holders, return_counts=True)
     total = float(lengths.sum())
     for size in np.unique(sizes):  # clusters of as many texts leave as many behind
-        here = sizes == size
+        of_size = sizes == size
         left = number - int(size)
         if left < 1:
-            found[here] = np.nan
+            estimates[of_size] = np.nan
             continue
         # without the cluster its length is gone too, and another number of texts holds the budget
-        drawn = np.minimum(budget * left / np.maximum(total - lengths[here], 1.0), left)
+        drawn = np.minimum(budget * left / np.maximum(total - lengths[of_size], 1.0), left)
         middle = float(drawn.mean())
         whole = float(copies @ _seen(common, left, middle))
         slope = float(
             copies @ (_seen(common, left, int(middle) + 1.0) - _seen(common, left, float(int(middle))))
         )
-        mine = here[owner]
+        mine = of_size[owner]
         rarer = _seen(holders[gram[mine]] - held[mine], left, middle)
         change = np.bincount(
             owner[mine], weights=rarer - _seen(holders[gram[mine]], left, middle), minlength=len(sizes)
         )
-        found[here] = (whole + change[here] + slope * (drawn - middle)) / budget
-    return found
+        estimates[of_size] = (whole + change[of_size] + slope * (drawn - middle)) / budget
+    return estimates
 
 
 def _seen(holders: Codes, number: int, drawn: float) -> Floats:

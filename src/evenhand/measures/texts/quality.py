@@ -7,15 +7,13 @@ silent about some groups only shows it here.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once
+from evenhand.measures.columns import cluster_codes, cluster_column, require_columns, responses_once, typed
 from evenhand.measures.info import ROBBIE, MeasureInfo
 from evenhand.measures.texts.distinct_grams import distinct_grams
 from evenhand.measures.texts.parroting import refused
 from evenhand.measures.texts.tokens import (
-    Codes,
     FlatTexts,
     Grams,
     flat_texts,
@@ -24,20 +22,13 @@ from evenhand.measures.texts.tokens import (
     repeated_share,
 )
 from evenhand.schema import Card, DataError, ResponseError, UsageError
-from evenhand.stats import Interval, clustered_mean, clustered_proportion_interval
+from evenhand.stats import Codes, Floats, Interval, clustered_mean, clustered_proportion_interval
 
-Floats = npt.NDArray[np.float64]
-
-QUALITY = {
-    "axis": pl.String,
-    "group": pl.String,
-    "measure": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-}
+QUALITY = (
+    typed(pl.String, "axis group measure")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n n_missing")
+)
 SIZES = (1, 2, 3)
 REPEATED = 4
 
@@ -125,8 +116,8 @@ class _ByText:
     starts: Codes
 
     @classmethod
-    def of(cls, found: Grams, texts: int) -> "_ByText":
-        return cls(found.codes, np.searchsorted(found.owner, np.arange(texts + 1)).astype(np.int64))
+    def of(cls, ngrams: Grams, texts: int) -> "_ByText":
+        return cls(ngrams.codes, np.searchsorted(ngrams.owner, np.arange(texts + 1)).astype(np.int64))
 
     def take(self, places: Codes) -> tuple[Codes, Codes]:
         """The n-grams of some texts, and for each of them which of these texts it is from."""
@@ -159,7 +150,7 @@ def _continuations(frame: pl.DataFrame) -> pl.Series:
 
 def _qualities(frame: pl.DataFrame, flat: FlatTexts) -> pl.DataFrame:
     texts = _continuations(frame)
-    there = texts.is_not_null()
+    present = texts.is_not_null()
     table = pl.DataFrame(
         {
             "empty": texts.str.strip_chars() == "",
@@ -168,20 +159,20 @@ def _qualities(frame: pl.DataFrame, flat: FlatTexts) -> pl.DataFrame:
             "repetition": pl.Series(repeated_share(grams(flat, REPEATED), frame.height)).fill_nan(None),
             "longest_loop": pl.Series(longest_loop(flat)),
         }
-    ).with_columns(pl.when(there).then(pl.col("length", "repetition", "longest_loop")))
+    ).with_columns(pl.when(present).then(pl.col("length", "repetition", "longest_loop")))
     if "error" in frame.columns:
-        said_so = (frame["error"] == ResponseError.REFUSED.value).fill_null(False)
+        refused_by_service = (frame["error"] == ResponseError.REFUSED.value).fill_null(False)
         table = table.with_columns(
-            pl.when(said_so).then(True).otherwise("refused").alias("refused"),
-            pl.when(said_so).then(False).otherwise("empty").alias("empty"),
+            pl.when(refused_by_service).then(True).otherwise("refused").alias("refused"),
+            pl.when(refused_by_service).then(False).otherwise("empty").alias("empty"),
         )
     return table
 
 
 def _values(frame: pl.DataFrame, flat: FlatTexts, cap: float) -> dict[str, Floats]:
-    seen = _qualities(frame, flat)
+    qualities = _qualities(frame, flat)
     values = {
-        name: seen[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        name: qualities[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         for name, column in (
             ("empty_rate", "empty"),
             ("refusal_rate", "refused"),
@@ -204,12 +195,12 @@ def _groups(numbered: pl.DataFrame) -> list[tuple[tuple[str | None, str | None],
     keys = [name for name in ("axis", "group") if name in numbered.columns]
     if "group" not in keys:
         return []
-    found: list[tuple[tuple[str | None, str | None], Codes]] = []
+    groups: list[tuple[tuple[str | None, str | None], Codes]] = []
     grouped = numbered.filter(pl.col("group").is_not_null()).group_by(keys).agg("row").sort(keys)
     for row in grouped.iter_rows(named=True):
         axis = str(row["axis"]) if row.get("axis") is not None else None
-        found.append(((axis, str(row["group"])), np.array(row["row"], dtype=np.int64)))
-    return found
+        groups.append(((axis, str(row["group"])), np.array(row["row"], dtype=np.int64)))
+    return groups
 
 
 def _rows(
@@ -220,9 +211,9 @@ def _rows(
     clusters = texts.clusters[places]
     empty = texts.values["empty_rate"][places]
     for measure, values in texts.values.items():
-        here = values[places]
-        known = ~np.isnan(here)
-        limits = _limits(measure, here[known], clusters[known], seed)
+        of_group = values[places]
+        known = ~np.isnan(of_group)
+        limits = _limits(measure, of_group[known], clusters[known], seed)
         scale = 100.0 if measure in (*_RATES, "repetition") else 1.0
         numbers = np.array([limits.estimate, limits.low, limits.high]) * scale
         if measure == "judge_perplexity":
@@ -232,8 +223,8 @@ def _rows(
         missing = int(np.isnan(empty).sum()) if measure == "repetition" else int((~known).sum())
         rows.append(name | {"measure": measure, "n": int(known.sum()), "n_missing": missing} | row)
     sizes: dict[str, object] = {"n": int((~np.isnan(empty)).sum()), "n_missing": int(np.isnan(empty).sum())}
-    for size, found in zip(SIZES, texts.grams, strict=True):
-        codes, owner = found.take(places)
+    for size, by_text in zip(SIZES, texts.grams, strict=True):
+        codes, owner = by_text.take(places)
         result = distinct_grams(codes, owner, clusters[owner], budget)
         rows.append(name | sizes | {"measure": f"distinct_{size}", "estimate": 100.0 * result.plain})
         limited = {"estimate": result.estimate, "low": result.low, "high": result.high}

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from evenhand.stats import Codes, Floats
 
 WORD = r"\w+|[^\w\s]"
 """A word, or a punctuation mark. Case is ignored. The same for every model, so that models compare."""
@@ -73,7 +71,7 @@ def grams(flat: FlatTexts, size: int) -> Grams:
     return Grams(codes[inside], flat.owner[: len(codes)][inside])
 
 
-def repeated_share(found: Grams, texts: int) -> Floats:
+def repeated_share(ngrams: Grams, texts: int) -> Floats:
     """Share of each text's n-grams that occurred before in the same text, (texts,); NaN where it has none.
 
     Source: seq-rep-n of Welleck et al. 2020, section 6, of one text.
@@ -81,9 +79,9 @@ def repeated_share(found: Grams, texts: int) -> Floats:
     >>> repeated_share(grams(flat_texts(pl.Series(["a b a b a", "a"])), 2), 2).tolist()
     [0.5, nan]
     """
-    count = np.bincount(found.owner, minlength=texts).astype(np.float64)
-    width = int(found.codes.max()) + 1 if len(found.codes) else 1
-    distinct = np.bincount(np.unique(found.owner * width + found.codes) // width, minlength=texts)
+    count = np.bincount(ngrams.owner, minlength=texts).astype(np.float64)
+    width = int(ngrams.codes.max()) + 1 if len(ngrams.codes) else 1
+    distinct = np.bincount(np.unique(ngrams.owner * width + ngrams.codes) // width, minlength=texts)
     return np.asarray(np.divide(count - distinct, count, out=np.full(texts, np.nan), where=count > 0))
 
 

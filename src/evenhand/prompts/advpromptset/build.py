@@ -1,7 +1,4 @@
-"""Builds AdvPromptSet out of one's own Jigsaw downloads: terms, exact matching, identities, strata, one file.
-
-A smaller AdvPromptSet: pieces drawn evenly over toxicity, number of terms and pattern of identities.
-"""
+"""Builds AdvPromptSet out of one's own Jigsaw downloads: terms, matching, identities and an even draw over strata."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.advpromptset.built import write_built
-from evenhand.prompts.advpromptset.matching import identity_pattern, terms_of_texts
+from evenhand.prompts.advpromptset.matching import ReportProgress, identity_pattern, terms_of_texts
 from evenhand.prompts.advpromptset.pieces import FILES, GROUPS, extract_advpromptset, number_pieces
 from evenhand.prompts.advpromptset.seeds import seed_terms
 from evenhand.prompts.advpromptset.stages import Stages, content_key
@@ -100,8 +97,8 @@ VERSION = 1
 """Of the rules of this file and those below it; another number makes every stage anew."""
 TERMS, PIECES, CANDIDATES, LABELLED = "terms.csv", "pieces.parquet", "candidates.parquet", "labelled.parquet"
 STRATA, AGREEMENT = "strata.csv", "agreement.csv"
-Told = Callable[[str, int, int], None]
-"""Told a stage, and how many are done, of how many."""
+ReportStage = Callable[[str, int, int], None]
+"""Called with a stage, and how many are done, of how many."""
 
 
 @dataclass(frozen=True)
@@ -156,14 +153,14 @@ def build_advpromptset(
     output: Path | str,
     embedding: Embedding | None = None,
     how: Build | None = None,
-    told: Told | None = None,
+    report_progress: ReportStage | None = None,
 ) -> Built:
     """Build the set from the two Kaggle folders and write it as JSON lines, whole or not at all.
 
     source: as in `extract_advpromptset`. output: the file; intermediate tables lie beside it in <name>_stages and
     are used again as long as what they were made from is the same. embedding: a `SentenceEmbedding` or anything
     that turns words into vectors; not needed where `how.terms` is given or the table of terms is there already.
-    how: see `Build`. told: hears of progress.
+    how: see `Build`. report_progress: called with a stage, and how many are done, of how many.
 
     A table of terms that a person has edited is used as it stands and never overwritten. Returns what was made.
     Raises UsageError where neither embedding nor terms are given, and where an edited table would have to be made
@@ -180,57 +177,61 @@ def build_advpromptset(
             "Name a sentence-embedding model (--embedding-model FOLDER) or a table of terms (--terms CSV).",
         )
     known = read_terms(how.terms) if how.terms else None  # a broken table is said before hours of work
-    seeds = seed_terms(own=how.seeds)
-    tell = told or (lambda stage, done, total: None)
-    key, pieces = _pieces(source, stages, tell)
-    path = how.terms or _terms(stages, key, pieces["comment_text"], seeds, embedding, how, tell)
+    seeds = seed_terms(user_terms=how.seeds)
+    report = report_progress or (lambda stage, done, total: None)
+    key, pieces = _pieces(source, stages, report)
+    path = how.terms or _terms(stages, key, pieces["comment_text"], seeds, embedding, how, report)
     if how.only_terms:
         return Built(path, stages.folder, pieces.height)
     terms = read_terms(path) if known is None else known
     labelled_key = content_key(VERSION, key, frame_hash(terms))
     labelled = stages.frame(
-        LABELLED, labelled_key, lambda: label_pieces(pieces, terms, partial(tell, "matching"))
+        LABELLED, labelled_key, lambda: label_pieces(pieces, terms, partial(report, "matching"))
     )
     stages.write_csv(AGREEMENT, labelled_key, agreement(labelled))
-    kept = labelled.filter(pl.col("n_terms") > 0)
-    if kept.is_empty():
+    with_terms = labelled.filter(pl.col("n_terms") > 0)
+    if with_terms.is_empty():
         raise DataError(
             f"None of the {pieces.height:,} pieces holds one of the {terms['term'].n_unique():,} terms.",
             f"Look at the kept rows of {path}.",
         )
-    drawn = draw_evenly(kept, how.size, how.seed)
+    drawn = draw_evenly(with_terms, how.size, how.seed)
     stages.write_csv(STRATA, content_key(labelled_key, how.size, how.seed), drawn.strata)
-    settings = _settings(embedding, how, terms, pieces.height, kept.height)
+    settings = _settings(embedding, how, terms, pieces.height, with_terms.height)
     if how.terms is None and stages.is_edited(TERMS):
         settings["terms"] = "edited by hand"
     write_built(drawn.frame, output, settings)
-    tell("writing", drawn.frame.height, drawn.frame.height)
-    return Built(path, stages.folder, pieces.height, kept.height, drawn.frame.height)
+    report("writing", drawn.frame.height, drawn.frame.height)
+    return Built(path, stages.folder, pieces.height, with_terms.height, drawn.frame.height)
 
 
 def label_pieces(
-    pieces: pl.DataFrame, terms: pl.DataFrame, told: Callable[[int, int], None] | None = None
+    pieces: pl.DataFrame, terms: pl.DataFrame, report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
     """The pieces with their terms and identities.
 
-    pieces: as `number_pieces` gives them. terms: one row per (term, identity). told: hears of progress. Returns
-    them with text, n_terms, terms, term_identities (the pattern of what the terms say), the 24 identities and
-    their pattern `identities`: of an annotated piece what Jigsaw's raters marked in its comment, of any other what
-    the terms say.
+    pieces: as `number_pieces` gives them. terms: one row per (term, identity). report_progress: as in
+    `matching.find_terms`. Returns them with text, n_terms, terms, term_identities (the pattern of what the terms
+    say), the 24 identities and their pattern `identities`: of an annotated piece what Jigsaw's raters marked in its
+    comment, of any other what the terms say.
     Source: ROBBIE, section 2.3.2: labels are predicted for the comments without any.
     """
-    said = terms_of_texts(pieces["comment_text"], terms, told)
-    said = said.with_columns(term_identities=identity_pattern()).rename(
-        {name: f"said {name}" for name in GROUPS}
+    predicted = terms_of_texts(pieces["comment_text"], terms, report_progress)
+    predicted = predicted.with_columns(term_identities=identity_pattern()).rename(
+        {name: f"predicted {name}" for name in GROUPS}
     )
     annotated = pl.col("identity_grp") == "annotated"
     return (
-        pl.concat([pieces.rename({"comment_text": "text"}), said], how="horizontal")
+        pl.concat([pieces.rename({"comment_text": "text"}), predicted], how="horizontal")
         .with_columns(
-            pl.when(annotated).then(pl.col(name)).otherwise(pl.col(f"said {name}")).cast(pl.Int8).alias(name)
+            pl.when(annotated)
+            .then(pl.col(name))
+            .otherwise(pl.col(f"predicted {name}"))
+            .cast(pl.Int8)
+            .alias(name)
             for name in GROUPS
         )
-        .drop([f"said {name}" for name in GROUPS])
+        .drop([f"predicted {name}" for name in GROUPS])
         .with_columns(identities=identity_pattern())
     )
 
@@ -246,11 +247,11 @@ def agreement(labelled: pl.DataFrame) -> pl.DataFrame:
     digit = pl.col("term_identities").str.slice
     seen = comments.agg(
         *(pl.col(name).max() == 1 for name in GROUPS),
-        *((digit(place, 1) == "1").any().alias(f"said {name}") for place, name in enumerate(GROUPS)),
+        *((digit(place, 1) == "1").any().alias(f"predicted {name}") for place, name in enumerate(GROUPS)),
     )
     rows = []
     for name in GROUPS:
-        marked, said = seen[name], seen[f"said {name}"]
+        marked, said = seen[name], seen[f"predicted {name}"]
         both = int((marked & said).sum())
         by_raters, by_terms = int(marked.sum()), int(said.sum())
         precision, recall = (both / n if n else None for n in (by_terms, by_raters))
@@ -260,13 +261,13 @@ def agreement(labelled: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row")
 
 
-def _pieces(source: Path, stages: Stages, tell: Told) -> tuple[str, pl.DataFrame]:
+def _pieces(source: Path, stages: Stages, report: ReportStage) -> tuple[str, pl.DataFrame]:
     def cut() -> pl.DataFrame:
-        tell("cutting comments", 0, 1)
+        report("cutting comments", 0, 1)
         pieces = number_pieces(extract_advpromptset(source)).with_columns(pl.col(GROUPS).cast(pl.Int8))
         if pieces.is_empty():
             raise DataError(f"The comments in {source} give no pieces.", "Are the downloads complete?")
-        tell("cutting comments", 1, 1)
+        report("cutting comments", 1, 1)
         return pieces
 
     files = [source / name for name in FILES]
@@ -283,7 +284,7 @@ def _terms(
     seeds: pl.DataFrame,
     embedding: Embedding | None,
     how: Build,
-    tell: Told,
+    report: ReportStage,
 ) -> Path:
     path = stages.folder / TERMS
     if embedding is None:
@@ -297,13 +298,14 @@ def _terms(
     if stages.is_edited(TERMS):
         raise UsageError(
             f"{path} was edited, and these settings or downloads would make it anew.",
-            "To go on with it leave --embedding-model out or name it with --terms; to have a new one, move it "
-            "away.",
+            "To go on with it leave --embedding-model out or name it with --terms; to have a new one, move it away.",
         )
     words = stages.frame(
         CANDIDATES,
         candidates_key,
-        lambda: candidate_terms(texts, how.least_count, how.phrases, told=partial(tell, "counting words")),
+        lambda: candidate_terms(
+            texts, how.least_count, how.phrases, report_progress=partial(report, "counting words")
+        ),
     )
     vectors = StoredVectors(stages.folder / "vectors", embedding)
     table = expand_terms(
@@ -312,9 +314,9 @@ def _terms(
         vectors,
         how.neighbours,
         how.least_similarity,
-        partial(tell, "embedding"),
+        partial(report, "embedding"),
     )
-    return stages.write_csv(TERMS, key, with_counts(table, texts, partial(tell, "counting terms")))
+    return stages.write_csv(TERMS, key, with_counts(table, texts, partial(report, "counting terms")))
 
 
 def _settings(

@@ -69,10 +69,10 @@ def load_built(path: Path | str) -> PromptSet:
 def _settings(path: Path) -> str:
     beside = settings_path(path)
     try:
-        said = json.loads(beside.read_text(encoding="utf-8"))
-        if said["sha256"] == sha256_of(path):
-            told = "; ".join(f"{name} {value}" for name, value in said["settings"].items())
-            return f"Settings: {told}."
+        record = json.loads(beside.read_text(encoding="utf-8"))
+        if record["sha256"] == sha256_of(path):
+            settings = "; ".join(f"{name} {value}" for name, value in record["settings"].items())
+            return f"Settings: {settings}."
     except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError):
         return f"Its settings are not known: there is no readable {beside.name} beside it."
     return f"Its settings are not known: {beside.name} belongs to another version of the file."

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evenhand.prompts.advpromptset.vectors import Vectors
 from evenhand.schema import ModelError, Unsupported, sha256_of
 from evenhand.weights import Checkpoint, load_weights, quiet_transformers, resolve_device
 
-Vectors = NDArray[np.float32]
 TEXTS_AT_ONCE = 64
 FETCHED = ("*.json", "*.txt", "*.model", "model*.safetensors", "*/config.json", "*/model.safetensors")
 HINT = (

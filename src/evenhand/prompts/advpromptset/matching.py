@@ -8,39 +8,46 @@ from evenhand.prompts.advpromptset.pieces import GROUPS
 
 TEXTS_AT_ONCE = 100_000
 OCCURRENCES = {"row": pl.UInt32, "term": pl.String, "start": pl.UInt32, "inside": pl.Boolean}
-Told = Callable[[int, int], None]
-"""Told how many are done, of how many."""
+ReportProgress = Callable[[int, int], None]
+"""Called with how many are done, of how many."""
 
 
-def find_terms(texts: pl.Series, terms: Sequence[str], told: Told | None = None) -> pl.DataFrame:
+def find_terms(
+    texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
+) -> pl.DataFrame:
     """Every place where a term stands as whole words.
 
     texts: n strings of words joined by single blanks, as `cut_comment` writes them (null: an empty text). terms:
-    distinct, in the same form. told: hears of progress. Returns one row per place, in order: row (of texts), term,
+    distinct, in the same form. report_progress: called with how many
+    texts are done, of how many. Returns one row per place, in order: row (of texts), term,
     start (byte in the text), inside (whether it lies within the place of a longer term). All places are found,
     also those that overlap: one pass of an Aho-Corasick automaton over all terms.
 
     >>> find_terms(pl.Series(["a black woman", "blackwoman"]), ["black", "black woman", "woman"]).rows()
     [(0, 'black woman', 2, False), (0, 'black', 2, True), (0, 'woman', 8, True)]
     """
-    found = [pl.DataFrame(schema=OCCURRENCES)]
+    occurrences = [pl.DataFrame(schema=OCCURRENCES)]
     if terms:
         # blanks around both make the automaton itself look at the ends of words
-        wanted = [f" {term} " for term in terms]
+        padded_terms = [f" {term} " for term in terms]
         for first in range(0, len(texts), TEXTS_AT_ONCE):
-            found.append(_found(texts.slice(first, TEXTS_AT_ONCE), wanted, first))
-            if told:
-                told(min(first + TEXTS_AT_ONCE, len(texts)), len(texts))
-    return pl.concat(found)
+            occurrences.append(_occurrences(texts.slice(first, TEXTS_AT_ONCE), padded_terms, first))
+            if report_progress:
+                report_progress(min(first + TEXTS_AT_ONCE, len(texts)), len(texts))
+    return pl.concat(occurrences)
 
 
-def pieces_with(texts: pl.Series, terms: Sequence[str], told: Told | None = None) -> dict[str, int]:
+def pieces_with(
+    texts: pl.Series, terms: Sequence[str], report_progress: ReportProgress | None = None
+) -> dict[str, int]:
     """In how many of the texts each term stands; terms that stand in none are absent.
 
     >>> pieces_with(pl.Series(["to be or not to be", "be so"]), ["be", "to be", "so be"])
     {'be': 2, 'to be': 1}
     """
-    counted = find_terms(texts, terms, told).unique(["row", "term"]).group_by("term").len().sort("term")
+    counted = (
+        find_terms(texts, terms, report_progress).unique(["row", "term"]).group_by("term").len().sort("term")
+    )
     return {str(term): int(count) for term, count in counted.iter_rows()}
 
 
@@ -57,7 +64,9 @@ def identity_pattern(columns: Sequence[str] = GROUPS) -> pl.Expr:
     return pl.concat_str([pl.col(name).fill_null(0).cast(pl.Int8).cast(pl.String) for name in columns])
 
 
-def terms_of_texts(texts: pl.Series, identities: pl.DataFrame, told: Told | None = None) -> pl.DataFrame:
+def terms_of_texts(
+    texts: pl.Series, identities: pl.DataFrame, report_progress: ReportProgress | None = None
+) -> pl.DataFrame:
     """What the terms say of each text.
 
     texts: as in `find_terms`. identities: one row per (term, identity); a null identity makes a term count
@@ -69,14 +78,14 @@ def terms_of_texts(texts: pl.Series, identities: pl.DataFrame, told: Told | None
     >>> terms_of_texts(pl.Series(["a black woman", "a man"]), terms).select("black", "female", "n_terms").rows()
     [(1, 1, 1), (0, 0, 0)]
     """
-    found = find_terms(texts, identities["term"].unique(maintain_order=True).to_list(), told)
+    occurrences = find_terms(texts, identities["term"].unique(maintain_order=True).to_list(), report_progress)
     terms = (
-        found.filter(~pl.col("inside"))
+        occurrences.filter(~pl.col("inside"))
         .group_by("row")
         .agg(pl.col("term").unique().sort().alias("terms"), pl.col("term").n_unique().alias("n_terms"))
     )
     about = (
-        found.select("row", "term")
+        occurrences.select("row", "term")
         .unique()
         .join(identities.drop_nulls("identity"), on="term")
         .group_by("row")
@@ -93,7 +102,7 @@ def terms_of_texts(texts: pl.Series, identities: pl.DataFrame, told: Told | None
     )
 
 
-def _found(texts: pl.Series, wanted: list[str], first: int) -> pl.DataFrame:
+def _occurrences(texts: pl.Series, padded_terms: list[str], first: int) -> pl.DataFrame:
     padded = pl.concat_str(pl.lit(" "), pl.col("text").fill_null(""), pl.lit(" ")).alias("text")
     place = pl.col("row"), pl.col("start")
     end = pl.col("start") + pl.col("term").str.len_bytes()
@@ -103,8 +112,8 @@ def _found(texts: pl.Series, wanted: list[str], first: int) -> pl.DataFrame:
         .select(
             pl.int_range(first, first + len(texts), dtype=pl.UInt32).alias("row"),
             # the byte of the blank before a term is the byte of the term in the text without padding
-            pl.col("text").str.find_many(wanted, overlapping=True).alias("start"),
-            pl.col("text").str.extract_many(wanted, overlapping=True).alias("term"),
+            pl.col("text").str.find_many(padded_terms, overlapping=True).alias("start"),
+            pl.col("text").str.extract_many(padded_terms, overlapping=True).alias("term"),
         )
         .filter(pl.col("start").list.len() > 0)
         .explode("start", "term")

@@ -110,15 +110,15 @@ def select_published(pieces: pl.DataFrame, metadata: Path | str, small: bool = F
             "The Jigsaw files are not those that AdvPromptSet was made from, or the metadata are of another "
             "version. Get both anew, or leave the metadata out.",
         )
-    said = _metainfo(metadata / METADATA[1])
-    kept = pieces.with_columns(pl.Series("row_id", numbers)).filter(pl.col("row_id") != -1)
-    kept = kept.drop([name for name in GROUPS if name in said.columns])
-    if double := sorted(set(kept.columns) & set(said.columns) - {"row_id", "id"}):
-        said = said.drop(double)  # the pieces' own text and labels are the extraction's
-    kept = kept.join(said, on=["row_id", "id"], how="inner", maintain_order="left")
+    metainfo = _metainfo(metadata / METADATA[1])
+    selected = pieces.with_columns(pl.Series("row_id", numbers)).filter(pl.col("row_id") != -1)
+    selected = selected.drop([name for name in GROUPS if name in metainfo.columns])
+    if double := sorted(set(selected.columns) & set(metainfo.columns) - {"row_id", "id"}):
+        metainfo = metainfo.drop(double)  # the pieces' own text and labels are the extraction's
+    selected = selected.join(metainfo, on=["row_id", "id"], how="inner", maintain_order="left")
     if small:
-        kept = kept.filter(pl.col("row_id").is_in(_numbers(metadata / METADATA[2]).tolist()))
-    return kept
+        selected = selected.filter(pl.col("row_id").is_in(_numbers(metadata / METADATA[2]).tolist()))
+    return selected
 
 
 def cut_comment(comment: str) -> Iterator[str]:
@@ -163,12 +163,12 @@ def _comments_2019(folder: Path) -> pl.DataFrame:
         ("train.csv", "target"),
     ):
         part = _csv(folder / name, "id", "comment_text", label, *GROUPS)
-        given = {
+        labels = {
             column: (_number(column, folder / name, part) >= YES_FROM).cast(pl.Int64)
             for column in (label, *GROUPS)
         }
         test_set = pl.lit(int(name != "train.csv"))
-        part = part.with_columns(jigsaw_dat=pl.lit(2), test_set=test_set, **given)
+        part = part.with_columns(jigsaw_dat=pl.lit(2), test_set=test_set, **labels)
         parts.append(part.rename({label: "toxicity"} if label != "toxicity" else {}).select(COMMENT_COLUMNS))
     return pl.concat(parts)
 

@@ -90,11 +90,11 @@ def normalised(term: str) -> str:
     return " ".join(TOKEN.findall(term)).lower()
 
 
-def seed_terms(lexicon: Lexicon | None = None, own: Path | str | None = None) -> pl.DataFrame:
+def seed_terms(lexicon: Lexicon | None = None, user_terms: Path | str | None = None) -> pl.DataFrame:
     """The words that stand for the 24 identities before anything is looked up.
 
-    lexicon: whose adjectives, phrases and gendered nouns are taken; None: the built-in one. own: a table of one's
-    own as `read_seeds` reads it, behind the others. Returns one row per (seed, identity): seed (normalised),
+    lexicon: whose adjectives, phrases and gendered nouns are taken; None: the built-in one. user_terms: a table
+    of the user's as `read_seeds` reads it, behind the others. Returns one row per (seed, identity): seed (normalised),
     identity (null: none of the 24, such as a word of abuse), keep (false for words that mostly mean something
     else). Raises DataError for a broken table.
     Source: ROBBIE, appendix B.1.3, whose seeds are the names of the 24 columns.
@@ -112,7 +112,8 @@ def seed_terms(lexicon: Lexicon | None = None, own: Path | str | None = None) ->
     for descriptor in lexicon.descriptors:
         rows += _of_descriptor(descriptor)
     built_in = _frame((normalised(word), name, normalised(word) not in EVERYDAY) for word, name in rows)
-    seeds = built_in if own is None else pl.concat([read_seeds(own), built_in])  # one's own word goes
+    # the user's word goes
+    seeds = built_in if user_terms is None else pl.concat([read_seeds(user_terms), built_in])
     return seeds.unique(["seed", "identity"], keep="first", maintain_order=True).sort(
         pl.col("identity").replace_strict(list(GROUPS), range(len(GROUPS)), return_dtype=pl.Int64),
         nulls_last=True,

@@ -1,15 +1,16 @@
-"""Words and phrases of the corpus that might be further names of an identity.
+"""The table of terms that name an identity: seeds and their nearest neighbours among the words of the corpus.
 
-Seed terms expanded by their nearest neighbours among the corpus's words, as a table that a person can edit.
+`candidate_terms` counts the words and pairs of words that may be neighbours, `expand_terms` finds those of each seed,
+and `read_terms` reads the table again after a person has edited it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from evenhand.prompts.advpromptset.matching import find_terms, pieces_with
+from evenhand.prompts.advpromptset.matching import ReportProgress, find_terms, pieces_with
 from evenhand.prompts.advpromptset.pieces import GROUPS
 from evenhand.prompts.advpromptset.seeds import normalised
 from evenhand.prompts.advpromptset.vectors import StoredVectors
@@ -38,14 +39,15 @@ def candidate_terms(
     least_count: int = 20,
     phrases: bool = True,
     least_lift: float = 10.0,
-    told: Callable[[int, int], None] | None = None,
+    report_progress: ReportProgress | None = None,
 ) -> pl.DataFrame:
     """Words, and pairs of words that stand together more than by chance, which occur often enough.
 
     texts: words joined by single blanks. least_count: occurrences, at least 1. phrases: whether pairs count as
     well. least_lift: how many times oftener than independent words a pair must stand together, n(ab) · N /
-    (n(a) · n(b)), N being the number of words. told: hears of progress. Returns term and count (occurrences), the
-    commonest first. Function words and terms without a letter from a to z or of one character are left out.
+    (n(a) · n(b)), N being the number of words. report_progress: called with rounds done, of how many. Returns term
+    and count (occurrences), the commonest first. Function words and terms without a letter from a to z or of one
+    character are left out.
     Source: the lift is that of word pairs in Mikolov et al. 2013 (Distributed Representations), without its
     discount, which the least count makes needless. ROBBIE sought neighbours in Wikipedia's vocabulary instead.
 
@@ -60,15 +62,15 @@ def candidate_terms(
         terms = _words(part)["term"]
         words += len(terms)
         counts = _added(counts, terms)
-        if told:
-            told(done, rounds)
+        if report_progress:
+            report_progress(done, rounds)
     frequent = counts.filter(pl.col("count") >= least_count, _may_name_somebody())
     if phrases:
         pairs = pl.DataFrame(schema=CANDIDATES)
         for done, part in enumerate(slices, len(slices) + 1):
             pairs = _added(pairs, _pairs(part, frequent["term"]))
-            if told:
-                told(done, rounds)
+            if report_progress:
+                report_progress(done, rounds)
         frequent = pl.concat(
             [frequent, _together(pairs.filter(pl.col("count") >= least_count), counts, words, least_lift)]
         )
@@ -140,15 +142,16 @@ def expand_terms(
     vectors: StoredVectors,
     neighbours: int = 10,
     least_similarity: float = 0.7,
-    told: Callable[[int, int], None] | None = None,
+    report_progress: ReportProgress | None = None,
 ) -> pl.DataFrame:
     """The seeds and, for each kept one, its nearest neighbours among the candidates.
 
     seeds: as `seed_terms` gives them. candidates: distinct words and phrases. vectors: of any sentence embedding.
     neighbours: at most so many a seed. least_similarity: cosine from which a candidate counts as a neighbour.
-    told: hears of the embedding's progress. Candidates that are seeds, or phrases that hold a kept seed as whole
-    words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds of several
-    identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not about men).
+    report_progress: called with vectors made, of how many. Candidates that are seeds, or phrases that hold a kept
+    seed as whole words, are no neighbours: exact matching finds them through the seed anyway. A candidate near seeds
+    of several identities has a row for each; only the nearest starts as kept (`females` is near `male`, and not
+    about men).
     Returns TABLE without count, seeds first, in a fixed order. Raises UsageError for numbers out of range.
     Source: ROBBIE, section 2.3.2 and appendix B.1.3: neighbours under Sentence-BERT; their number and bound are
     not stated there.
@@ -158,25 +161,29 @@ def expand_terms(
             f"{neighbours} neighbours with a similarity of at least {least_similarity:g} cannot be sought.",
             "Give at least 1 neighbour and a cosine from -1 to 1.",
         )
-    asked = seeds.filter("keep").select("seed", "identity")
-    sought = list(dict.fromkeys(asked["seed"]))
-    free = _without_seeds(candidates, sought, set(seeds["seed"]))
-    vectors.prepare([*sought, *free], told)
-    near = _nearest(sought, free, vectors, neighbours, least_similarity)
+    kept_seeds = seeds.filter("keep").select("seed", "identity")
+    kept_words = list(dict.fromkeys(kept_seeds["seed"]))
+    free = _without_seeds(candidates, kept_words, set(seeds["seed"]))
+    vectors.prepare([*kept_words, *free], report_progress)
+    near = _nearest(kept_words, free, vectors, neighbours, least_similarity)
     named = (
-        near.join(asked, on="seed")
+        near.join(kept_seeds, on="seed")
         .sort("similarity", "seed", descending=[True, False])
         .unique(["term", "identity"], keep="first", maintain_order=True)
         .with_columns(keep=pl.col("similarity") == pl.col("similarity").max().over("term"))
     )
-    own = seeds.select(term="seed", seed="seed", identity="identity", similarity=pl.lit(1.0), keep="keep")
+    seed_rows = seeds.select(
+        term="seed", seed="seed", identity="identity", similarity=pl.lit(1.0), keep="keep"
+    )
     order = [name for name in TABLE if name != "count"]
-    found = named.sort(_place(), "similarity", "term", descending=[False, True, False], nulls_last=True)
-    return pl.concat([own.select(order), found.select(order)])
+    neighbour_rows = named.sort(
+        _place(), "similarity", "term", descending=[False, True, False], nulls_last=True
+    )
+    return pl.concat([seed_rows.select(order), neighbour_rows.select(order)])
 
 
 def with_counts(
-    table: pl.DataFrame, texts: pl.Series, told: Callable[[int, int], None] | None = None
+    table: pl.DataFrame, texts: pl.Series, report_progress: ReportProgress | None = None
 ) -> pl.DataFrame:
     """A table of terms with the number of texts that hold each.
 
@@ -184,7 +191,7 @@ def with_counts(
     >>> with_counts(table, pl.Series(["a b", "b"]))["count"].to_list()
     [1]
     """
-    held = pieces_with(texts, table["term"].unique(maintain_order=True).to_list(), told)
+    held = pieces_with(texts, table["term"].unique(maintain_order=True).to_list(), report_progress)
     count = pl.col("term").replace_strict(held, default=0, return_dtype=pl.Int64)
     return table.with_columns(count=count).select(list(TABLE))
 
@@ -208,10 +215,10 @@ def read_terms(path: Path) -> pl.DataFrame:
         frame = frame.with_columns(keep=pl.lit("true"))
     rows = []
     for number, (term, identity, keep) in enumerate(frame.select("term", "identity", "keep").iter_rows(), 2):
-        said = (keep or "").strip().lower()
-        if said not in YES + NO:
+        answer = (keep or "").strip().lower()
+        if answer not in YES + NO:
             raise DataError(f"{path}, line {number}: keep is {keep!r}; expected true or false.", FORMAT)
-        if said in NO:
+        if answer in NO:
             continue
         if identity and identity not in GROUPS:
             raise DataError(f"{path}, line {number}: {unknown_name('identity', identity, GROUPS)}")

@@ -38,15 +38,15 @@ class StoredVectors:
         self.embedding = embedding
         self.folder = folder / embedding.fingerprint
 
-    def prepare(self, texts: Sequence[str], told: Callable[[int, int], None] | None = None) -> int:
+    def prepare(self, texts: Sequence[str], report_progress: Callable[[int, int], None] | None = None) -> int:
         """Embed those of the texts that have no vector yet, part by part; returns how many they were.
 
-        told: hears how many have a vector, of how many.
+        report_progress: called with how many have a vector, of how many.
         """
         parts = self._parts()
-        there = {text for part in parts for text in _read(part, "text")["text"]}
-        missing = [text for text in dict.fromkeys(texts) if text not in there]
-        wanted = len(set(texts))
+        embedded = {text for part in parts for text in _read(part, "text")["text"]}
+        missing = [text for text in dict.fromkeys(texts) if text not in embedded]
+        distinct = len(set(texts))
         for first in range(0, len(missing), TEXTS_A_PART):
             some = missing[first : first + TEXTS_A_PART]
             vectors = unit_length(self.embedding.encode(some))
@@ -54,8 +54,8 @@ class StoredVectors:
             path = self.folder / f"part-{number:05d}.parquet"
             write_table(path, pl.DataFrame({"text": some, "vector": vectors}))
             parts.append(path)
-            if told:
-                told(wanted - len(missing) + first + len(some), wanted)
+            if report_progress:
+                report_progress(distinct - len(missing) + first + len(some), distinct)
         return len(missing)
 
     def parts(self, texts: Sequence[str]) -> Iterator[tuple[list[str], Vectors]]:
@@ -72,10 +72,10 @@ class StoredVectors:
     def matrix(self, texts: Sequence[str]) -> Vectors:
         """The unit vectors of some texts in their order, embedding those that have none: (n, dimensions)."""
         self.prepare(texts)
-        found = {
+        by_text = {
             text: vector for some, rows in self.parts(texts) for text, vector in zip(some, rows, strict=True)
         }
-        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+        return np.stack([by_text[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("part-*.parquet"))

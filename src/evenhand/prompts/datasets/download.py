@@ -61,7 +61,7 @@ def download(
 
 
 class _Arriving:
-    """A file that is written to while its bytes are counted, hashed and told."""
+    """A file that is written to while its bytes are counted, hashed and reported."""
 
     def __init__(self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None):
         self.handle, self.name, self.size, self.progress = handle, name, size, progress

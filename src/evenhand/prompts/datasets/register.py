@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evenhand.prompts.datasets.download import Progress, download
 from evenhand.schema import (
+    Card,
     ChecksumMismatch,
     DataError,
     DatasetMissing,
@@ -25,6 +26,8 @@ REGISTER = Path(__file__).with_name("datasets.toml")
 
 @dataclass(frozen=True)
 class DataFile:
+    """One file of a data set, and where its owner keeps it."""
+
     path: str
     url: str
     sha256: str | None = None
@@ -35,6 +38,8 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataVersion:
+    """One version of a data set: its files and, where bytes cannot be pinned, the hash of their content."""
+
     name: str
     files: tuple[DataFile, ...]
     content: str = ""
@@ -61,6 +66,10 @@ class Dataset:
         if (wanted := name or self.default_version) not in known:
             raise unknown_name(f"version of {self.name}", wanted, known)
         return known[wanted]
+
+    def card(self, **stated: str) -> Card:
+        """A card with the owner's citation, licence and address; the other fields are `stated`."""
+        return Card(citation=self.citation, licence=self.licence, source=self.homepage, **stated)
 
 
 @dataclass(frozen=True)
@@ -119,34 +128,34 @@ def cache_folder(name: str, version: str) -> Path:
 
 
 def dataset_folder(
-    name: str, version: str | None = None, given: Path | None = None, allow_modified: bool = False
+    name: str, version: str | None = None, user_folder: Path | None = None, allow_modified: bool = False
 ) -> Path:
     """A folder that holds a data set, verified against its pinned hashes.
 
-    name: as in `list_datasets`. version: default the set's default. given: a folder of the user's;
+    name: as in `list_datasets`. version: default the set's default. user_folder: a folder of the user's;
     default the cache. allow_modified: accept files whose content is not the published one. Returns the
     folder. Raises DatasetMissing (with the commands that mend it) if files are not there and
     ChecksumMismatch if their content is not the pinned one.
     """
     entry = dataset(name)
-    chosen = entry.version(version)
-    folder = cache_folder(name, chosen.name) if given is None else Path(given)
+    release = entry.version(version)
+    folder = cache_folder(name, release.name) if user_folder is None else Path(user_folder)
     if (
-        given is not None
-        and not _found(folder, chosen.files[0])
-        and _found(folder / chosen.name, chosen.files[0])
+        user_folder is not None
+        and not _found(folder, release.files[0])
+        and _found(folder / release.name, release.files[0])
     ):
-        folder = folder / chosen.name
-    if missing := [file.path for file in chosen.files if not _found(folder, file)]:
-        command = f"evenhand data fetch {name} --version {chosen.name}"
+        folder = folder / release.name
+    if missing := [file.path for file in release.files if not _found(folder, file)]:
+        command = f"evenhand data fetch {name} --version {release.name}"
         raise DatasetMissing(
-            f"{folder} has no {', '.join(missing)} of the data set {name} {chosen.name}.",
+            f"{folder} has no {', '.join(missing)} of the data set {name} {release.name}.",
             f"Get it:                   {command}\n"
             f"or, from files you have:  {command} --from DIR\n"
             f"Licence: {entry.licence}. Home: {entry.homepage}",
         )
     if not allow_modified:
-        verify(folder, name, chosen.name)
+        verify(folder, name, release.name)
     return folder
 
 
@@ -159,22 +168,22 @@ def verify(
     Raises ChecksumMismatch naming file, expected and found hash; DatasetMissing for a missing file.
     Unchanged files are hashed once per process.
     """
-    chosen = dataset(name, register).version(version)
-    for file in chosen.files:
+    release = dataset(name, register).version(version)
+    for file in release.files:
         path = _found(folder, file)
         if path is None:
             raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
         if file.sha256 and (got := _sha256(path)) != file.sha256:
             raise ChecksumMismatch(
-                f"{path} is not the file of {name} {chosen.name}: "
+                f"{path} is not the file of {name} {release.name}: "
                 f"expected SHA-256 {file.sha256}, found {got}.",
-                f"Remove it and run: evenhand data fetch {name} --version {chosen.name}",
+                f"Remove it and run: evenhand data fetch {name} --version {release.name}",
             )
-    if chosen.content and (got := _content_sha256(chosen, folder)) != chosen.content_sha256:
+    if release.content and (got := _content_sha256(release, folder)) != release.content_sha256:
         raise ChecksumMismatch(
-            f"The rows in {folder} are not those of {name} {chosen.name}: expected content hash "
-            f"{chosen.content_sha256}, found {got}.",
-            f"Remove the folder and run: evenhand data fetch {name} --version {chosen.name}",
+            f"The rows in {folder} are not those of {name} {release.name}: expected content hash "
+            f"{release.content_sha256}, found {got}.",
+            f"Remove the folder and run: evenhand data fetch {name} --version {release.name}",
         )
 
 
@@ -207,9 +216,9 @@ def fetch(
     fetches only what did not arrive.
     """
     entry = dataset(name, register)
-    chosen = entry.version(version)
-    folder = cache_folder(name, chosen.name)
-    staging = folder.with_name(f".{chosen.name}.incoming")
+    release = entry.version(version)
+    folder = cache_folder(name, release.name)
+    staging = folder.with_name(f".{release.name}.incoming")
     try:
         staging.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -218,9 +227,9 @@ def fetch(
             "Set $EVENHAND_DATA to a folder that can be written to.",
         ) from error
     arrived = []
-    for file in chosen.files:
-        there = _found(folder, file)
-        if there and (_sha256(there) == file.sha256 if file.sha256 else _intact(chosen, folder)):
+    for file in release.files:
+        present = _found(folder, file)
+        if present and (_sha256(present) == file.sha256 if file.sha256 else _intact(release, folder)):
             continue
         target = staging / file.path
         if from_dir is not None:
@@ -229,10 +238,10 @@ def fetch(
             download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
         arrived.append(target)
     try:
-        if chosen.content and arrived and not _intact(chosen, staging):
+        if release.content and arrived and not _intact(release, staging):
             raise ChecksumMismatch(
-                f"{arrived[0].name} of {name} {chosen.name} does not hold the published rows (content hash "
-                f"{chosen.content_sha256}). {_content_found(chosen, staging)} Nothing was kept.",
+                f"{arrived[0].name} of {name} {release.name} does not hold the published rows (content hash "
+                f"{release.content_sha256}). {_content_found(release, staging)} Nothing was kept.",
                 "Try again later, or use a file from another source with --from DIR.",
             )
         folder.mkdir(parents=True, exist_ok=True)
@@ -248,8 +257,8 @@ def fetch(
             shutil.rmtree(staging, ignore_errors=True)
     if not arrived and not any(staging.iterdir()):
         staging.rmdir()
-    verify(folder, name, chosen.name, register)
-    return Fetched(folder, entry, chosen.name, tuple(path.name for path in arrived))
+    verify(folder, name, release.name, register)
+    return Fetched(folder, entry, release.name, tuple(path.name for path in arrived))
 
 
 def _dataset(entry: dict[str, object]) -> Dataset:
@@ -272,9 +281,9 @@ def _found(folder: Path, file: DataFile) -> Path | None:
 def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
     path = _found(source, file)
     if path is None:
-        there = ", ".join(sorted(p.name for p in source.iterdir())[:10]) if source.is_dir() else "no folder"
+        listed = ", ".join(sorted(p.name for p in source.iterdir())[:10]) if source.is_dir() else "no folder"
         raise DataError(
-            f"{source} has no {' or '.join((file.path, *file.instead))}; found: {there or 'nothing'}.",
+            f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
             f"--from takes the folder that holds the files of {name} directly.",
         )
     if file.sha256 and (got := sha256_of(path)) != file.sha256:

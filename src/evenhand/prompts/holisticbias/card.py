@@ -1,6 +1,4 @@
-"""The card of the HolisticBias prompt sets.
-
-What the published HolisticBias composer does that a reader would not expect, all in one place.
+"""The card of the HolisticBias prompt sets, with the quirks of the published composer.
 
 `as_published=True` keeps the quirks marked "kept"; the default mode mends those marked "mended". Section
 numbers are those of methods/holisticbias_robbie.md.
@@ -106,11 +104,10 @@ def holisticbias_card(version: str, as_published: bool, modified: bool, rows: in
     version: "v1.0" or "v1.1". as_published: which mode composed it. modified: whether the files differ
     from the published ones. rows: how many sentences it holds.
     """
-    entry = dataset("holisticbias")
     mode = "as published" if as_published else "articles and fixed phrases corrected"
     edited = ", from edited files" if modified else ""
     quirks = "\n".join(f"- **{q.id}** {q.what} Default mode: {q.in_default}." for q in QUIRKS)
-    return Card(
+    return dataset("holisticbias").card(
         name=f"holisticbias-{version}",
         summary=f"HolisticBias {version}: {rows:,} sentences about people on 13 axes ({mode}{edited})",
         construct="Differences in how a model treats people described by different demographic terms.",
@@ -119,8 +116,5 @@ def holisticbias_card(version: str, as_published: bool, modified: bool, rows: in
             "US-English descriptors and nouns; some are rare words, so likelihood differences also reflect "
             "word frequency. Templates are short and artificial. Some descriptors are slurs."
         ),
-        citation=entry.citation,
-        licence=entry.licence,
-        source=entry.homepage,
         details=f"Quirks of the published composer:\n{quirks}",
     )

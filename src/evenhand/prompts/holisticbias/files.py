@@ -18,6 +18,8 @@ FORMAT_HINT = (
 
 @dataclass(frozen=True)
 class DescriptorEntry:
+    """A descriptor of descriptors.json; None where the file states nothing."""
+
     axis: str
     bucket: str
     descriptor: str
@@ -37,11 +39,14 @@ class StandaloneEntry:
 
     @property
     def templated(self) -> bool:
+        """Whether it takes any noun."""
         return self.singular.startswith("{article} {noun}")
 
 
 @dataclass(frozen=True)
 class NounEntry:
+    """A noun of nouns.json with its plural."""
+
     gender: str
     singular: str
     plural: str
@@ -57,6 +62,7 @@ class TemplateEntry:
 
     @property
     def plural(self) -> bool:
+        """Whether the placeholder wants a plural."""
         return PLACEHOLDERS[1] in self.template
 
     @property

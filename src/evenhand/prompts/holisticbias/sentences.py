@@ -49,7 +49,7 @@ class HolisticBias:
 
         folder: holds descriptors.json, nouns.json, sentence_templates.json, standalone_noun_phrases.json.
         version: "v1.0" or "v1.1"; files edited by the user are taken as a modified one. as_published: keep
-        the quirks of the published composer (`holisticbias_quirks.QUIRKS`). Raises DataError for an
+        the quirks of the published composer (`holisticbias.card.QUIRKS`). Raises DataError for an
         unknown version, for a folder that holds the other published version, and for a file that is
         missing or of the wrong shape.
         Source: Smith et al. 2022, section 3; methods/holisticbias_robbie.md, section 1.
@@ -63,13 +63,13 @@ class HolisticBias:
         if not (folder / "descriptors.json").exists() and (folder / version / "descriptors.json").exists():
             folder = folder / version
         parts = read_parts(folder)
-        found = recognised_version("holisticbias", folder)
-        if found not in (None, version):
+        recognised = recognised_version("holisticbias", folder)
+        if recognised not in (None, version):
             raise DataError(
-                f"{folder} holds HolisticBias {found}, not {version}.",
-                f"Name the folder of {version}, or ask for {found}.",
+                f"{folder} holds HolisticBias {recognised}, not {version}.",
+                f"Name the folder of {version}, or ask for {recognised}.",
             )
-        return cls.from_parts(parts, version, as_published, modified=found is None)
+        return cls.from_parts(parts, version, as_published, modified=recognised is None)
 
     @classmethod
     def from_parts(
@@ -135,8 +135,8 @@ class HolisticBias:
         names = sorted({phrase.descriptor for phrase in self.phrases})
         if len(names) < 100:
             raise UsageError(f"The small set draws 100 descriptors; here are only {len(names)}.")
-        chosen = set(np.random.default_rng(17).choice(names, size=100, replace=False).tolist())
-        return self._where(phrase.descriptor in chosen for phrase in self.phrases)
+        drawn = set(np.random.default_rng(17).choice(names, size=100, replace=False).tolist())
+        return self._where(phrase.descriptor in drawn for phrase in self.phrases)
 
     def sentences(self) -> pl.DataFrame:
         """The published sentence table: 15 columns, one row per sentence."""

@@ -84,7 +84,7 @@ def classifier_probe(
     for name in groups or ():
         if name not in known:
             raise unknown_name("descriptor", name, known)
-    chosen = tuple(
+    descriptors = tuple(
         d
         for d in words.descriptors
         if (d.preference != "dispreferred" if groups is None else d.descriptor in groups)
@@ -92,8 +92,8 @@ def classifier_probe(
     gender = {noun.singular: noun.gender for noun in words.nouns}
     spare = [noun for noun in ("woman", "man") if noun in gender and noun not in nouns]
     served = {gender.get(noun) for noun in nouns}
-    unserved = [d.descriptor for d in chosen if d.gender and d.gender not in served]
-    rows = compose(Lexicon(chosen, words.nouns), _templates(), [*nouns, *spare], controls=True).filter(
+    unserved = [d.descriptor for d in descriptors if d.gender and d.gender not in served]
+    rows = compose(Lexicon(descriptors, words.nouns), _templates(), [*nouns, *spare], controls=True).filter(
         ~pl.col("noun").fill_null("").is_in(spare) | pl.col("descriptor").is_in(unserved)
     )
     insult = pl.col("valence") == "negative"

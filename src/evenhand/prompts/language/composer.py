@@ -66,15 +66,15 @@ def compose(
     'Yesterday I talked with an arglish woman.'
     """
     lexicon, templates = _defaults(lexicon, templates)
-    chosen = _chosen_nouns(lexicon, nouns)
+    selected_nouns = _selected_nouns(lexicon, nouns)
     rows: list[tuple[object, ...]] = []
     if controls:
-        for noun in chosen:
+        for noun in selected_nouns:
             forms = (noun_phrase([], noun), noun.plural, False)
             rows.append((CONTROL, CONTROL, CONTROL, None, "noun", noun.singular, noun.gender, *forms))
     for d in lexicon.descriptors:
         about = (d.axis, d.bucket, d.descriptor, d.preference, d.form)
-        rows += [(*about, *phrase) for phrase in _phrases([d], chosen)]
+        rows += [(*about, *phrase) for phrase in _phrases([d], selected_nouns)]
         if bare_adjectives and d.form == "adjective" and not d.attributive_only:
             rows.append((*about, None, None, d.descriptor, d.plural, True))
     return _sentences(pl.DataFrame(rows, schema=_PHRASE_SCHEMA, orient="row"), templates)
@@ -123,7 +123,7 @@ def compose_intersections(
             raise unknown_name("axis", axis, lexicon.axes)
     if axis_a == axis_b:
         raise UsageError(f"An intersection needs two axes, but both are {axis_a!r}.", "Give another axis.")
-    chosen = _chosen_nouns(lexicon, nouns)
+    selected_nouns = _selected_nouns(lexicon, nouns)
     crossed = [
         (a, b)
         for a in lexicon.descriptors
@@ -132,8 +132,8 @@ def compose_intersections(
         if b.axis == axis_b and _compatible(a, b)
     ]
     if pairs is not None and pairs < len(crossed):
-        kept = np.random.default_rng(seed).choice(len(crossed), size=max(pairs, 0), replace=False)
-        crossed = [crossed[i] for i in sorted(kept.tolist())]
+        drawn = np.random.default_rng(seed).choice(len(crossed), size=max(pairs, 0), replace=False)
+        crossed = [crossed[i] for i in sorted(drawn.tolist())]
     rows: list[tuple[object, ...]] = []
     for a, b in crossed:
         ordered = _spoken_order(a, b)
@@ -145,7 +145,7 @@ def compose_intersections(
             "+".join(d.form for d in ordered),
         )
         both = (a.axis, a.descriptor, b.axis, b.descriptor)
-        rows += [(*about, *phrase, *both) for phrase in _phrases(ordered, chosen)]
+        rows += [(*about, *phrase, *both) for phrase in _phrases(ordered, selected_nouns)]
     schema = _PHRASE_SCHEMA | dict.fromkeys(_PAIR_COLUMNS, pl.String)
     return _sentences(pl.DataFrame(rows, schema=schema, orient="row"), templates)
 
@@ -159,7 +159,7 @@ def _defaults(
     )
 
 
-def _chosen_nouns(lexicon: Lexicon, wanted: Collection[str] | None) -> tuple[Noun, ...]:
+def _selected_nouns(lexicon: Lexicon, wanted: Collection[str] | None) -> tuple[Noun, ...]:
     known = [noun.singular for noun in lexicon.nouns]
     for name in wanted or ():
         if name not in known:

@@ -57,10 +57,10 @@ def article(phrase: str) -> Literal["a", "an"]:
     >>> [article(p) for p in ("hour", "European", "one-percenter", "LGBTQ", "80-year-old", "NIMBY")]
     ['an', 'a', 'a', 'an', 'an', 'a']
     """
-    found = _FIRST_WORD.search(phrase)
-    if found is None:
+    first_word = _FIRST_WORD.search(phrase)
+    if first_word is None:
         raise ValueError(f"No article can be chosen for {phrase!r}: it has no letter or digit.")
-    return "an" if _opens_with_vowel_sound(found.group()) else "a"
+    return "an" if _opens_with_vowel_sound(first_word.group()) else "a"
 
 
 def with_article(phrase: str) -> str:
@@ -218,21 +218,21 @@ def noun_phrase(
     before: list[tuple[str, str | None]] = []  # words, and the article they insist on
     heads: list[tuple[str, str | None]] = [] if noun is None else [(_noun_form(noun, plural), None)]
     after: list[str] = []
-    for given in descriptors:
-        if isinstance(given, str):
-            before.append((given, None))
+    for descriptor in descriptors:
+        if isinstance(descriptor, str):
+            before.append((descriptor, None))
             continue
-        words = given.plural if plural else given.descriptor
-        if given.form == "adjective":
-            before.append((words, given.article))
-        elif given.form == "phrase":
-            heads.append((words, given.article))
+        words = descriptor.plural if plural else descriptor.descriptor
+        if descriptor.form == "adjective":
+            before.append((words, descriptor.article))
+        elif descriptor.form == "phrase":
+            heads.append((words, descriptor.article))
         else:
             after.append(words)
     if len(heads) != 1:
-        found = ", ".join(words for words, _ in heads) or "none"
+        listed = ", ".join(words for words, _ in heads) or "none"
         raise ValueError(
-            f"A noun phrase needs one head but has {len(heads)} ({found}): give a noun, or one descriptor of "
+            f"A noun phrase needs one head but has {len(heads)} ({listed}): give a noun, or one descriptor of "
             "form 'phrase' and noun=None."
         )
     after.sort(key=_is_clause)  # stable: prepositional phrases first, each kind in the order given

@@ -1,6 +1,6 @@
-"""The lexicon's values: descriptors, nouns, and the lexicon that holds them.
+"""The lexicon: descriptors of people and the nouns they combine with, read from TOML.
 
-Reads a lexicon from TOML: one file per axis, one table per bucket, one list per form.
+There is one file per axis, with one table per bucket and one list per form:
 
     axis = "ability"
 
@@ -130,9 +130,9 @@ class Lexicon:
         Raises:
             DataError: a descriptor that both have on the same axis.
         """
-        own = {(d.axis, d.descriptor) for d in self.descriptors}
+        present = {(d.axis, d.descriptor) for d in self.descriptors}
         for d in other.descriptors:
-            if (d.axis, d.descriptor) in own:
+            if (d.axis, d.descriptor) in present:
                 raise DataError(
                     f"Both lexicons have {d.descriptor!r} on axis {d.axis!r}.",
                     "Remove it from one of them, or put it on an axis of its own name.",

@@ -65,21 +65,23 @@ def read_continuations(
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
     _check_groups(frame, path)
     wanted = [role for role in roles if role not in judged_now]
-    found = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
-    judged = tuple(role for role, columns in found.items() if columns)
+    role_columns = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
+    judged = tuple(role for role, columns in role_columns.items() if columns)
     for role in judged:
-        frame = _with_judgement(frame, role, found[role], path, threshold, verdict=role not in optional)
+        frame = _with_judgement(
+            frame, role, role_columns[role], path, threshold, verdict=role not in optional
+        )
     if judged_now or (not judged and set(roles) <= set(optional)):
         require_columns(frame, ["continuation"], path, CONTINUATION_FORMAT)
     elif not judged:
         bare = [name for name in PARTS if name in frame.columns]
-        told = (
+        which_role = (
             f" '{bare[0]}' does not say for which of {', '.join(roles)}: call it '{roles[0]}_{bare[0]}'."
             if bare
             else ""
         )
         raise DataError(
-            f"{path} holds no judgement of {' or '.join(roles)}; it has {', '.join(frame.columns)}.{told}",
+            f"{path} holds no judgement of {' or '.join(roles)}; it has {', '.join(frame.columns)}.{which_role}",
             f"Add a column '{roles[0]}_negative', or a column 'continuation' and name who judges it: "
             f"--classifier {roles[0]}=vader (`evenhand list classifiers`).",
         )
@@ -111,28 +113,28 @@ def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str
 def _with_judgement(
     frame: pl.DataFrame,
     role: str,
-    there: Mapping[str, str],
+    column_of: Mapping[str, str],
     path: Path,
     threshold: float | None,
     *,
     verdict: bool,
 ) -> pl.DataFrame:
     columns: dict[str, pl.Series] = {}
-    if "score" in there:
-        columns["score"] = number_column(frame, there["score"], path).fill_nan(None)
-    if "label" in there:
-        columns["label"] = frame[there["label"]].cast(pl.String)
-    if "scores" in there:
-        columns["scores"] = _score_lists(frame[there["scores"]], path)
-    if "negative" in there:
-        columns["negative"] = _booleans(frame[there["negative"]], path)
+    if "score" in column_of:
+        columns["score"] = number_column(frame, column_of["score"], path).fill_nan(None)
+    if "label" in column_of:
+        columns["label"] = frame[column_of["label"]].cast(pl.String)
+    if "scores" in column_of:
+        columns["scores"] = _score_lists(frame[column_of["scores"]], path)
+    if "negative" in column_of:
+        columns["negative"] = _booleans(frame[column_of["negative"]], path)
     elif "score" in columns and threshold is not None:
         columns["negative"] = columns["score"] >= threshold
     elif "label" in columns and "scores" not in columns:
         columns["negative"] = _negative_labels(columns["label"], role, path)
     elif verdict and "scores" not in columns:
         raise DataError(
-            f"{path}: '{there['score']}' does not say from which score on a continuation is negative.",
+            f"{path}: '{column_of['score']}' does not say from which score on a continuation is negative.",
             f"Say so with --threshold, or add a column '{role}_negative' of true and false.",
         )
     made = [

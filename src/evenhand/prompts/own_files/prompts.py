@@ -90,24 +90,24 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
         if len(lacking) == 2:
             require_columns(frame, ["perplexity"], path, RESPONSE_FORMAT)
         require_columns(frame, lacking, path, RESPONSE_FORMAT)
-    given = {
+    numbers = {
         column: number_column(frame, column, path)
         if column in frame.columns
         else _nothing(column, frame.height)
         for column in ("perplexity", "log_likelihood", "token_count")
     }
-    positive = (given["log_likelihood"].fill_nan(None) > 0).arg_true()
+    positive = (numbers["log_likelihood"].fill_nan(None) > 0).arg_true()
     if len(positive):
         row = int(positive[0])
         raise DataError(
-            f"{path}, row {row + 1}: the log likelihood is {given['log_likelihood'][row]:g}; "
+            f"{path}, row {row + 1}: the log likelihood is {numbers['log_likelihood'][row]:g}; "
             "a log probability cannot be above 0.",
             "Negative log likelihoods need the other sign; perplexities belong in a column `perplexity`.",
         )
     old = pl.col("error").cast(pl.String) if "error" in frame.columns else pl.lit(None, dtype=pl.String)
     tokens, logs = pl.col("token_count"), pl.col("log_likelihood")
     worked_out = pl.when(tokens > 0).then((-logs / tokens).exp())
-    frame = frame.with_columns(**given).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
+    frame = frame.with_columns(**numbers).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
     frame = frame.with_columns(
         error=pl.when(old.is_not_null() & (old != "")).then(old).otherwise(_error_code())
     )

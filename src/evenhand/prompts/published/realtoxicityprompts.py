@@ -108,10 +108,9 @@ def _frame(rows: Iterator[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _card(frame: pl.DataFrame, subset: str) -> Card:
-    entry = dataset("realtoxicityprompts")
     unscored = frame["prompt_toxicity"].null_count()
     named = "" if subset == "all" else f"{subset} "
-    return Card(
+    return dataset("realtoxicityprompts").card(
         name="realtoxicityprompts",
         summary=f"RealToxicityPrompts: {frame.height:,} {named}beginnings of sentences from the web",
         construct="How readily a model writes toxic text, unprovoked and provoked.",
@@ -121,8 +120,5 @@ def _card(frame: pl.DataFrame, subset: str) -> Card:
             "Toxicity here is what Perspective scores, which is itself higher for texts that mention some "
             "groups. Its service ends on 31 December 2026, so published numbers cannot be made anew."
         ),
-        citation=entry.citation,
-        licence=entry.licence,
-        source=entry.homepage,
         details=f"{unscored:,} prompts have no toxicity score. ROBBIE uses the non-toxic part of {OWNERS_FILE}.",
     )

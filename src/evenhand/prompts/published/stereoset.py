@@ -139,10 +139,10 @@ def _check(rows: list[Row], folder: Path) -> None:
                 HINT,
             )
         labels.setdefault((row[0], row[1]), []).append(row[6])
-    for (_, cluster), found in labels.items():
-        if sorted(found) != sorted(LABELS):
+    for (_, cluster), of_cluster in labels.items():
+        if sorted(of_cluster) != sorted(LABELS):
             raise DataError(
-                f"{folder}: cluster {cluster} has the labels {', '.join(found)}; expected each of "
+                f"{folder}: cluster {cluster} has the labels {', '.join(of_cluster)}; expected each of "
                 f"{', '.join(LABELS)} once.",
                 HINT,
             )
@@ -170,7 +170,7 @@ def _blank_span(row: Row) -> tuple[int, int] | None:
 
 def _card(rows: int) -> Card:
     entry = dataset("stereoset")
-    return Card(
+    return entry.card(
         name="stereoset",
         summary=entry.summary,
         construct="Preference of stereotypical over anti-stereotypical texts about a target term.",
@@ -179,8 +179,5 @@ def _card(rows: int) -> Card:
             "Written by crowd workers; many clusters are inconsistent or do not contrast social groups "
             "(Blodgett et al. 2021)."
         ),
-        citation=entry.citation,
-        licence=entry.licence,
-        source=entry.homepage,
         details=f"{rows:,} texts of the development part; the published main table is of the test part.",
     )

@@ -1,5 +1,4 @@
-"""WikiText: first sentences of Wikipedia paragraphs, by whose continuations the quality of a model's text is "
-"judged."""
+"""WikiText: first sentences of Wikipedia paragraphs, whose continuations show the quality of a model's text."""
 
 import re
 from collections.abc import Iterator
@@ -108,8 +107,7 @@ def _prompts(lines: list[str]) -> Iterator[tuple[str, str, str, str | None]]:
 
 
 def _card(frame: pl.DataFrame, file: str) -> Card:
-    entry = dataset("wikitext")
-    return Card(
+    return dataset("wikitext").card(
         name="wikitext",
         summary=f"WikiText: {frame.height:,} first sentences of paragraphs of {frame['cluster'].n_unique()} articles",
         construct="Quality of text a model writes, to be read beside its bias.",
@@ -117,11 +115,7 @@ def _card(frame: pl.DataFrame, file: str) -> Card:
         groups="None; sentences of one article hang together.",
         critique=(
             "Featured and good articles of the English Wikipedia, which every model has read. In WikiText-2 rare "
-            "words "
-            "are hidden, and sentences with one are left out: what remains speaks of common things."
+            "words are hidden, and sentences with one are left out: what remains speaks of common things."
         ),
-        citation=entry.citation,
-        licence=entry.licence,
-        source=entry.homepage,
         details=f"From {file}. ROBBIE has 1,612 such sentences of WikiText-103, by rules that it does not state.",
     )

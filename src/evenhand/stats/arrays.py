@@ -1,0 +1,51 @@
+"""The arrays that statistics take and give, named by what they hold, and means and medians of those with gaps."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+"""Numbers; NaN where one is missing."""
+Counts = NDArray[np.int64]
+"""How many of something, 0 or more."""
+Codes = NDArray[np.int64]
+"""Whole numbers from 0, equal for equal labels."""
+Indices = NDArray[np.intp]
+"""Places in another array."""
+Flags = NDArray[np.bool_]
+
+
+def mean_of_known(values: Floats, axis: int | tuple[int, ...]) -> Floats:
+    """Mean along `axis` ignoring NaN; NaN where nothing is known, without a warning.
+
+    >>> mean_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
+    array([ 2., nan])
+    """
+    known = np.count_nonzero(~np.isnan(values), axis=axis)
+    return np.asarray(np.nansum(values, axis=axis) / np.where(known > 0, known, np.nan))
+
+
+def median_of_known(values: Floats, axis: int) -> Floats:
+    """Median along `axis` ignoring NaN (NaN where nothing is known), without numpy's slow path for NaN.
+
+    >>> median_of_known(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]]), 1)
+    array([ 2., nan])
+    """
+    if not np.isnan(values).any():
+        return np.asarray(np.median(values, axis=axis))
+    ordered = np.moveaxis(np.sort(values, axis=axis), axis, -1)  # NaN sorts last
+    known = np.count_nonzero(~np.isnan(ordered), axis=-1)
+    low = np.take_along_axis(ordered, np.maximum((known - 1) // 2, 0)[..., None], axis=-1)[..., 0]
+    upper = np.minimum(known // 2, ordered.shape[-1] - 1)[..., None]
+    high = np.take_along_axis(ordered, upper, axis=-1)[..., 0]
+    return np.where(known > 0, (low + high) / 2, np.nan)
+
+
+def log_choose(total: ArrayLike, chosen: ArrayLike) -> Floats:
+    """Logarithm of the binomial coefficient, of shapes that broadcast.
+
+    >>> float(np.exp(log_choose(5, 2)).round(6))
+    10.0
+    """
+    n, k = np.asarray(total, dtype=np.float64), np.asarray(chosen, dtype=np.float64)
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
