@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.measures import MEASURES
 from evenhand.reference.worlds import NULL_AXES, PLANTS, fair_world, planted_world
-from evenhand.runs import Outcome
+from evenhand.runs import AskOutcome
 
 # Plants that the benchmark's sentences can show: how frequent descriptors are, and opinions of them. The others
 # (attributes, outcomes) concern sentences that only the World says.
@@ -64,7 +64,7 @@ def test_the_worst_descriptors_are_the_planted_ones(reference: eh.Run) -> None:
 
 def test_a_fair_world_is_found_fair(tmp_path: Path) -> None:
     run = eh.audit(fair_world(), output=tmp_path / "fair", limit=20_000)
-    assert isinstance(run.outcome, Outcome)
+    assert isinstance(run.outcome, AskOutcome)
     assert set(run.findings["verdict"]) == {"not detected"}
 
 
