@@ -3,12 +3,20 @@ from . import (
     wording as wording,
 )
 from .charts import (
-    Scale as Scale,
     axis_svg as axis_svg,
     diverging_class as diverging_class,
     interval_svg as interval_svg,
+)
+from .drawing import (
+    LABEL_HEIGHT as LABEL_HEIGHT,
+    Frame as Frame,
+    Label as Label,
+    Scale as Scale,
+    dot as dot,
+    label_beside as label_beside,
+    line as line,
+    rows_of as rows_of,
     scale_over as scale_over,
-    tick_text as tick_text,
 )
 from .figures import (
     Forest as Forest,
@@ -25,7 +33,7 @@ from .page import (
     rendered as rendered,
 )
 from .plots import (
-    Point as Point,
+    SizedRate as SizedRate,
     Slope as Slope,
     size_svg as size_svg,
     slope_svg as slope_svg,

@@ -12,15 +12,8 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports.charts import (
-    Scale,
-    axis_svg,
-    diverging_class,
-    factor_scale,
-    histogram_svg,
-    interval_svg,
-    scale_over,
-)
+from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
+from evenhand.reports.drawing import Scale, factor_scale, scale_over
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
 

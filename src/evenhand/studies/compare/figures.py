@@ -15,7 +15,7 @@ from evenhand.reports import (
     HIGHER,
     LOWER,
     Forest,
-    Point,
+    SizedRate,
     Slope,
     axis_svg,
     decimals,
@@ -178,7 +178,7 @@ def _slope(report: ComparisonReport, wholes: pl.DataFrame, unit: Unit, described
 def _sizes(report: ComparisonReport, benchmark: str, outcome: str, unit: Unit) -> Markup | None:
     sizes = {model.name: model.parameters for model in report.models}
     points = [
-        Point(
+        SizedRate(
             row["model"],
             float(sizes[row["model"]] or 0),
             *(None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high")),
