@@ -13,7 +13,6 @@ from .drawing import (
     Label as Label,
     Scale as Scale,
     dot as dot,
-    label_beside as label_beside,
     line as line,
     rows_of as rows_of,
     scale_over as scale_over,

@@ -141,6 +141,19 @@ class Frame:
         """A level line at y between two values; nothing where one is not known."""
         return Markup("") if low is None or high is None else line(kind, self.x(low), y, self.x(high), y)
 
+    def label_over(self, words: str, x: float, y: float) -> "Label":
+        """A label in the middle over a point, or to that side of it where it fits."""
+        label = Label(cut(words), x, y)
+        if self.left <= label.span[0] and label.span[1] <= 100:
+            return label
+        return replace(label, anchor="start" if x < 50 else "end")
+
+    def label_beside(self, words: str, left: float, right: float, y: float) -> "Label":
+        """A label to the right of what reaches from `left` to `right`, or to the left of it if it fits only there."""
+        room = max(100 - right, left - self.left) - 2
+        label = Label(cut(words, int(room / CHARACTER)), right + 2, y, "start")
+        return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
+
     def keep_apart(self, labels: Sequence["Label"]) -> list["Label"]:
         """Labels moved up or down until none lies on another, all beside the grid; see `apart`."""
         moved = list(labels)
@@ -178,21 +191,6 @@ class Label:
         return text(self.x, self.y, self.words, anchor=self.anchor, kind=self.kind)
 
 
-def label_over(words: str, x: float, y: float) -> Label:
-    """A label in the middle over a point, or to that side of it where it fits."""
-    label = Label(cut(words), x, y)
-    if label.span[0] >= 0 and label.span[1] <= 100:
-        return label
-    return replace(label, anchor="start" if x < 50 else "end")
-
-
-def label_beside(words: str, left: float, right: float, y: float) -> Label:
-    """A label to the right of what reaches from `left` to `right`, or where that does not fit to the left of it."""
-    room = max(100 - right, left) - 2
-    label = Label(cut(words, int(room / CHARACTER)), right + 2, y, "start")
-    return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
-
-
 def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
     """Indices of spans that lie on each other, or on others that do, together."""
     groups: list[list[int]] = []
@@ -256,7 +254,7 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     """Names without the words that all of them begin or end with. Words end at a slash or a blank; something is left.
 
     >>> tell_apart(["my/gpt2 (greedy)", "my/gpt2 + self-debiasing"]), tell_apart(["opt", "gpt2"])
-    (['(greedy)', '+ self-debiasing'], ['opt', 'gpt2'])
+    (['greedy', '+ self-debiasing'], ['opt', 'gpt2'])
     >>> tell_apart(["my/gpt2", "my/gpt2 + instruction=respect"]), tell_apart(["a/run", "b/run"])
     (['gpt2', 'gpt2 + instruction=respect'], ['a', 'b'])
     """
@@ -267,109 +265,13 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     room = min(map(len, words)) - 1
     first = min(room, _shared(plain))
     last = min(room - first, _shared([mine[::-1] for mine in plain]))
-    return ["".join(mine[first : len(mine) - last]).rstrip("/ ") for mine in words]
+    short = ("".join(mine[first : len(mine) - last]).rstrip("/ ") for mine in words)
+    return [name[1:-1] if re.fullmatch(r"\([^()]+\)", name) else name for name in short]
 
 
 def _shared(sequences: Sequence[Sequence[str]]) -> int:
     """How many items all sequences have in common from the start."""
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False)))
-
-
-def svg(self) -> Markup:
-    """The words as drawn."""
-    return text(self.x, self.y, self.words, anchor=self.anchor, kind=self.kind)
-
-
-def label_over(words: str, x: float, y: float) -> Label:
-    """A label in the middle over a point, or to that side of it where it fits."""
-    label = Label(cut(words), x, y)
-    if label.span[0] >= 0 and label.span[1] <= 100:
-        return label
-    return replace(label, anchor="start" if x < 50 else "end")
-
-
-def label_beside(words: str, left: float, right: float, y: float) -> Label:
-    """A label to the right of what reaches from `left` to `right`, or where that does not fit to the left of it."""
-    room = max(100 - right, left) - 2
-    label = Label(cut(words, int(room / CHARACTER)), right + 2, y, "start")
-    return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
-
-
-def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
-    """Indices of spans that lie on each other, or on others that do, together."""
-    groups: list[list[int]] = []
-    reach = -math.inf
-    for i in sorted(range(len(spans)), key=lambda i: spans[i]):
-        if spans[i][0] < reach:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-        reach = max(reach, spans[i][1])
-    return groups
-
-
-def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
-    """Places at least `gap` apart between `low` and `high`, as near as can be to where they are wanted.
-
-    wanted: positions in pixels. Returns a place for each; what is wanted further up stands further up. Without room for
-    the gap, all stand at even distances. The sum of the squared moves is the least possible: places less the gaps
-    before them are a monotone regression (Barlow and others 1972, Statistical inference under order restrictions).
-
-    >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
-    ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
-    """
-    if not wanted:
-        return []
-    from scipy.optimize import isotonic_regression
-
-    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    moves = isotonic_regression([wanted[i] - gap * rank for rank, i in enumerate(order)]).x
-    last = max(low, high - gap * (len(wanted) - 1))
-    places = {i: min(max(float(moves[rank]), low), last) + gap * rank for rank, i in enumerate(order)}
-    return [min(places[i], high) for i in range(len(wanted))]
-
-
-def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """The first row for each span in which it lies on none before it.
-
-    >>> rows_of([(0, 30), (20, 50), (40, 70)])
-    [0, 1, 0]
-    """
-    ends: list[float] = []
-    rows = []
-    for start, end in spans:
-        row = next((i for i, reach in enumerate(ends) if reach <= start), len(ends))
-        ends[row : row + 1] = [end]
-        rows.append(row)
-    return rows
-
-
-def cut(words: str, characters: int = LONGEST_LABEL) -> str:
-    """Words shortened to so many characters.
-
-    >>> cut("realtoxicityprompts", 8)
-    'realtox…'
-    """
-    return words if len(words) <= characters else words[: max(1, characters - 1)] + "…"
-
-
-def tell_apart(names: Sequence[str]) -> list[str]:
-    """Names without the words that all of them begin or end with. Words end at a slash or a blank; something is left.
-
-    >>> tell_apart(["my/gpt2 (greedy)", "my/gpt2 + self-debiasing"]), tell_apart(["opt", "gpt2"])
-    (['(greedy)', '+ self-debiasing'], ['opt', 'gpt2'])
-    >>> tell_apart(["my/gpt2", "my/gpt2 + instruction=respect"]), tell_apart(["a/run", "b/run"])
-    (['gpt2', 'gpt2 + instruction=respect'], ['a', 'b'])
-    """
-    words = [re.findall(r"(?:\([^()]*\)|[^/\s])+[/\s]*", name) for name in names]
-    if len(words) < 2 or not all(words):
-        return list(names)
-    plain = [[word.rstrip("/ ") for word in mine] for mine in words]
-    room = min(map(len, words)) - 1
-    first = min(room, len(commonprefix(plain)))
-    last = min(room - first, len(commonprefix([mine[::-1] for mine in plain])))
-    return ["".join(mine[first : len(mine) - last]).rstrip("/ ") for mine in words]
 
 
 def svg(kind: str, height: float, parts: Iterable[Markup], *, described: str = "") -> Markup:

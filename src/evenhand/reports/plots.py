@@ -14,7 +14,6 @@ from evenhand.reports.drawing import (
     Scale,
     cut,
     dot,
-    label_over,
     line,
     rows_of,
     scale_over,
@@ -123,7 +122,7 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
     places = [(frame.x(math.log10(p.parameters)), frame.y(p.value or 0.0)) for p in known]
     parts = frame.grid(unit) + [line("trend", *start, *end) for start, end in pairwise(places)]
     wanted = [
-        label_over(name, x, (y if point.high is None else frame.y(point.high)) - 7)
+        frame.label_over(name, x, (y if point.high is None else frame.y(point.high)) - 7)
         for name, point, (x, y) in zip(tell_apart([p.label for p in known]), known, places, strict=True)
     ]
     labels = frame.keep_apart(wanted)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports import LABEL_HEIGHT, Frame, dot, known, label_beside, line, number, scale_over
+from evenhand.reports import LABEL_HEIGHT, Frame, dot, known, line, number, scale_over
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of
@@ -136,7 +136,7 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
         parts += [dot("hollow", *start, 5), dot("", x, y, 5), Markup("</g>")]
         near = [x2 for x2, y2 in points if abs(x2 - x) < NEAR[0] and abs(y2 - y) < NEAR[1]]
         toward_middle = LABEL_HEIGHT + 3 if y < frame.height / 2 else -8
-        labels.append(label_beside(arrow.label, min(near), max(near), y + toward_middle))
+        labels.append(frame.label_beside(arrow.label, min(near), max(near), y + toward_middle))
     parts += [label.svg for label in frame.keep_apart(labels)]  # over all lines, so that they can be read
     parts.append(frame.under((frame.left + frame.right) / 2, "harm, % of answers", 1))
     spoken = "; ".join(
