@@ -10,8 +10,8 @@ from scipy.optimize import LinearConstraint, minimize
 
 from evenhand.reports.drawing import (
     LABEL_HEIGHT,
-    Frame,
     Label,
+    PlotArea,
     Scale,
     apart,
     cut,
@@ -27,8 +27,8 @@ places = st.floats(-50, 650, allow_nan=False)
 words = st.text("abc /+()", max_size=30)
 
 
-def frame(height: int = 300) -> Frame:
-    return Frame(UNIT, UNIT, left=12.0, right=97.0, height=height)
+def area(height: int = 300) -> PlotArea:
+    return PlotArea(UNIT, UNIT, left=12.0, right=97.0, height=height)
 
 
 @given(st.lists(places, min_size=1, max_size=40), st.floats(1, 20))
@@ -68,7 +68,7 @@ def test_no_other_places_are_nearer(wanted):
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), words), min_size=1, max_size=30))
 def test_no_label_lies_on_another_nor_leaves_the_picture(points):
-    drawing = frame(LABEL_HEIGHT * len(points) + 60)
+    drawing = area(LABEL_HEIGHT * len(points) + 60)
     labels = drawing.keep_apart(
         [drawing.label_over(name, drawing.x(x), drawing.y(y)) for x, y, name in points]
     )
@@ -84,7 +84,7 @@ def test_no_label_lies_on_another_nor_leaves_the_picture(points):
 @given(st.floats(12, 97), st.floats(0, 12), st.text("abc", min_size=1, max_size=40))
 def test_a_label_beside_points_touches_none_of_them(left, width, name):
     right = min(97.0, left + width)
-    label = frame().label_beside(name, left, right, 0.0)
+    label = area().label_beside(name, left, right, 0.0)
     assert label.span[0] >= right or label.span[1] <= left
     assert label.span[0] >= 12 - 1e-9 and label.span[1] <= 100 + 1e-9
 
@@ -117,7 +117,9 @@ def test_shared_words_go_and_inner_ones_stay():
 
 
 def test_values_stand_where_the_scales_say():
-    drawing = Frame(scale_over([0, 10]), scale_over([0, 1]), left=10, right=90, height=120, top=10, bottom=10)
+    drawing = PlotArea(
+        scale_over([0, 10]), scale_over([0, 1]), left=10, right=90, height=120, top=10, bottom=10
+    )
     assert (drawing.x(0), drawing.x(5), drawing.x(10)) == (10, 50, 90)
     assert (drawing.y(0), drawing.y(0.5), drawing.y(1)) == (110, 60, 10), "more is higher"
     assert (drawing.x(99), drawing.y(-9)) == (90, 110), "what lies beyond an end is drawn at it"

@@ -9,8 +9,8 @@ from .charts import (
 )
 from .drawing import (
     LABEL_HEIGHT as LABEL_HEIGHT,
-    Frame as Frame,
     Label as Label,
+    PlotArea as PlotArea,
     Scale as Scale,
     dot as dot,
     line as line,
@@ -19,8 +19,8 @@ from .drawing import (
 )
 from .figures import (
     Forest as Forest,
+    ForestRow as ForestRow,
     HeatMap as HeatMap,
-    Row as Row,
     forest_row as forest_row,
     heat_map as heat_map,
     measure_forest as measure_forest,

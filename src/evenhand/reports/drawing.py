@@ -1,4 +1,4 @@
-"""What every drawing is made of: scales, frames with a grid, lines, points, texts, labels kept apart.
+"""What every drawing is made of: scales, a plot area with its grid, lines, points, texts, labels kept apart.
 
 A drawing is inline SVG, positions across in per cent and positions down in pixels: text keeps its size while the
 drawing stretches to a phone, a screen or a page. Scaled pictures (and so chart libraries that draw at a fixed width)
@@ -85,7 +85,7 @@ def tick_text(value: float, ticks: Sequence[float]) -> str:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotArea:
     """Where numbers stand in a drawing of two axes.
 
     across, up: the scales. height: of the drawing; top, bottom: what is free above and below the grid, in pixels. left,

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from evenhand.reports.drawing import (
     LABEL_HEIGHT,
-    Frame,
     Label,
+    PlotArea,
     Scale,
     cut,
     dot,
@@ -68,7 +68,7 @@ def slope_svg(
     models = [_model_name(name, x) for name, x in zip(tell_apart(names), stands, strict=True)]
     rows = rows_of([model.span for model in models])
     bottom = 34 + 14 * max(rows)
-    frame = Frame(
+    area = PlotArea(
         across,
         scale_over([value for slope in drawn for value in slope.values], ticks=4),
         LEFT,
@@ -76,24 +76,24 @@ def slope_svg(
         height=max(156, LABEL_HEIGHT * len(drawn) + 24) + bottom,
         bottom=bottom,
     )
-    parts = frame.grid(unit) + [line("stand", x, frame.top, x, frame.floor) for x in stands]
+    parts = area.grid(unit) + [line("stand", x, area.top, x, area.floor) for x in stands]
     for model, row in zip(models, rows, strict=True):
-        parts.append(frame.under(model.x, model.words, row, anchor=model.anchor, kind=model.kind))
+        parts.append(area.under(model.x, model.words, row, anchor=model.anchor, kind=model.kind))
     points = [
-        [(x, frame.y(value)) for x, value in zip(stands, slope.values, strict=True) if value is not None]
+        [(x, area.y(value)) for x, value in zip(stands, slope.values, strict=True) if value is not None]
         for slope in drawn
     ]
     wanted = [
         Label(cut(slope.label), RIGHT + 4, places[-1][1] + 4, "start", f"name {slope.classes}")
         for slope, places in zip(drawn, points, strict=True)
     ]
-    for slope, places, label in zip(drawn, points, frame.keep_apart(wanted), strict=True):
+    for slope, places, label in zip(drawn, points, area.keep_apart(wanted), strict=True):
         kind = f"slope {slope.classes}"
         parts += [line(kind, *start, *end) for start, end in pairwise(places)]
         parts += [dot(kind, *place, 4.5 if slope.overall else 3) for place in places]
         x, y = places[-1]
         parts += [line("lead", x + 1.2, y, RIGHT + 3.5, label.y - 4), label.svg]
-    return frame.drawn(parts, described=described)
+    return area.drawn(parts, described=described)
 
 
 def _model_name(name: str, x: float) -> Label:
@@ -111,7 +111,7 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
         return None
     low, high = (math.log10(known[i].parameters) for i in (0, -1))
     aside = 0.09 * (high - low)
-    frame = Frame(
+    area = PlotArea(
         Scale(low - aside, high + aside, ()),
         scale_over([value for p in known for value in (p.value, p.low, p.high)], ticks=4),
         LEFT,
@@ -119,15 +119,15 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
         height=max(230, LABEL_HEIGHT * len(known) + 60),
         bottom=36,
     )
-    places = [(frame.x(math.log10(p.parameters)), frame.y(p.value or 0.0)) for p in known]
-    parts = frame.grid(unit) + [line("trend", *start, *end) for start, end in pairwise(places)]
+    places = [(area.x(math.log10(p.parameters)), area.y(p.value or 0.0)) for p in known]
+    parts = area.grid(unit) + [line("trend", *start, *end) for start, end in pairwise(places)]
     wanted = [
-        frame.label_over(name, x, (y if point.high is None else frame.y(point.high)) - 7)
+        area.label_over(name, x, (y if point.high is None else area.y(point.high)) - 7)
         for name, point, (x, y) in zip(tell_apart([p.label for p in known]), known, places, strict=True)
     ]
-    labels = frame.keep_apart(wanted)
+    labels = area.keep_apart(wanted)
     for point, (x, y), label, meant in zip(known, places, labels, wanted, strict=True):
-        parts.append(frame.interval_up("whisker", x, point.low, point.high))
+        parts.append(area.interval_up("whisker", x, point.low, point.high))
         parts.append(dot("dot", x, y))
         if abs(label.y - meant.y) > LABEL_HEIGHT:
             parts.append(line("lead", x, y, label.x, label.y - 4))
@@ -136,9 +136,9 @@ def size_svg(points: Sequence[SizedRate], *, described: str, unit: str = "") -> 
     )
     names = [Label(words, x, 0) for x, words in ticks]
     first = [name for name, row in zip(names, rows_of([n.span for n in names]), strict=True) if row == 0]
-    parts += [label.svg for label in labels] + [frame.under(name.x, name.words) for name in first]
-    parts.append(frame.under((frame.left + frame.right) / 2, "parameters, logarithmic", 1))
-    return frame.drawn(parts, described=described)
+    parts += [label.svg for label in labels] + [area.under(name.x, name.words) for name in first]
+    parts.append(area.under((area.left + area.right) / 2, "parameters, logarithmic", 1))
+    return area.drawn(parts, described=described)
 
 
 def short_count(value: float) -> str:

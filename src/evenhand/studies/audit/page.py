@@ -31,7 +31,7 @@ class AxisSection:
     """What is known of one axis beyond its headline number."""
 
     label: str
-    verdict: wording.Verdict | None
+    verdict: wording.AxisVerdict | None
     likely: tuple[Forest, Forest] | None
     valence: tuple[Forest, Forest] | None
     heat: HeatMap | None
@@ -43,7 +43,7 @@ class AxisSection:
 class BenchmarkSection:
     view: BenchmarkView
     anchor: str
-    summary: wording.Summary
+    summary: wording.VerdictSummary
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -159,7 +159,9 @@ def _axes(benchmark: BenchmarkView) -> list[str]:
     )
 
 
-def _axis(benchmark: BenchmarkView, axis: str, verdict: wording.Verdict | None, alpha: float) -> AxisSection:
+def _axis(
+    benchmark: BenchmarkView, axis: str, verdict: wording.AxisVerdict | None, alpha: float
+) -> AxisSection:
     descriptors = benchmark.detail("descriptors", axis)
     valence = benchmark.detail("valence", axis)
     pairs = benchmark.detail("pairs", axis)

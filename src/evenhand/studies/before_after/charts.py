@@ -1,13 +1,13 @@
 """The trade-off: harm against quality, each benchmark an arrow from before to after, as SVG."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports import LABEL_HEIGHT, Frame, dot, known, line, number, scale_over
+from evenhand.reports import LABEL_HEIGHT, PlotArea, dot, known, line, number, scale_over
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.before_after.wording import MARKS, place as place_of, share_of
@@ -96,13 +96,13 @@ def _quality(
             for side in ("before", "after")
         ]
     rows = study.quality.filter(pl.col("measure") == measure)
-    own = rows.filter(pl.col("benchmark") == verdict.benchmark)
-    chosen = own if own.height else rows.filter(pl.col("benchmark") == QUALITY_BENCHMARK)
-    chosen = chosen if chosen.height or measure != "text_perplexity" else rows
-    if not chosen.height:
+    same = rows.filter(pl.col("benchmark") == verdict.benchmark)
+    nearest = same if same.height else rows.filter(pl.col("benchmark") == QUALITY_BENCHMARK)
+    nearest = nearest if nearest.height or measure != "text_perplexity" else rows
+    if not nearest.height:
         return None
-    found: Mapping[str, Any] = chosen.row(0, named=True)
-    return [(found[side], found[f"{side}_low"], found[f"{side}_high"]) for side in ("before", "after")]
+    row = nearest.row(0, named=True)
+    return [(row[side], row[f"{side}_low"], row[f"{side}_high"]) for side in ("before", "after")]
 
 
 def _times(value: float | None, factor: float, plus: float = 0.0) -> float | None:
@@ -115,7 +115,7 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
     Labels that would lie on each other are moved apart.
     """
     ends = [end for arrow in arrows for end in (arrow.before, arrow.after)]
-    frame = Frame(
+    area = PlotArea(
         scale_over([v for end in ends for v in end.harm], include=[0.0], ticks=5),
         scale_over([v for end in ends for v in end.quality], ticks=4),
         left=12.0,
@@ -123,25 +123,25 @@ def arrows_svg(arrows: Sequence[Arrow], *, described: str) -> Markup:
         height=max(300, LABEL_HEIGHT * len(arrows) + 60),
         bottom=38,
     )
-    parts = frame.grid()
-    points = [(frame.x(arrow.after.harm[0]), frame.y(arrow.after.quality[0])) for arrow in arrows]
+    parts = area.grid()
+    points = [(area.x(arrow.after.harm[0]), area.y(arrow.after.quality[0])) for arrow in arrows]
     labels = []
     for arrow, (x, y) in zip(arrows, points, strict=True):
-        start = frame.x(arrow.before.harm[0]), frame.y(arrow.before.quality[0])
+        start = area.x(arrow.before.harm[0]), area.y(arrow.before.quality[0])
         parts.append(Markup('<g class="trade {}">').format(arrow.kind))
         parts.append(line("way", *start, x, y))
         for end, (at, level) in ((arrow.before, start), (arrow.after, (x, y))):
-            parts.append(frame.interval_across("limits", level, *end.harm[1:]))
-            parts.append(frame.interval_up("limits", at, *end.quality[1:]))
+            parts.append(area.interval_across("limits", level, *end.harm[1:]))
+            parts.append(area.interval_up("limits", at, *end.quality[1:]))
         parts += [dot("hollow", *start, 5), dot("", x, y, 5), Markup("</g>")]
         near = [x2 for x2, y2 in points if abs(x2 - x) < NEAR[0] and abs(y2 - y) < NEAR[1]]
-        toward_middle = LABEL_HEIGHT + 3 if y < frame.height / 2 else -8
-        labels.append(frame.label_beside(arrow.label, min(near), max(near), y + toward_middle))
-    parts += [label.svg for label in frame.keep_apart(labels)]  # over all lines, so that they can be read
-    parts.append(frame.under((frame.left + frame.right) / 2, "harm, % of answers", 1))
+        clear_of_line = -8 if y < start[1] else LABEL_HEIGHT + 3
+        labels.append(area.label_beside(arrow.label, min(near), max(near), y + clear_of_line))
+    parts += [label.svg for label in area.keep_apart(labels)]  # over all lines, so that they can be read
+    parts.append(area.under((area.left + area.right) / 2, "harm, % of answers", 1))
     spoken = "; ".join(
         f"{arrow.label}: harm {number(arrow.before.harm[0], 1)} to {number(arrow.after.harm[0], 1)} %, "
         f"quality {number(arrow.before.quality[0], 1)} to {number(arrow.after.quality[0], 1)}"
         for arrow in arrows
     )
-    return frame.drawn(parts, described=f"{described}. {spoken}")
+    return area.drawn(parts, described=f"{described}. {spoken}")

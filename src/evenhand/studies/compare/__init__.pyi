@@ -1,5 +1,5 @@
 from .figures import (
-    Outcome as Outcome,
+    OutcomeSection as OutcomeSection,
     outcomes as outcomes,
     table_of_models as table_of_models,
 )

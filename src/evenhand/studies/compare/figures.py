@@ -1,7 +1,4 @@
-"""What a comparison shows, as data: a section for each benchmark and outcome, and the table of all models.
-
-compare.html: models beside each other on one page that needs no network.
-"""
+"""compare.html: a section for each benchmark and outcome, and the table of all models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +45,7 @@ PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OutcomeSection:
     """One benchmark and outcome.
 
     aside: whether it is a classifier's number beside its verdict, and so folded. sentences: for each model compared,
@@ -68,7 +65,7 @@ class Outcome:
     changed_of: tuple[int, int]
 
 
-def outcomes(report: ComparisonReport) -> list[Outcome]:
+def outcomes(report: ComparisonReport) -> list[OutcomeSection]:
     """A section for each benchmark and outcome that was paired, in the order of the tables."""
     keys = report.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
     return [_outcome(report, benchmark, outcome, keys) for benchmark, outcome in keys]
@@ -84,14 +81,14 @@ def unit_of(report: ComparisonReport, benchmark: str, outcome: str) -> Unit:
 
 def _outcome(
     report: ComparisonReport, benchmark: str, outcome: str, keys: Sequence[tuple[Any, ...]]
-) -> Outcome:
+) -> OutcomeSection:
     unit = unit_of(report, benchmark, outcome)
     table = report.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
     wholes = table.filter(pl.col("group").is_null())
     groups = table.filter(pl.col("group").is_not_null())
     changed = groups.filter(pl.col("verdict").is_in([LOWER, HIGHER]))
     ordered = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).to_dicts()
-    return Outcome(
+    return OutcomeSection(
         benchmark=benchmark,
         outcome=outcome,
         unit=unit,
@@ -115,13 +112,13 @@ def _scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
 
 def _sentence(row: Mapping[str, Any], unit: Unit) -> tuple[str, str, str]:
     """(model, what changed, verdict)."""
-    told = _scaled(row, unit)
-    places = decimals([told["before"], told["after"]])
-    before, after, by = (number(told[name], places) for name in ("before", "after", "estimate"))
-    sign = "+" if known(told["estimate"]) and told["estimate"] > 0 else ""
+    shown = _scaled(row, unit)
+    places = decimals([shown["before"], shown["after"]])
+    before, after, by = (number(shown[name], places) for name in ("before", "after", "estimate"))
+    sign = "+" if known(shown["estimate"]) and shown["estimate"] > 0 else ""
     between = (
-        f"{number(told['low'], places)} to {number(told['high'], places)}"
-        if known(told["low"])
+        f"{number(shown['low'], places)} to {number(shown['high'], places)}"
+        if known(shown["low"])
         else "no interval"
     )
     suffix = f" {unit.name}" if unit.name else ""
@@ -132,7 +129,7 @@ def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
     rows = [_scaled(row, unit) for row in wholes.to_dicts()]
     scale = scale_over([row[c] for row in rows for c in ("estimate", "low", "high")], include=[0.0])
     places = decimals([row[c] for row in rows for c in ("before", "after")])
-    found = []
+    forests = []
     for model in dict.fromkeys(row["model"] for row in rows):
         mine = sorted((row for row in rows if row["model"] == model), key=lambda row: row["axis"] is None)
         drawn = tuple(
@@ -147,8 +144,8 @@ def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
             for row in mine
         )
         heads = (f"before {unit.name}".strip(), f"after {unit.name}".strip())
-        found.append((model, Forest(drawn, axis_svg(scale), unit=unit.difference, null=True, heads=heads)))
-    return found
+        forests.append((model, Forest(drawn, axis_svg(scale), unit=unit.difference, null=True, heads=heads)))
+    return forests
 
 
 def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
@@ -247,12 +244,12 @@ def render_comparison_html(report: ComparisonReport) -> str:
     names = tuple(
         dict.fromkeys(name for model in report.models for name, _, _ in (*model.quality, *model.cost))
     )
-    told = [{name: (value, unit) for name, value, unit in (*m.quality, *m.cost)} for m in report.models]
+    by_model = [{name: (value, unit) for name, value, unit in (*m.quality, *m.cost)} for m in report.models]
     return rendered(
         Path(__file__).with_name("compare.html.j2"),
         report=report,
         sections=outcomes(report),
         columns=columns,
         rows=rows,
-        quality=(names, list(zip(report.names, told, strict=True))),
+        quality=(names, list(zip(report.names, by_model, strict=True))),
     )

@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
-from evenhand.studies.compare.figures import Outcome, outcomes, table_of_models
+from evenhand.studies.compare.figures import OutcomeSection, outcomes, table_of_models
 from evenhand.studies.compare.result import ComparisonReport
 
 STYLES = {wording.LOWER: "blue", wording.HIGHER: "bold magenta", wording.NOT_MEASURABLE: "dim"}
@@ -62,7 +62,7 @@ def _quality(report: ComparisonReport, out: Printer) -> None:
     out.show(table)
 
 
-def _changes(report: ComparisonReport, section: Outcome, out: Printer) -> None:
+def _changes(report: ComparisonReport, section: OutcomeSection, out: Printer) -> None:
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
     for model, told, verdict in section.sentences:
         out.line(f"{wording.SYMBOLS.get(verdict, '')} {model}: {told}, {verdict}", STYLES.get(verdict, ""))

@@ -15,8 +15,8 @@ from evenhand.mitigations.revision import HIGHER, KEPT, LOWER, NONE, NOT_DETECTE
 from evenhand.models import LanguageModel
 from evenhand.reports import (
     SYMBOLS,
-    Frame,
     Label,
+    PlotArea,
     Printer,
     Scale,
     axis_svg,
@@ -171,26 +171,26 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
     rounds = int(history["iteration"].max() or 0)  # type: ignore[arg-type]
     columns = [*map(str, range(rounds + 1)), *(["final"] if final else [])]
     up = scale_over([*tried["change"], change, low, high], include=[0.0])
-    frame = Frame(Scale(-0.5, len(columns) - 0.5, ()), up, left=9.0, right=97.0, height=260, bottom=26)
-    parts = frame.grid(null=0.0)
-    names = [Label(name, frame.x(i), 0) for i, name in enumerate(columns)]
+    area = PlotArea(Scale(-0.5, len(columns) - 0.5, ()), up, left=9.0, right=97.0, height=260, bottom=26)
+    parts = area.grid(null=0.0)
+    names = [Label(name, area.x(i), 0) for i, name in enumerate(columns)]
     for name, row in zip(names, rows_of([name.span for name in names]), strict=True):
         if row == 0:  # of very many rounds not every one is numbered
-            parts.append(frame.under(name.x, name.words))
+            parts.append(area.under(name.x, name.words))
     kept = tried.filter(pl.col("fate") == KEPT)
     best = kept.group_by("iteration").agg(pl.col("change").min()).sort("iteration").rows()
     for (i, a), (j, b) in itertools.pairwise(best):
-        parts.append(line("path", frame.x(i), frame.y(a), frame.x(j), frame.y(b)))
+        parts.append(line("path", area.x(i), area.y(a), area.x(j), area.y(b)))
     for i, fate, value in tried.sort(pl.col("fate") == KEPT).select("iteration", "fate", "change").rows():
-        parts.append(dot("kept" if fate == KEPT else "dropped", frame.x(i), frame.y(value), 4))
+        parts.append(dot("kept" if fate == KEPT else "dropped", area.x(i), area.y(value), 4))
     if change is not None:
-        parts.append(frame.interval_up("final", frame.x(rounds + 1), low, high))
-        parts.append(dot("finaldot", frame.x(rounds + 1), frame.y(change), 4))
+        parts.append(area.interval_up("final", area.x(rounds + 1), low, high))
+        parts.append(dot("finaldot", area.x(rounds + 1), area.y(change), 4))
     described = (
         f"Change of the share of negative continuations by round, {rounds + 1} rounds; the best kept: "
         + ", ".join(points(value / 100) for _, value in best)
     )
-    return frame.drawn(parts, described=described)
+    return area.drawn(parts, described=described)
 
 
 def revision_page(revision: Revision) -> str:
