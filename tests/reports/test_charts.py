@@ -11,13 +11,11 @@ from evenhand.reports.charts import (
     SUNSET,
     axis_svg,
     diverging_class,
-    factor_scale,
     histogram_svg,
     interval_svg,
-    scale_over,
     sunset_css,
-    tick_text,
 )
+from evenhand.reports.drawing import factor_scale, scale_over, tick_text
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False).filter(lambda v: v == 0 or abs(v) > 1e-6)
 
@@ -62,7 +60,7 @@ def test_tick_labels_have_just_the_decimals_they_need(ticks, texts):
 def test_an_interval_is_drawn_where_its_numbers_are():
     svg = str(interval_svg(scale_over([0.0, 1.0]), 0.5, 0.25, 0.75, null=0.0, described="here"))
     assert 'cx="50.0%"' in svg
-    assert re.search(r'class="whisker" x1="26\.5%" x2="73\.5%"', svg)
+    assert re.search(r'class="whisker" x1="26\.5%" y1="15" x2="73\.5%"', svg)
     assert re.search(r'class="null" x1="3\.0%"', svg)
     assert 'aria-label="here"' in svg
 

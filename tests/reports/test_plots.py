@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from hypothesis import given, settings, strategies as st
 
-from evenhand.reports.plots import LINE, Point, Slope, short_count, size_svg, slope_svg
+from evenhand.reports.drawing import LABEL_HEIGHT
+from evenhand.reports.plots import SizedRate, Slope, short_count, size_svg, slope_svg
 
 
 def heights(svg, start):
@@ -27,8 +28,8 @@ def test_nothing_is_drawn_of_nothing_or_of_a_crowd():
     assert slope_svg([Slope("age", (0.1, None))], ["a", "b"], described="") is None
     assert slope_svg([], ["a", "b"], described="") is None
     assert slope_svg([Slope("age", (0.1,) * 7)], list("abcdefg"), described="") is None
-    assert size_svg([Point("a", 10, 0.5), Point("b", 10, 0.6)], described="") is None
-    assert size_svg([Point("a", 10, 0.5), Point("b", 100, None)], described="") is None
+    assert size_svg([SizedRate("a", 10, 0.5), SizedRate("b", 10, 0.6)], described="") is None
+    assert size_svg([SizedRate("a", 10, 0.5), SizedRate("b", 100, None)], described="") is None
 
 
 @settings(max_examples=60)
@@ -41,15 +42,15 @@ def test_labels_never_lie_on_each_other_nor_leave_the_drawing(ends):
         float(y) for y in re.findall(r'<text class="name [^"]*" x="[\d.]+%" y="([\d.]+)"[^>]*>axis', svg)
     )
     assert len(places) == len(ends)
-    assert all(later - earlier >= LINE - 0.11 for earlier, later in pairwise(places))
+    assert all(later - earlier >= LABEL_HEIGHT - 0.11 for earlier, later in pairwise(places))
     assert places[0] >= 0 and places[-1] <= height
 
 
 def test_sizes_are_logarithmic_and_limits_are_drawn():
     points = [
-        Point("large", 1e10, 0.3, 0.2, 0.4),
-        Point("small", 1e8, 0.1, 0.05, 0.15),
-        Point("middle", 1e9, 0.2),
+        SizedRate("large", 1e10, 0.3, 0.2, 0.4),
+        SizedRate("small", 1e8, 0.1, 0.05, 0.15),
+        SizedRate("middle", 1e9, 0.2),
     ]
     svg = str(size_svg(points, described="d", unit="%"))
     xs = [float(x) for x in re.findall(r'<circle class="dot" cx="([\d.]+)%"', svg)]
@@ -61,7 +62,7 @@ def test_sizes_are_logarithmic_and_limits_are_drawn():
 
 def test_hostile_names_are_escaped_and_cut():
     name = "<script>alert(1)</script>" + "x" * 80
-    points = [Point(name, 1e8, 0.1), Point("b", 1e9, 0.2)]
+    points = [SizedRate(name, 1e8, 0.1), SizedRate("b", 1e9, 0.2)]
     both = str(size_svg(points, described=name)) + str(
         slope_svg([Slope(name, (1.0, 2.0))], [name, "b"], described=name)
     )

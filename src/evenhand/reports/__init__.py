@@ -1,4 +1,4 @@
-"""The drawing kit: charts, plots, pages, tables in the terminal, wording. Knows no study."""
+"""How results are shown: drawings, pages, tables in a terminal, wording. Knows no study and no run."""
 
 import lazy_loader
 

@@ -3,17 +3,24 @@ from . import (
     wording as wording,
 )
 from .charts import (
-    Scale as Scale,
     axis_svg as axis_svg,
     diverging_class as diverging_class,
     interval_svg as interval_svg,
+)
+from .drawing import (
+    LABEL_HEIGHT as LABEL_HEIGHT,
+    Label as Label,
+    PlotArea as PlotArea,
+    Scale as Scale,
+    dot as dot,
+    line as line,
+    rows_of as rows_of,
     scale_over as scale_over,
-    tick_text as tick_text,
 )
 from .figures import (
     Forest as Forest,
+    ForestRow as ForestRow,
     HeatMap as HeatMap,
-    Row as Row,
     forest_row as forest_row,
     heat_map as heat_map,
     measure_forest as measure_forest,
@@ -25,7 +32,7 @@ from .page import (
     rendered as rendered,
 )
 from .plots import (
-    Point as Point,
+    SizedRate as SizedRate,
     Slope as Slope,
     size_svg as size_svg,
     slope_svg as slope_svg,

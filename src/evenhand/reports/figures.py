@@ -1,7 +1,4 @@
-"""The report's figures as data: rows of forest plots and histograms from an audit's frames.
-
-The heat map of perplexity, descriptors by templates, as data for a table with coloured cells.
-"""
+"""Figures of an audit as data for tables: forest plots, histograms, the heat map of descriptors by templates."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,15 +9,8 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.reports.charts import (
-    Scale,
-    axis_svg,
-    diverging_class,
-    factor_scale,
-    histogram_svg,
-    interval_svg,
-    scale_over,
-)
+from evenhand.reports.charts import axis_svg, diverging_class, histogram_svg, interval_svg
+from evenhand.reports.drawing import Scale, factor_scale, scale_over
 from evenhand.reports.view import BenchmarkView, ReportView
 from evenhand.reports.wording import SYMBOLS, decimals, known, label, number, probability, times
 
@@ -62,8 +52,8 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
     spread = frame.group_by("descriptor").agg(
         size=pl.col("relative").abs().mean(), mean=pl.col("relative").mean()
     )
-    chosen = spread.sort("size", "descriptor", descending=[True, False]).head(HEAT_COLUMNS)
-    descriptors = chosen.sort("mean", "descriptor")["descriptor"].to_list()
+    farthest = spread.sort("size", "descriptor", descending=[True, False]).head(HEAT_COLUMNS)
+    descriptors = farthest.sort("mean", "descriptor")["descriptor"].to_list()
     if not descriptors:
         return None
     shown = frame.filter(pl.col("descriptor").is_in(descriptors))
@@ -131,7 +121,7 @@ EXTREMES = 8
 
 
 @dataclass(frozen=True)
-class Row:
+class ForestRow:
     """A line of a forest plot, its numbers already text."""
 
     label: str
@@ -156,7 +146,7 @@ class Row:
 class Forest:
     """Rows on one scale. `left` and `right` say what the two directions mean."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ForestRow, ...]
     axis: Markup
     unit: str = ""
     left: str = ""
@@ -226,7 +216,7 @@ def forest_row(
     kind: str = "",
     overall: bool = False,
     cells: tuple[str, ...] = (),
-) -> Row:
+) -> ForestRow:
     """One estimate as a line of a forest plot.
 
     row: estimate, low, high, null, q, n, verdict, note. name, under: its label and what stands small beside it. band:
@@ -238,7 +228,7 @@ def forest_row(
     spoken = f"{name}: {number(row['estimate'], places)}, 95 % interval {interval or 'not known'}"
     spoken += f", null {number(row['null'], places)}" if known(row["null"]) else ""
     ties = f" · {band['ties']:,} {'tie' if band['ties'] == 1 else 'ties'}" if band.get("ties") else ""
-    return Row(
+    return ForestRow(
         label=name,
         svg=interval_svg(
             scale,
@@ -283,9 +273,9 @@ def scoring_forest(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
     )
 
 
-def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, null: float | None) -> Row:
+def _plain_row(row: Mapping[str, Any], name: str, scale: Scale, places: int, null: float | None) -> ForestRow:
     interval = _interval(row["low"], row["high"], places)
-    return Row(
+    return ForestRow(
         label=label(row[name]),
         svg=interval_svg(
             scale,
@@ -318,12 +308,12 @@ def extremes(frame: pl.DataFrame, column: str, alpha: float) -> tuple[Forest, Fo
     scale, labels = factor_scale(values) if factor else (scale_over(values, include=[0.0], ticks=4), None)
     axis = axis_svg(scale, labels)
 
-    def row(values: Mapping[str, Any]) -> Row:
+    def row(values: Mapping[str, Any]) -> ForestRow:
         show = times if factor else lambda v: number(v, 2)
         interval = f"{show(values['low'])} to {show(values['high'])}" if known(values["low"]) else ""
         significant = known(values["q"]) and values["q"] <= alpha
         kind = "plain" if not significant else "lower" if values[column] < 0 else "higher"
-        return Row(
+        return ForestRow(
             label=values["descriptor"],
             svg=interval_svg(
                 scale,
@@ -360,7 +350,7 @@ def distributions(benchmark: BenchmarkView) -> Forest | None:
         median, total = _median(bins), sum(count for _, _, count in bins)
         spoken = f"{name}: {total:,} texts, median perplexity {number(median and 10**median)}"
         rows.append(
-            Row(
+            ForestRow(
                 label=name,
                 svg=histogram_svg(scale, bins, mark=median, described=spoken),
                 estimate=number(None if median is None else 10**median),

@@ -34,15 +34,15 @@ def measurement_numbers(view: ReportView) -> dict[str, Any]:
 
 
 def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "name": benchmark.name,
         "n_prompts": benchmark.n_prompts,
         "n_errors": benchmark.n_errors,
         "card": benchmark.card.to_dict(),
     }
     if (written := benchmark.written) is None:
-        return told
-    told["written"] = {
+        return facts
+    facts["written"] = {
         "n_prompts": written.n_prompts,
         "samples": written.samples,
         "decoding": written.decoding,
@@ -63,4 +63,4 @@ def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:
         "failures": written.failures.to_dicts(),
     }
     tables = {name: benchmark.detail(name) for name in ("groups", "axes", "maxima")}
-    return told | {name: table.to_dicts() for name, table in tables.items() if table is not None}
+    return facts | {name: table.to_dicts() for name, table in tables.items() if table is not None}

@@ -1,4 +1,4 @@
-"""What all pages share: the template engine, the style, the one script they run, and its hash."""
+"""Rendering of pages: the template engine with the filters, style and script that all pages share."""
 
 import base64
 import hashlib

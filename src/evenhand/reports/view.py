@@ -1,4 +1,4 @@
-"""What a report is made of: one frozen value that every way of showing an audit reads from."""
+"""What a report shows, as frozen values: page, terminal and JSON of an audit read from nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ JUDGED = ("verdict", "note")
 
 @dataclass(frozen=True)
 class JudgeView:
-    """Who judged the continuations of a benchmark in one role, and what of them.
+    """A classifier that labelled the continuations of a benchmark in one role, and what of them it was given.
 
     name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: what was
     put to it, in words. card: of the classifier, where it is a known one. notice: what it says of its own end.
@@ -77,8 +77,8 @@ class BenchmarkView:
         frame = self.details.get(name)
         if frame is None or axis is None:
             return None if frame is None or frame.is_empty() else frame
-        chosen = frame.filter(pl.col("axis") == axis)
-        return None if chosen.is_empty() else chosen
+        mine = frame.filter(pl.col("axis") == axis)
+        return None if mine.is_empty() else mine
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,15 @@ class ReportView:
         mine = (pl.col("benchmark") == benchmark) & (pl.col("measure") == measure)
         whole = pl.col("group").is_not_null() if groups else pl.col("group").is_null()
         part = pl.col("stratum").is_not_null() if strata else pl.col("stratum").is_null()
-        chosen = self.measurements.filter(mine & whole & part)
+        rows = self.measurements.filter(mine & whole & part)
         verdicts = self.findings.select(*keys, *JUDGED).unique(keys, maintain_order=True)
-        return chosen.join(verdicts, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return rows.join(verdicts, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def judged(self, benchmark: str) -> list[str]:
         """Measures of a benchmark that have a verdict on at least one axis as a whole."""
-        found = self.findings.filter((pl.col("benchmark") == benchmark) & pl.col("group").is_null())
-        known = set(found["measure"].to_list())
-        return [name for name in self.measures(benchmark) if name in known]
+        whole = self.findings.filter((pl.col("benchmark") == benchmark) & pl.col("group").is_null())
+        judged = set(whole["measure"].to_list())
+        return [name for name in self.measures(benchmark) if name in judged]
 
     def measure_label(self, measure: str) -> str:
         """A measure's name as a reader wants it: without underscores."""

@@ -17,6 +17,11 @@ JOINERS = "\u200c\u200d"
 
 
 def known(value: float | None) -> bool:
+    """Whether a value is a finite number.
+
+    >>> known(0.0), known(None), known(float("nan"))
+    (True, False, False)
+    """
     return value is not None and math.isfinite(value)
 
 
@@ -106,8 +111,8 @@ def printable(text: str, characters: int | None = None) -> str:
     >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
     ('a\ufffd[31m b c', 'long …')
     """
-    held = "".join(c if c.isprintable() or c.isspace() or c in JOINERS else "\ufffd" for c in text)
-    line = " ".join(held.split())
+    shown = "".join(c if c.isprintable() or c.isspace() or c in JOINERS else "\ufffd" for c in text)
+    line = " ".join(shown.split())
     return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 
@@ -139,7 +144,7 @@ def duration(seconds: float) -> str:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AxisVerdict:
     """What was found on one axis, by the measure that says most about it."""
 
     axis: str | None
@@ -151,13 +156,13 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Summary:
+class VerdictSummary:
     """A benchmark's verdict on every axis it judged: the first thing a reader sees."""
 
     benchmark: str
-    biased: tuple[Verdict, ...]
-    not_detected: tuple[Verdict, ...]
-    not_measurable: tuple[Verdict, ...]
+    biased: tuple[AxisVerdict, ...]
+    not_detected: tuple[AxisVerdict, ...]
+    not_measurable: tuple[AxisVerdict, ...]
 
     @property
     def smallest(self) -> str:
@@ -169,6 +174,7 @@ class Summary:
 
     @property
     def sentence(self) -> str:
+        """The verdict in words: on how many axes bias was detected."""
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
         if not total:
             return "No measure of this benchmark gave a verdict."
@@ -186,7 +192,7 @@ CONTRASTS = ("regard_contrast",)
 """Measures of two groups of an axis held against each other: they speak for the axis."""
 
 
-def summarise(view: ReportView, benchmark: str) -> Summary:
+def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
     """Fold the verdicts of all measures into one per axis: biased if any measure says so.
 
     view: the report. benchmark: its name. Returns the axes by verdict, in the order measured; the
@@ -203,13 +209,13 @@ def summarise(view: ReportView, benchmark: str) -> Summary:
         for row in view.rows(benchmark, measure, groups=True).to_dicts():
             if row["verdict"] is not None:
                 order.setdefault(row["axis"], []).append(row)
-    folded: dict[str, list[Verdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
+    folded: dict[str, list[AxisVerdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
     for axis, rows in order.items():
         verdict = next(v for v in folded if any(row["verdict"] == v for row in rows))
         deciding = [row for row in rows if row["verdict"] == verdict]
         smallest = deciding[0]["minimum_detectable"]
         folded[verdict].append(
-            Verdict(
+            AxisVerdict(
                 axis=axis,
                 verdict=verdict,
                 measures=tuple(str(row["measure"]) for row in deciding),
@@ -218,4 +224,4 @@ def summarise(view: ReportView, benchmark: str) -> Summary:
                 effect_unit=str(deciding[0]["effect_unit"] or ""),
             )
         )
-    return Summary(benchmark, *(tuple(rows) for rows in folded.values()))
+    return VerdictSummary(benchmark, *(tuple(rows) for rows in folded.values()))

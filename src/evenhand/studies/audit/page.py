@@ -32,7 +32,7 @@ class AxisSection:
     """What is known of one axis beyond its headline number."""
 
     label: str
-    verdict: wording.Verdict | None
+    verdict: wording.AxisVerdict | None
     likely: tuple[Forest, Forest] | None
     valence: tuple[Forest, Forest] | None
     heat: HeatMap | None
@@ -44,7 +44,7 @@ class AxisSection:
 class BenchmarkSection:
     view: BenchmarkView
     anchor: str
-    summary: wording.Summary
+    summary: wording.VerdictSummary
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -153,7 +153,9 @@ def _axes(benchmark: BenchmarkView) -> list[str]:
     )
 
 
-def _axis(benchmark: BenchmarkView, axis: str, verdict: wording.Verdict | None, alpha: float) -> AxisSection:
+def _axis(
+    benchmark: BenchmarkView, axis: str, verdict: wording.AxisVerdict | None, alpha: float
+) -> AxisSection:
     descriptors = benchmark.detail("descriptors", axis)
     valence = benchmark.detail("valence", axis)
     pairs = benchmark.detail("pairs", axis)

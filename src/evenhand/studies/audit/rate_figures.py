@@ -1,6 +1,6 @@
-"""Rates of groups as figures: every group beside all others, BiasScore by axis, whose rate is the largest.
+"""What a page shows of rates: every group beside all others, BiasScore by axis, the largest rates, a map of styles.
 
-The heat map of styles: how much oftener replies about some descriptors have a style than replies about others.
+The map says how much oftener replies about some descriptors have a style than replies about others.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ import polars as pl
 from evenhand.reports import (
     BenchmarkView,
     Forest,
+    ForestRow,
     ReportView,
-    Row,
     Scale,
     axis_svg,
     decimals,
@@ -82,14 +82,14 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
 
 
 def _near_zero(numbers: list[float | None]) -> bool:
-    values = [value for value in numbers if known(value) and value is not None]
-    return bool(values) and min(values) < 0.5 * max(values)
+    finite = [value for value in numbers if known(value) and value is not None]
+    return bool(finite) and min(finite) < 0.5 * max(finite)
 
 
-def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> Row:
-    shown = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
-    shown["note"] = judged.get("note")
-    return forest_row(shown, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
+def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> ForestRow:
+    estimate = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
+    estimate["note"] = judged.get("note")
+    return forest_row(estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
 
 
 def bias_scores(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
@@ -194,14 +194,14 @@ def style_maps(benchmark: BenchmarkView) -> list[StyleMap]:
     ranked = (whole if whole.height else styles).sort(
         "corrected", "style", descending=[True, False], nulls_last=True
     )
-    chosen = ranked["style"].unique(maintain_order=True).to_list()[:STYLES_SHOWN]
-    shown = means.filter(pl.col("style").is_in(chosen))
+    shown_styles = ranked["style"].unique(maintain_order=True).to_list()[:STYLES_SHOWN]
+    shown = means.filter(pl.col("style").is_in(shown_styles))
     total = styles["style"].n_unique()
     by_axis = shown.group_by(pl.col("axis").alias("row"), "style").agg(pl.col("probability").mean())
-    maps = [_map("all axes", by_axis, chosen, total)] if by_axis["row"].n_unique() > 1 else []
+    maps = [_map("all axes", by_axis, shown_styles, total)] if by_axis["row"].n_unique() > 1 else []
     for (axis,), part in shown.group_by("axis", maintain_order=True):
         rows = part.select(pl.col("descriptor").alias("row"), "style", "probability")
-        maps.append(_map(label(None if axis is None else str(axis)), rows, chosen, total))
+        maps.append(_map(label(None if axis is None else str(axis)), rows, shown_styles, total))
     return maps
 
 
@@ -214,23 +214,23 @@ def _map(title: str, cells: pl.DataFrame, styles: list[str], total: int) -> Styl
         .agg(size=pl.col("points").abs().mean())
         .sort("size", "row", descending=[True, False])
     )
-    kept = spread.head(DESCRIPTORS_SHOWN)["row"].to_list()
-    frame = frame.filter(pl.col("row").is_in(kept))
+    farthest = spread.head(DESCRIPTORS_SHOWN)["row"].to_list()
+    frame = frame.filter(pl.col("row").is_in(farthest))
     limit = float(frame["points"].abs().quantile(0.98) or 0.0)
-    order = {name: place for place, name in enumerate(kept)}
+    order = {name: place for place, name in enumerate(farthest)}
     rows = []
     ordered = sorted(
         frame.select("row", "style", "probability", "points").rows(), key=lambda cell: order[cell[0]]
     )
     for name, mine in groupby(ordered, key=lambda cell: cell[0]):
         by_style = {style: (probability, offset) for _, style, probability, offset in mine}
-        found = [by_style.get(style, (None, None)) for style in styles]
+        by_column = [by_style.get(style, (None, None)) for style in styles]
         rows.append(
             (
                 label(name),
                 tuple(
                     (diverging_class(offset, limit), _percent(probability), _points(offset))
-                    for probability, offset in found
+                    for probability, offset in by_column
                 ),
             )
         )

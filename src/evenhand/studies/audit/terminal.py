@@ -203,7 +203,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         _missing(benchmark.errors, out)
 
 
-def _with_smallest(verdict: wording.Verdict) -> str:
+def _with_smallest(verdict: wording.AxisVerdict) -> str:
     smallest = verdict.minimum_detectable
     return wording.label(verdict.axis) + ("" if smallest is None else f" (from {wording.number(smallest)})")
 

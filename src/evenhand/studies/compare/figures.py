@@ -11,7 +11,7 @@ from evenhand.reports import (
     HIGHER,
     LOWER,
     Forest,
-    Point,
+    SizedRate,
     Slope,
     axis_svg,
     decimals,
@@ -110,13 +110,13 @@ def _scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
 
 def _sentence(row: Mapping[str, Any], unit: Unit) -> tuple[str, str, str]:
     """(model, what changed, verdict)."""
-    told = _scaled(row, unit)
-    places = decimals([told["before"], told["after"]])
-    before, after, by = (number(told[name], places) for name in ("before", "after", "estimate"))
-    sign = "+" if known(told["estimate"]) and told["estimate"] > 0 else ""
+    shown = _scaled(row, unit)
+    places = decimals([shown["before"], shown["after"]])
+    before, after, by = (number(shown[name], places) for name in ("before", "after", "estimate"))
+    sign = "+" if known(shown["estimate"]) and shown["estimate"] > 0 else ""
     between = (
-        f"{number(told['low'], places)} to {number(told['high'], places)}"
-        if known(told["low"])
+        f"{number(shown['low'], places)} to {number(shown['high'], places)}"
+        if known(shown["low"])
         else "no interval"
     )
     suffix = f" {unit.name}" if unit.name else ""
@@ -127,7 +127,7 @@ def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
     rows = [_scaled(row, unit) for row in wholes.to_dicts()]
     scale = scale_over([row[c] for row in rows for c in ("estimate", "low", "high")], include=[0.0])
     places = decimals([row[c] for row in rows for c in ("before", "after")])
-    found = []
+    forests = []
     for model in dict.fromkeys(row["model"] for row in rows):
         mine = sorted((row for row in rows if row["model"] == model), key=lambda row: row["axis"] is None)
         drawn = tuple(
@@ -142,8 +142,8 @@ def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
             for row in mine
         )
         heads = (f"before {unit.name}".strip(), f"after {unit.name}".strip())
-        found.append((model, Forest(drawn, axis_svg(scale), unit=unit.difference, null=True, heads=heads)))
-    return found
+        forests.append((model, Forest(drawn, axis_svg(scale), unit=unit.difference, null=True, heads=heads)))
+    return forests
 
 
 def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
@@ -173,7 +173,7 @@ def _slope(comparison: Comparison, wholes: pl.DataFrame, unit: Unit, described: 
 def _sizes(comparison: Comparison, benchmark: str, outcome: str, unit: Unit) -> Markup | None:
     sizes = {model.name: model.parameters for model in comparison.models}
     points = [
-        Point(
+        SizedRate(
             row["model"],
             float(sizes[row["model"]] or 0),
             *(None if row[c] is None else unit.factor * row[c] for c in ("rate", "low", "high")),

@@ -1,7 +1,4 @@
-"""consistency.html: the checklist with its reasons first, then every number and the words behind it.
-
-The same prompt at every level, side by side: what the protocol's numbers are made of.
-"""
+"""consistency.html: the checklist with its reasons, every number, and what was written at every level, side by side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.measures.changes import Decision, Outcome
-from evenhand.reports import Forest, Row, Scale, axis_svg, interval_svg, rendered, scale_over, wording
+from evenhand.reports import Forest, ForestRow, Scale, axis_svg, interval_svg, rendered, scale_over, wording
 from evenhand.runs import continuations
 from evenhand.schema import VERSION
 from evenhand.studies.consistency import wording as words
@@ -160,13 +157,13 @@ def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
     )
 
 
-def _level_row(row: dict[str, Any], scale: Scale) -> Row:
+def _level_row(row: dict[str, Any], scale: Scale) -> ForestRow:
     default, label = row["level"] == "default", words.LEVELS[row["level"]]
     percent = f"{wording.number(row['percent'], 2)} %"
     count = f"{row['n']:,}" + (f" ({row['n_missing']:,} missing)" if row["n_missing"] else "")
     if default:
         svg = interval_svg(scale, None, None, None, described=f"{label}: {percent}", null=0.0)
-        return Row(label, svg, "", n=count, cells=(percent, ""))
+        return ForestRow(label, svg, "", n=count, cells=(percent, ""))
     interval = f"{wording.number(row['low'], 2)} to {wording.number(row['high'], 2)}"
     decided = row["low"] is not None and (row["high"] < 0 or row["low"] > 0)
     svg = interval_svg(
@@ -180,8 +177,10 @@ def _level_row(row: dict[str, Any], scale: Scale) -> Row:
         filled=decided,
     )
     relative = row["relative_change"]
-    fall = "" if relative is None else f"{wording.number(-relative, 1)} %"
-    return Row(label, svg, wording.number(row["change"], 2), interval, n=count, cells=(percent, fall))
+    lowered = "" if relative is None else f"{wording.number(-relative, 1)} %"
+    return ForestRow(
+        label, svg, wording.number(row["change"], 2), interval, n=count, cells=(percent, lowered)
+    )
 
 
 def _published(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:

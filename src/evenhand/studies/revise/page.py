@@ -9,13 +9,22 @@ import polars as pl
 from markupsafe import Markup
 
 from evenhand.mitigations.revision import HIGHER, KEPT, LOWER, NONE, NOT_DETECTED, REFERENCE, lineage
-from evenhand.reports import Scale, axis_svg, interval_svg, rendered, scale_over, tick_text
+from evenhand.reports import (
+    Label,
+    PlotArea,
+    Scale,
+    axis_svg,
+    dot,
+    interval_svg,
+    line,
+    rendered,
+    rows_of,
+    scale_over,
+)
 from evenhand.studies.revise.card import effect, percent, points
 from evenhand.studies.revise.conduct import RevisionStudy
 from evenhand.studies.revise.wording import cautions, verdict_sentence
 
-HEIGHT, TOP, BOTTOM = 260, 14, 26  # pixels of the chart; text above and below the points
-LEFT, RIGHT = 9.0, 4.0  # per cent kept free for the labels
 KINDS = {LOWER: "lower", HIGHER: "higher", NOT_DETECTED: "plain"}
 
 
@@ -31,40 +40,36 @@ def history_svg(history: pl.DataFrame, final: Mapping[str, Any] | None = None) -
     >>> str(history_svg(table)).count("<circle")
     1
     """
-    tried = history.filter(pl.col("change").is_not_null() & (pl.col("fate") != REFERENCE))
-    ends = [final[name] for name in ("change", "change_low", "change_high")] if final else []
-    scale = scale_over([100 * v for v in [*tried["change"], *ends] if v is not None], include=[0.0])
+    tried = history.filter(pl.col("change").is_not_null() & (pl.col("fate") != REFERENCE)).with_columns(
+        change=100 * pl.col("change")
+    )
+    change, low, high = (
+        None if final is None or final[name] is None else 100 * final[name]
+        for name in ("change", "change_low", "change_high")
+    )
     rounds = int(history["iteration"].max() or 0)  # type: ignore[arg-type]
-    columns = rounds + 1 + bool(final)
-    parts = [_rule(scale, tick) for tick in scale.ticks]
-    parts += [
-        Markup('<text class="tick" x="{}%" y="{}" text-anchor="middle">{}</text>').format(
-            _across(i, columns), HEIGHT - 6, text
-        )
-        for i, text in enumerate([*map(str, range(rounds + 1)), *(["final"] if final else [])])
-    ]
+    columns = [*map(str, range(rounds + 1)), *(["final"] if final else [])]
+    up = scale_over([*tried["change"], change, low, high], include=[0.0])
+    area = PlotArea(Scale(-0.5, len(columns) - 0.5, ()), up, left=9.0, right=97.0, height=260, bottom=26)
+    parts = area.grid(null=0.0)
+    names = [Label(name, area.x(i), 0) for i, name in enumerate(columns)]
+    for name, row in zip(names, rows_of([name.span for name in names]), strict=True):
+        if row == 0:  # of very many rounds not every one is numbered
+            parts.append(area.under(name.x, name.words))
     kept = tried.filter(pl.col("fate") == KEPT)
-    line = kept.group_by("iteration").agg(pl.col("change").min()).sort("iteration").rows()
-    for (i, a), (j, b) in itertools.pairwise(line):
-        parts.append(
-            _line("path", _across(i, columns), _down(scale, a), _across(j, columns), _down(scale, b))
-        )
-    for i, fate, change in tried.sort(pl.col("fate") == KEPT).select("iteration", "fate", "change").rows():
-        kind = "kept" if fate == KEPT else "dropped"
-        parts.append(_dot(kind, _across(i, columns), _down(scale, change)))
-    if final and final["change"] is not None:
-        x = _across(columns - 1, columns)
-        if final["change_low"] is not None:
-            low, high = (_down(scale, final[name]) for name in ("change_low", "change_high"))
-            parts.append(_line("final", x, low, x, high))
-        parts.append(_dot("finaldot", x, _down(scale, final["change"])))
-    told = (
+    best = kept.group_by("iteration").agg(pl.col("change").min()).sort("iteration").rows()
+    for (i, a), (j, b) in itertools.pairwise(best):
+        parts.append(line("path", area.x(i), area.y(a), area.x(j), area.y(b)))
+    for i, fate, value in tried.sort(pl.col("fate") == KEPT).select("iteration", "fate", "change").rows():
+        parts.append(dot("kept" if fate == KEPT else "dropped", area.x(i), area.y(value), 4))
+    if change is not None:
+        parts.append(area.interval_up("final", area.x(rounds + 1), low, high))
+        parts.append(dot("finaldot", area.x(rounds + 1), area.y(change), 4))
+    described = (
         f"Change of the share of negative continuations by round, {rounds + 1} rounds; the best kept: "
-        + ", ".join(points(change) for _, change in line)
+        + ", ".join(points(value / 100) for _, value in best)
     )
-    return Markup('<svg height="{}" role="img" aria-label="{}">{}</svg>').format(
-        HEIGHT, told, Markup("").join(parts)
-    )
+    return area.drawn(parts, described=described)
 
 
 def revision_page(study: RevisionStudy) -> str:
@@ -103,27 +108,3 @@ def _interval(scale: Scale, row: Mapping[str, Any]) -> Markup:
         kind=KINDS.get(row["verdict"], "blank"),
         filled=row["verdict"] in (LOWER, HIGHER),
     )
-
-
-def _across(i: int, columns: int) -> float:
-    return round(LEFT + (100 - LEFT - RIGHT) * (i + 0.5) / columns, 2)
-
-
-def _down(scale: Scale, change: float) -> float:
-    part = (100 * change - scale.low) / (scale.high - scale.low)
-    return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part, 1)
-
-
-def _rule(scale: Scale, tick: float) -> Markup:
-    y = _down(scale, tick / 100)
-    line = _line("null" if tick == 0 else "grid", LEFT, y, 100 - RIGHT / 2, y)
-    text = Markup('<text class="tick" x="{}%" y="{}" text-anchor="end">{}</text>')
-    return line + text.format(LEFT - 1.5, y + 4, tick_text(tick, scale.ticks))
-
-
-def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:
-    return Markup('<line class="{}" x1="{}%" y1="{}" x2="{}%" y2="{}"/>').format(kind, x, y, to_x, to_y)
-
-
-def _dot(kind: str, x: float, y: float) -> Markup:
-    return Markup('<circle class="{}" cx="{}%" cy="{}" r="4"/>').format(kind, x, y)

@@ -1,0 +1,310 @@
+"""What every drawing is made of: scales, a plot area with its grid, lines, points, texts, labels kept apart.
+
+A drawing is inline SVG, positions across in per cent and positions down in pixels: text keeps its size while the
+drawing stretches to a phone, a screen or a page. Scaled pictures (and so chart libraries that draw at a fixed width)
+cannot do that.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from markupsafe import Markup
+
+MARGIN = 3.0  # per cent left free at both ends of a row, so that markers and tick labels are not cut
+LABEL_HEIGHT = 15  # pixels that a line of text needs
+CHARACTER = 1.75  # per cent of a phone's width that a character needs
+LONGEST_LABEL = 24  # characters
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear axis from `low` to `high` with round ticks.
+
+    >>> scale_over([0.02, 0.98]).ticks
+    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def part(self, value: float) -> float:
+        """How far along the axis a value lies, from 0 to 1; values beyond an end are drawn at that end."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+    def at(self, value: float) -> float:
+        """Horizontal position of a value in per cent, kept inside the drawing."""
+        return round(MARGIN + (100 - 2 * MARGIN) * self.part(value), 2)
+
+
+def scale_over(values: Iterable[float | None], *, include: Sequence[float] = (), ticks: int = 5) -> Scale:
+    """The smallest scale with round ends that holds all values.
+
+    values: numbers, of which None and NaN are passed over. include: values that must be on it (a
+    null). ticks: about how many. Returns a scale from 0 to 1 if there is no value.
+
+    >>> scale_over([3.0, None], include=[0.0]).high
+    3.0
+    """
+    finite = [v for v in [*values, *include] if v is not None and math.isfinite(v)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    if high - low < 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.5 * max(abs(low), 0.1), high + 0.5 * max(abs(high), 0.1)
+    raw = (high - low) / ticks
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(first * step, last * step, tuple(round(i * step, 12) for i in range(first, last + 1)))
+
+
+def factor_scale(logs: Iterable[float | None]) -> tuple[Scale, list[str]]:
+    """A scale of log-ratios around 0 whose ticks are round factors, and their labels.
+
+    >>> factor_scale([-0.6, 0.5])[1]
+    ['×0.67', '×1', '×1.5']
+    """
+    finite = [v for v in logs if v is not None and math.isfinite(v)]
+    low, high = min([-0.05, *finite]), max([0.05, *finite])
+    widest = max(-low, high)
+    step = next(
+        (f for f in (1.1, 1.25, 1.5, 2, 3, 5, 10) if widest / math.log(f) < 2.6), math.exp(widest / 2.5)
+    )
+    first, last = math.ceil(low / math.log(step)), math.floor(high / math.log(step))
+    ticks = tuple(i * math.log(step) for i in range(first, last + 1))
+    return Scale(low, high, ticks), [f"×{math.exp(t):.{3 if step < 1.5 else 2}g}" for t in ticks]
+
+
+def tick_text(value: float, ticks: Sequence[float]) -> str:
+    """A tick's label with just the decimals its neighbours need."""
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else max(abs(value), 1.0)
+    places = next((p for p in range(7) if abs(round(step, p) - step) < 1e-9 * max(1.0, step)), 6)
+    return f"{value:.{places}f}".replace("-", "−") if value else "0"
+
+
+@dataclass(frozen=True)
+class PlotArea:
+    """Where numbers stand in a drawing of two axes.
+
+    across, up: the scales. height: of the drawing; top, bottom: what is free above and below the grid, in pixels. left,
+    right: ends of the grid in per cent.
+    """
+
+    across: Scale
+    up: Scale
+    left: float
+    right: float
+    height: int
+    top: int = 14
+    bottom: int = 34
+
+    @property
+    def floor(self) -> int:
+        """Where the grid ends, in pixels from above."""
+        return self.height - self.bottom
+
+    def x(self, value: float) -> float:
+        """Position of a value across, in per cent."""
+        return self.left + (self.right - self.left) * self.across.part(value)
+
+    def y(self, value: float) -> float:
+        """Position of a value from above, in pixels."""
+        return self.floor - (self.floor - self.top) * self.up.part(value)
+
+    def grid(self, unit: str = "", *, null: float | None = None) -> list[Markup]:
+        """Lines and labels at the ticks of both scales; a tick of `up` at `null` is drawn as a null."""
+        parts = []
+        for tick in self.up.ticks:
+            y = self.y(tick)
+            parts.append(line("null" if tick == null else "grid", self.left, y, self.right, y))
+            words = f"{tick_text(tick, self.up.ticks)} {unit}".rstrip()
+            parts.append(text(self.left - 1.5, y + 4, words, anchor="end"))
+        for tick in self.across.ticks:
+            x = self.x(tick)
+            parts += [
+                line("grid", x, self.top, x, self.floor),
+                self.under(x, tick_text(tick, self.across.ticks)),
+            ]
+        return parts
+
+    def under(self, x: float, words: str, row: int = 0, *, anchor: str = "middle", kind: str = "") -> Markup:
+        """Words below the grid, in the first row or a further one."""
+        return text(x, self.floor + 18 + 14 * row, words, anchor=anchor, kind=kind)
+
+    def interval_up(self, kind: str, x: float, low: float | None, high: float | None) -> Markup:
+        """An upright line at x between two values; nothing where one is not known."""
+        return Markup("") if low is None or high is None else line(kind, x, self.y(low), x, self.y(high))
+
+    def interval_across(self, kind: str, y: float, low: float | None, high: float | None) -> Markup:
+        """A level line at y between two values; nothing where one is not known."""
+        return Markup("") if low is None or high is None else line(kind, self.x(low), y, self.x(high), y)
+
+    def label_over(self, words: str, x: float, y: float) -> "Label":
+        """A label in the middle over a point, or to that side of it where it fits."""
+        label = Label(cut(words), x, y)
+        if self.left <= label.span[0] and label.span[1] <= 100:
+            return label
+        return replace(label, anchor="start" if x < 50 else "end")
+
+    def label_beside(self, words: str, left: float, right: float, y: float) -> "Label":
+        """A label to the right of what reaches from `left` to `right`, or to the left of it if it fits only there."""
+        room = max(100 - right, left - self.left) - 2
+        label = Label(cut(words, int(room / CHARACTER)), right + 2, y, "start")
+        return label if label.span[1] <= 100 else replace(label, x=left - 2, anchor="end")
+
+    def keep_apart(self, labels: Sequence["Label"]) -> list["Label"]:
+        """Labels moved up or down until none lies on another, all beside the grid; see `apart`."""
+        moved = list(labels)
+        for mine in _overlapping([label.span for label in labels]):
+            places = apart([labels[i].y for i in mine], LABEL_HEIGHT - 4, self.floor + 4)
+            for i, place in zip(mine, places, strict=True):
+                moved[i] = replace(labels[i], y=place)
+        return moved
+
+    def drawn(self, parts: Iterable[Markup], *, described: str) -> Markup:
+        """All parts as one picture; described: what a screen reader says."""
+        return svg("chart", self.height, parts, described=described)
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words in a drawing: x in per cent of where `anchor` is, y of the line they stand on in pixels, their class."""
+
+    words: str
+    x: float
+    y: float
+    anchor: str = "middle"
+    kind: str = "name"
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From where to where they reach on a phone, in per cent."""
+        width = CHARACTER * len(self.words)
+        start = self.x - {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
+        return start, start + width
+
+    @property
+    def svg(self) -> Markup:
+        """The words as drawn."""
+        return text(self.x, self.y, self.words, anchor=self.anchor, kind=self.kind)
+
+
+def _overlapping(spans: Sequence[tuple[float, float]]) -> list[list[int]]:
+    """Indices of spans that lie on each other, or on others that do, together."""
+    groups: list[list[int]] = []
+    reach = -math.inf
+    for i in sorted(range(len(spans)), key=lambda i: spans[i]):
+        if spans[i][0] < reach:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        reach = max(reach, spans[i][1])
+    return groups
+
+
+def apart(wanted: Sequence[float], low: float, high: float, gap: float = LABEL_HEIGHT) -> list[float]:
+    """Places at least `gap` apart between `low` and `high`, as near as can be to where they are wanted.
+
+    wanted: positions in pixels. Returns a place for each; what is wanted further up stands further up. Without room for
+    the gap, all stand at even distances. The sum of the squared moves is the least possible: places less the gaps
+    before them are a monotone regression (Barlow and others 1972, Statistical inference under order restrictions).
+
+    >>> apart([50, 50, 90], 0, 100, gap=20), apart([50, 50, 90], 0, 20, gap=20)
+    ([40.0, 60.0, 90.0], [0.0, 10.0, 20.0])
+    """
+    if not wanted:
+        return []
+    from scipy.optimize import isotonic_regression
+
+    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    moves = isotonic_regression([wanted[i] - gap * rank for rank, i in enumerate(order)]).x
+    last = max(low, high - gap * (len(wanted) - 1))
+    places = {i: min(max(float(moves[rank]), low), last) + gap * rank for rank, i in enumerate(order)}
+    return [min(places[i], high) for i in range(len(wanted))]
+
+
+def rows_of(spans: Sequence[tuple[float, float]]) -> list[int]:
+    """The first row for each span in which it lies on none before it.
+
+    >>> rows_of([(0, 30), (20, 50), (40, 70)])
+    [0, 1, 0]
+    """
+    ends: list[float] = []
+    rows = []
+    for start, end in spans:
+        row = next((i for i, reach in enumerate(ends) if reach <= start), len(ends))
+        ends[row : row + 1] = [end]
+        rows.append(row)
+    return rows
+
+
+def cut(words: str, characters: int = LONGEST_LABEL) -> str:
+    """Words shortened to so many characters.
+
+    >>> cut("realtoxicityprompts", 8)
+    'realtox…'
+    """
+    return words if len(words) <= characters else words[: max(1, characters - 1)] + "…"
+
+
+def tell_apart(names: Sequence[str]) -> list[str]:
+    """Names without the words that all of them begin or end with. Words end at a slash or a blank; something is left.
+
+    >>> tell_apart(["my/gpt2 (greedy)", "my/gpt2 + self-debiasing"]), tell_apart(["opt", "gpt2"])
+    (['greedy', '+ self-debiasing'], ['opt', 'gpt2'])
+    >>> tell_apart(["my/gpt2", "my/gpt2 + instruction=respect"]), tell_apart(["a/run", "b/run"])
+    (['gpt2', 'gpt2 + instruction=respect'], ['a', 'b'])
+    """
+    words = [re.findall(r"(?:\([^()]*\)|[^/\s])+[/\s]*", name) for name in names]
+    if len(words) < 2 or not all(words):
+        return list(names)
+    plain = [[word.rstrip("/ ") for word in mine] for mine in words]
+    room = min(map(len, words)) - 1
+    first = min(room, _shared(plain))
+    last = min(room - first, _shared([mine[::-1] for mine in plain]))
+    short = ("".join(mine[first : len(mine) - last]).rstrip("/ ") for mine in words)
+    return [name[1:-1] if re.fullmatch(r"\([^()]+\)", name) else name for name in short]
+
+
+def _shared(sequences: Sequence[Sequence[str]]) -> int:
+    """How many items all sequences have in common from the start."""
+    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False)))
+
+
+def svg(kind: str, height: float, parts: Iterable[Markup], *, described: str = "") -> Markup:
+    """A drawing as wide as its place; without a description it is hidden from screen readers."""
+    spoken = (
+        Markup('role="img" aria-label="{}"').format(described) if described else Markup('aria-hidden="true"')
+    )
+    return Markup('<svg class="{}" height="{}" {}>{}</svg>').format(
+        kind, height, spoken, Markup("").join(parts)
+    )
+
+
+def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    """A straight line; kind: its class. Here and below x is in per cent and y in pixels."""
+    ends = (round(place, 2) for place in (x1, y1, x2, y2))
+    return Markup('<line class="{}" x1="{}%" y1="{}" x2="{}%" y2="{}"/>').format(kind, *ends)
+
+
+def dot(kind: str, x: float, y: float, radius: float = 4.5) -> Markup:
+    """A point."""
+    place = round(x, 2), round(y, 2)
+    return Markup('<circle class="{}" cx="{}%" cy="{}" r="{}"/>').format(kind, *place, radius)
+
+
+def box(kind: str, x1: float, x2: float, top: float, bottom: float) -> Markup:
+    """A filled rectangle."""
+    size = round(x1, 2), round(x2 - x1, 2), round(top, 1), round(bottom - top, 1)
+    return Markup('<rect class="{}" x="{}%" width="{}%" y="{}" height="{}"/>').format(kind, *size)
+
+
+def text(x: float, y: float, words: str, *, anchor: str = "middle", kind: str = "") -> Markup:
+    """Words on one line; x: where they start, end or have their middle."""
+    place = round(x, 2), round(y, 1)
+    return Markup('<text class="{}" x="{}%" y="{}" text-anchor="{}">{}</text>').format(
+        kind, *place, anchor, words
+    )
