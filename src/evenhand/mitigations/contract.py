@@ -10,7 +10,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
-    Masking,
+    Texts,
     text_generator,
 )
 from evenhand.schema import Card, Unsupported
@@ -104,19 +104,10 @@ class Mitigated:
         if isinstance(self.model, Mitigated):
             self.model.check_answers(answer)
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """As the model itself answers (see LanguageModel.log_likelihoods); raises Unsupported unless `unchanged`."""
         self.check_answers("log_likelihoods")
-        starts = {"want_starts": True} if want_starts else {}
-        return self.model.log_likelihoods(texts, contexts, spans=spans, masking=masking, **starts)
+        return self.model.log_likelihoods(texts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """As the model itself writes (see TextGenerator.generate); raises Unsupported unless `unchanged`."""

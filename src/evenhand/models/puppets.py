@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.schema import Card, ResponseError, Unsupported, unknown_name
 
@@ -49,36 +49,29 @@ class Puppet:
         told = {"name": self.name, "family": "puppet", "architecture": self.architecture}
         return {**told, "parameters": 0, "device": "none"}
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """One log probability a word (see LanguageModel.log_likelihoods), whatever the context and masking.
 
         With spans, words that overlap the span are listed. Texts of white space are EMPTY_TEXT rows.
         """
+        batch = Texts.of(texts)
+        strings, n = batch.texts, len(batch.texts)
         if self.failure is not None:
-            why = f"{self.name} answers nothing"
-            return _rows([0] * len(texts), None, None, [self.failure] * len(texts), [why] * len(texts))
-        counts, starts = _words(texts)
-        values = np.repeat(np.asarray(self.token_log_prob(texts), dtype=np.float32), counts)
-        if spans is not None and any(span is not None for span in spans):
-            keep = _inside(texts, counts, starts, spans)
-            row_of = np.repeat(np.arange(len(texts)), counts)
+            return _rows([0] * n, None, None, [self.failure] * n, [f"{self.name} answers nothing"] * n)
+        counts, starts = _words(strings)
+        values = np.repeat(np.asarray(self.token_log_prob(strings), dtype=np.float32), counts)
+        if any(span is not None for span in batch.all_spans):
+            keep = _inside(strings, counts, starts, batch.all_spans)
+            row_of = np.repeat(np.arange(n), counts)
             values, starts, scored = (
                 values[keep],
                 starts[keep],
-                np.bincount(row_of[keep], minlength=len(texts)),
+                np.bincount(row_of[keep], minlength=n),
             )
         else:
             scored = counts
-        errors: list[ResponseError | None] = [None] * len(texts)
-        details: list[str | None] = [None] * len(texts)
+        errors: list[ResponseError | None] = [None] * n
+        details: list[str | None] = [None] * n
         for i in np.flatnonzero(scored == 0):
             errors[i] = ResponseError.NO_SCORED_TOKEN if counts[i] else ResponseError.EMPTY_TEXT
             details[i] = (
@@ -86,12 +79,12 @@ class Puppet:
             )
         broken = ~np.isfinite(values)
         if broken.any():
-            row_of = np.repeat(np.arange(len(texts)), scored)
+            row_of = np.repeat(np.arange(n), scored)
             for i in np.unique(row_of[broken]):
                 errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
             bad = np.array([error is not None for error in errors], dtype=bool)
             values, starts, scored = values[~bad[row_of]], starts[~bad[row_of]], np.where(bad, 0, scored)
-        return _rows(scored, values, starts if want_starts else None, errors, details)
+        return _rows(scored, values, starts if batch.want_starts else None, errors, details)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """What `continuation` says, with one token a word (see TextGenerator.generate).

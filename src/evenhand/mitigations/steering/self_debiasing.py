@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenhand.mitigations.contract import Specification
 from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import SelfDebiasingRule
-from evenhand.models import LanguageModel
+from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
 from evenhand.schema import Card, unknown_name
 
@@ -146,7 +146,7 @@ def self_diagnosis(
         for description in descriptions
     ]
     asked = [question for question in questions for _ in ANSWERS]
-    scored = model.log_likelihoods([*ANSWERS] * len(questions), asked)
+    scored = model.log_likelihoods(Texts([*ANSWERS] * len(questions), asked))
     yes, no = scored.sums.reshape(-1, 2).T
     scores: NDArray[np.float64] = 1 / (1 + np.exp(np.clip(no - yes, -700, 700)))
     return scores.reshape(len(texts), len(descriptions))

@@ -12,7 +12,7 @@ from evenhand.measures import paired_change
 from evenhand.mitigations.triggers.examples import judged_continuations
 from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.trigger import Trigger, TriggerFile
-from evenhand.models import Decoding, LanguageModel
+from evenhand.models import Decoding, LanguageModel, Texts
 from evenhand.schema import DataError
 
 
@@ -69,7 +69,7 @@ def written_with(
     writes = model if trigger is None else Trigger(trigger)(model)
     rows, verdicts = judged_continuations(writes, prompts, classifier, decoding, rule)
     said = rows["continuation"].fill_null("").to_list()
-    likelihoods = model.log_likelihoods(said, rows["text"].to_list())
+    likelihoods = model.log_likelihoods(Texts(said, rows["text"].to_list()))
     counts, sums = likelihoods.counts, likelihoods.sums
     nll = [
         float(-total / n) if n and np.isfinite(total) else None for total, n in zip(sums, counts, strict=True)

@@ -17,7 +17,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
-    Masking,
+    Texts,
     text_generator,
 )
 from evenhand.schema import Card, DataError, Unsupported, write_json
@@ -217,20 +217,13 @@ class Triggered(Mitigated):
         told = None if mitigation.as_text else tokenizer_of(model)
         self.tokenizer = told[0] if told is not None else None
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Each text behind the trigger and its own context; the trigger is never scored."""
-        given = contexts or [None] * len(texts)
-        fronts = [self.front + (context or "") for context in given]
-        self._check_tokens([context or text for context, text in zip(given, texts, strict=True)])
-        return super().log_likelihoods(texts, fronts, spans=spans, masking=masking, want_starts=want_starts)
+        batch = Texts.of(texts)
+        self._check_tokens(
+            [context or text for context, text in zip(batch.all_contexts, batch.texts, strict=True)]
+        )
+        return super().log_likelihoods(batch.behind(self.front))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations of trigger and prompt together.

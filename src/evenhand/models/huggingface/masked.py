@@ -14,7 +14,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches
 
@@ -39,31 +39,22 @@ class MaskedInputs:
     details: list[str | None] = field(default_factory=list)
 
 
-def masked_inputs(
-    tokenizer: Any,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None = None,
-    spans: Sequence[tuple[int, int] | None] | None = None,
-    *,
-    masking: Masking = "token",
-    longest: int | None = None,
-) -> MaskedInputs:
+def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
     """Mask every token that is to be scored.
 
-    tokenizer: a fast tokenizer with a mask token. texts, contexts, spans: see LanguageModel.log_likelihoods;
-    a context is put before its text as plain text, with one space between unless either side has white
-    space there, and is visible but never masked. masking: "token" hides one token at a time (Salazar et
-    al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not give its
-    first one away (Kauf and Ivanova 2023), "blank" puts one mask in place of the span after those of its
-    tokens already read (StereoSet); a row without span is then one span. longest: most tokens of an input,
-    special ones included. Special tokens are never scored.
+    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text, with
+    one space between unless either side has white space there, and is visible but never masked. Masking "token",
+    the default, hides one token at a time (Salazar et al. 2020), "word" also the rest of its word to the right, so
+    that a word's later pieces do not give its first one away (Kauf and Ivanova 2023), "blank" puts one mask in
+    place of the span after those of its tokens already read (StereoSet); a row without span is then one span.
+    longest: most tokens of an input, special ones included. Special tokens are never scored.
     """
     result = MaskedInputs()
     known: dict[bytes, int] = {}
-    strings, boundaries = _joined(texts, contexts)
+    strings, boundaries = _joined(batch)
     encodings = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
-    all_spans = spans if spans is not None else [None] * len(texts)
-    for text, encoding, boundary, span in zip(texts, encodings, boundaries, all_spans, strict=True):
+    rows = zip(batch.texts, encodings, boundaries, batch.all_spans, strict=True)
+    for text, encoding, boundary, span in rows:
         ids = np.array(encoding.ids, dtype=np.int32)
         own = _own_positions(encoding, boundary, span)
         error, detail = _problem(text, len(ids), own, longest)
@@ -74,9 +65,9 @@ def masked_inputs(
             continue
         words = encoding.word_ids
         for k, position in enumerate(own):
-            behind = own[-1] if masking == "blank" else position
+            behind = own[-1] if batch.masking == "blank" else position
             masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
-            stop = _end_of_word(words, position) if masking == "word" else position + 1
+            stop = _end_of_word(words, position) if batch.masking == "word" else position + 1
             masked[position:stop] = tokenizer.mask_token_id
             index = known.setdefault(masked.tobytes(), len(result.inputs))
             if index == len(result.inputs):
@@ -88,13 +79,11 @@ def masked_inputs(
     return result
 
 
-def _joined(texts: Sequence[str], contexts: Sequence[str | None] | None) -> tuple[list[str], list[int]]:
-    if contexts is None:
-        return list(texts), [0] * len(texts)
+def _joined(batch: Texts) -> tuple[list[str], list[int]]:
     strings, boundaries = [], []
-    for text, context in zip(texts, contexts, strict=True):
+    for text, context in zip(batch.texts, batch.all_contexts, strict=True):
         gap = " " if context and not context[-1].isspace() and not text[:1].isspace() else ""
-        strings.append(f"{context or ''}{gap}{text}")
+        strings.append(f"{context}{gap}{text}")
         boundaries.append(len(strings[-1]) - len(text))
     return strings, boundaries
 
@@ -199,35 +188,16 @@ class MaskedModel:
             "work": asdict(self.budget),
         }
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
 
-        masking: "token" (the default), "word" or "blank". Raises UsageError for any other.
+        Raises UsageError for an unknown masking.
         """
-        masking = masking or "token"
-        if masking not in get_args(Masking):
-            raise unknown_name("masking", masking, get_args(Masking))
-        parts = []
-        for first in range(0, len(texts), CHUNK):
-            chunk = slice(first, first + CHUNK)
-            plan = masked_inputs(
-                self.tokenizer,
-                texts[chunk],
-                None if contexts is None else contexts[chunk],
-                None if spans is None else spans[chunk],
-                masking=masking,
-                longest=self.longest,
-            )
-            parts.append(self._scored(plan))
-        return concatenate(parts, want_starts)
+        batch = Texts.of(texts)
+        if batch.masking is not None and batch.masking not in get_args(Masking):
+            raise unknown_name("masking", batch.masking, get_args(Masking))
+        plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
+        return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
 
     def _scored(self, plan: MaskedInputs) -> Likelihoods:
         import torch
@@ -297,7 +267,8 @@ class MaskedModel:
         return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.long, device=self.device)
 
     def _trial_inputs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        plan = masked_inputs(self.tokenizer, ["She is.", "They said that he was a good neighbour to them."])
+        trial = Texts(["She is.", "They said that he was a good neighbour to them."])
+        plan = masked_inputs(self.tokenizer, trial)
         return plan.inputs[0], plan.inputs[-1]
 
 

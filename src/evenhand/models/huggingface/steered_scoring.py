@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evenhand.models.contract import Texts
 from evenhand.models.scoring import MOST_LOGITS, Scorer, ScoringPath, TextPairs, TokenSequences
 from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
 from evenhand.schema import ResponseError
@@ -191,8 +192,8 @@ def filled_in(
     return values, lacking
 
 
-Pairing = Callable[[Sequence[str], Sequence[str], Sequence[tuple[int, int] | None] | None], TextPairs]
-"""Encodes texts, what the encoder reads for each, and spans (see `dialogue_pairs.text_pairs`)."""
+Pairing = Callable[[Texts], TextPairs]
+"""Encodes texts and what the encoder reads for each (see `text_pairs`)."""
 Logits = Callable[[TextPairs, NDArray[np.int64], NDArray[np.int64]], Tensor]
 """Pairs, rows of them, and places in the flattened batch of their targets -> (places, vocabulary)."""
 
@@ -202,9 +203,7 @@ def steered_pairs(
     logits: Logits,
     budget: Budget,
     silence: str | None,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None,
-    spans: Sequence[tuple[int, int] | None] | None,
+    batch: Texts,
     steering: Steering,
 ) -> tuple[TextPairs, list[NDArray[np.float32]], set[int]]:
     """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room.
@@ -212,12 +211,11 @@ def steered_pairs(
     pairing, logits: how the model encodes pairs and runs them. budget: its batches. silence: what it reads where a text
     has no context.
     """
-    count, own = len(texts), contexts or [None] * len(texts)
-    read = [steering.front + (context or "") for context in own]
+    count, own = len(batch.texts), batch.all_contexts
+    read = [steering.front + context for context in own]
     for extra in steering.contexts:
         read += [steering.front + extra + (context or silence or "") for context in own]
-    all_spans = None if spans is None else [*spans] * steering.rows
-    pairs = pairing([*texts] * steering.rows, read, all_spans)
+    pairs = pairing(Texts([*batch.texts] * steering.rows, read, batch.all_spans * steering.rows))
     rows = range(count)
     groups: dict[int, list[int]] = {}  # by the pair of a text with its own context
     errors, details = list(pairs.errors[:count]), list(pairs.details[:count])

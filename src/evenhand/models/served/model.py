@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
@@ -149,49 +149,40 @@ class HttpModel:
         said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
         return _generations(rows, [said.get(row, nothing) for row in rows])
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
         Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
         the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
         """
-        if masking is not None:
-            raise Unsupported(
-                f"{self.served.model} is asked from left to right and has no mask token.",
-                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
-            )
+        batch = Texts.of(texts).refuse_masking(
+            f"{self.served.model} is asked from left to right and has no mask token."
+        )
         placed = [
-            _placed(self.options.start, None if contexts is None else contexts[i], text)
-            for i, text in enumerate(texts)
+            _placed(self.options.start, context, text)
+            for context, text in zip(batch.all_contexts, batch.texts, strict=True)
         ]
-        asked = [i for i, text in enumerate(texts) if text.strip()]
+        spans = batch.all_spans
+        asked = [i for i, text in enumerate(batch.texts) if text.strip()]
         bodies = [echo_body(placed[i][0], self.echo_written) for i in asked]
         keys = [self._key(body) for body in bodies]
 
         def read(i: int, answer: Answer) -> Scored:
-            return read_scored(answer, *placed[i], None if spans is None else spans[i])
+            return read_scored(answer, *placed[i], spans[i])
 
         settled: dict[str, Answer] = {}
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
         except EvenhandError as error:
             known = {i: settled[key] for i, key in zip(asked, keys, strict=True) if key in settled}
-            found = _likelihoods([read(i, answer) for i, answer in known.items()], want_starts)
+            found = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
             error.before = AnsweredBefore(self, list(known), found)
             raise
         nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
-        scored = [nothing] * len(texts)
+        scored = [nothing] * len(batch.texts)
         for i, answer in zip(asked, answers, strict=True):
             scored[i] = read(i, answer)
-        return _likelihoods(scored, want_starts)
+        return _likelihoods(scored, batch.want_starts)
 
     @cached_property
     def echo_written(self) -> int:
@@ -246,7 +237,7 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     return HttpModel(base_url, model, options or named)
 
 
-def _placed(start: str, context: str | None, text: str) -> tuple[str, int]:
+def _placed(start: str, context: str, text: str) -> tuple[str, int]:
     """A text behind its context, and where it begins; joined as for models that are loaded here."""
     if not context:
         return start + text, len(start)
