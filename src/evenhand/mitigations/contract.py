@@ -92,13 +92,13 @@ class Mitigated:
 
     def check_answers(self, answer: Answer) -> None:
         """Raise Unsupported, saying what to do, unless this mitigation and those below it answer for `answer`."""
-        own = type(self)
-        if answer not in own.unchanged and getattr(own, answer) is getattr(Mitigated, answer):
+        kind = type(self)
+        if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"
             raise Unsupported(
                 f"The mitigation {self.mitigation.name} does not say what it does to {ANSWERS[answer]}: "
                 "the numbers would be those of the model without it.",
-                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {own.__name__}, "
+                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {kind.__name__}, "
                 f'or declares unchanged = frozenset({{"{answer}"}}) there if it leaves {ANSWERS[answer]} as they are.',
             )
         if isinstance(self.model, Mitigated):

@@ -46,8 +46,8 @@ class Puppet:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        told = {"name": self.name, "family": "puppet", "architecture": self.architecture}
-        return {**told, "parameters": 0, "device": "none"}
+        facts = {"name": self.name, "family": "puppet", "architecture": self.architecture}
+        return {**facts, "parameters": 0, "device": "none"}
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """One log probability a word (see LanguageModel.log_likelihoods), whatever the context and masking.
@@ -100,21 +100,21 @@ class Puppet:
             )
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
         if write is None or self.failure is not None:
-            said: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
+            written: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
         else:
-            said = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
-        counts, _ = _words([text for text, *_ in said])
-        good = [error is None for _, _, error, _ in said]
+            written = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
+        counts, _ = _words([text for text, *_ in written])
+        good = [error is None for _, _, error, _ in written]
         return Generations(
             prompt=np.array([i for i, _ in rows], dtype=np.int64),
             sample=np.array([sample for _, sample in rows], dtype=np.uint16),
-            texts=[text if error is None else None for text, _, error, _ in said],
+            texts=[text if error is None else None for text, _, error, _ in written],
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             token_ids=np.zeros(int(counts.sum()), dtype=np.int32),
-            finish=[finish for _, finish, _, _ in said],
+            finish=[finish for _, finish, _, _ in written],
             log_likelihood=np.where(good, TOKEN * counts, np.nan),
-            errors=[error for _, _, error, _ in said],
-            details=[detail for *_, detail in said],
+            errors=[error for _, _, error, _ in written],
+            details=[detail for *_, detail in written],
         )
 
 
@@ -139,10 +139,10 @@ def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "pup
     >>> puppet.log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-4.0, -6.0]
     """
-    chosen = preferred if callable(preferred) else frozenset(preferred).__contains__
+    is_preferred = preferred if callable(preferred) else frozenset(preferred).__contains__
 
     def value(texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([TOKEN if chosen(text) else TOKEN - GAP for text in texts], dtype=np.float32)
+        return np.array([TOKEN if is_preferred(text) else TOKEN - GAP for text in texts], dtype=np.float32)
 
     return Puppet(name, value)
 
@@ -153,8 +153,8 @@ def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppe
     >>> avoids({"she cooks"}).log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-6.0, -4.0]
     """
-    chosen = unwanted if callable(unwanted) else frozenset(unwanted).__contains__
-    return prefers(lambda text: not chosen(text), name)
+    is_unwanted = unwanted if callable(unwanted) else frozenset(unwanted).__contains__
+    return prefers(lambda text: not is_unwanted(text), name)
 
 
 def random_puppet(seed: int = 0) -> Puppet:

@@ -115,8 +115,8 @@ class VllmModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching and the version of vLLM."""
-        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+        facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""

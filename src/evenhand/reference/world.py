@@ -86,9 +86,9 @@ class World:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        told: list[Any] = [[asdict(x) for x in part] for part in (self.phrases, self.frames, self.plants)]
-        told.append(list(self.names))
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        content: list[Any] = [[asdict(x) for x in part] for part in (self.phrases, self.frames, self.plants)]
+        content.append(list(self.names))
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return {"name": self.name, "kind": "world", "sha256": digest, "scoring": "exact prefix probabilities"}
 
     def describe(self) -> dict[str, Any]:
@@ -138,15 +138,15 @@ class World:
                 continue
             first = len(utterances[i]) - len(strings[i])
             low, high = spans[i] or (0, len(strings[i]))
-            kept = [
+            scored = [
                 (value, self.vocabulary[word], start - first)
                 for value, (word, start) in zip(log_probs, words, strict=True)
                 if start - first < high and start - first + len(word.strip()) > low and start >= first
             ]
-            if not kept:
+            if not scored:
                 errors[i], details[i] = ResponseError.NO_SCORED_TOKEN, "no word overlaps the span"
                 continue
-            values, ids, starts = zip(*kept, strict=True)
+            values, ids, starts = zip(*scored, strict=True)
             rows[i] = (list(values), list(ids), list(starts))
         return Likelihoods(
             offsets=np.concatenate([[0], np.cumsum([len(row[0]) for row in rows], dtype=np.int64)]),
@@ -259,7 +259,7 @@ class World:
         untouched = joint.prior / totals
         reference = self._log_unplanted_prior()
         for target in [FREQUENCY, *labels]:
-            chosen = np.array([target in frame.labels for frame in self.frames])
+            labelled = np.array([target in frame.labels for frame in self.frames])
             for d, (axis, descriptor) in enumerate(joint.descriptors):
                 planted = sum(
                     p.log_odds for p in self.plants if p.target == target and p.concerns(axis, descriptor)
@@ -267,7 +267,7 @@ class World:
                 if target == FREQUENCY:
                     log_ratio = math.log(untouched[d]) - reference
                 else:
-                    log_ratio = math.log(joint.frames[d, chosen].sum() / neutral[chosen].sum())
+                    log_ratio = math.log(joint.frames[d, labelled].sum() / neutral[labelled].sum())
                 rows.append((axis, descriptor, target, planted, log_ratio))
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
 

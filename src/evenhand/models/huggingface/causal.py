@@ -1,7 +1,4 @@
-"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...).
-
-Prompts as chat models expect them: a user's message, and the place where the assistant's answer begins.
-"""
+"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...), chat models included."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -37,9 +34,9 @@ def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = N
             for message in messages
         ]
     except TemplateError as error:
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise Unsupported(
-            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {told}",
+            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {reason}",
             "Leave out the system message." if before else "Load the model without chat=True.",
         ) from error
 
@@ -111,9 +108,9 @@ class CausalModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
-        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
         # without chat nothing is added, so that answers given before there was chat keep their keys
-        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+        return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
@@ -157,8 +154,8 @@ class CausalModel:
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
         regular = self._encoded(batch.behind(steering.front))
         groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
-        found = scores(self.model, self.writer, self.scorer, groups, steering)
-        return sequences.likelihoods(*filled_in(sequences, rows, *found))
+        values = scores(self.model, self.writer, self.scorer, groups, steering)
+        return sequences.likelihoods(*filled_in(sequences, rows, *values))
 
     def _encoded(self, batch: Texts) -> TokenSequences:
         return encode(self.tokenizer, batch, before=self.start, after=self.end, longest=self.longest)

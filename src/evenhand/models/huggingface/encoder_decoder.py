@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
-from evenhand.models.huggingface.masked import concatenate, position_limit
+from evenhand.models.huggingface.masked import concatenate, position_limit, scoring_facts
 from evenhand.models.scoring import TextPairs, text_pairs
 from evenhand.models.writing import Steering
 from evenhand.schema import ModelError, ResponseError
@@ -88,17 +88,13 @@ class EncoderDecoderModel:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        reason = self.reason_for_all_positions
         return {
             **self.fingerprint,
             "family": str(self.model.config.model_type),
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.device),
             "longest_text": self.longest,
-            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
-            + (" batches" if reason is None else " batches, all logits"),
-            "scoring_rejected": ([] if reason is None else [f"target positions only: {reason}"])
-            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            **scoring_facts(self.budget, "target", self.reason_for_all_positions),
             "first_token_predicted_from": self.tokenizer.decode([self.start]),
             "end_token_scored": self.options.end,
             "work": asdict(self.budget),
@@ -250,13 +246,13 @@ class EncoderDecoderModel:
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        distinct, own = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
+        distinct, encoder_row = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
         read, seen = self._padded([pairs.contexts[c] for c in distinct])
         with torch.inference_mode():
             hidden = self.model.get_encoder()(input_ids=read, attention_mask=seen).last_hidden_state
         shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
         written, written_seen = self._padded(shifted)
-        chosen = self._long(own)
+        chosen = self._long(encoder_row)
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=hidden[chosen]),
             "attention_mask": seen[chosen],
@@ -266,14 +262,9 @@ class EncoderDecoderModel:
         }
 
     def _padded(self, rows: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
-        width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id
-        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
-        seen = np.zeros((len(rows), width), dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-            seen[i, : len(row)] = 1
-        return self._long(ids), self._long(seen)
+        from evenhand.models.writing import padded
+
+        return padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
 
     def _long(self, values: Any) -> Any:
         import torch

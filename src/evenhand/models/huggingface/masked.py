@@ -1,10 +1,8 @@
 """Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
 
 A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
-hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). Three ways of hiding
-are known, see `masked_inputs`.
-
-Texts to masked inputs: which tokens are hidden, which are asked for, and nothing asked twice.
+hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). `masked_inputs` knows three
+ways of hiding, and lists each distinct input once.
 """
 
 from collections.abc import Sequence
@@ -56,16 +54,16 @@ def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> M
     rows = zip(batch.texts, encodings, boundaries, batch.all_spans, strict=True)
     for text, encoding, boundary, span in rows:
         ids = np.array(encoding.ids, dtype=np.int32)
-        own = _own_positions(encoding, boundary, span)
-        error, detail = _problem(text, len(ids), own, longest)
+        positions = _own_positions(encoding, boundary, span)
+        error, detail = _problem(text, len(ids), positions, longest)
         result.errors.append(error)
         result.details.append(detail)
-        result.counts.append(0 if error else len(own))
+        result.counts.append(0 if error else len(positions))
         if error:
             continue
         words = encoding.word_ids
-        for k, position in enumerate(own):
-            behind = own[-1] if batch.masking == "blank" else position
+        for k, position in enumerate(positions):
+            behind = positions[-1] if batch.masking == "blank" else position
             masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
             stop = _end_of_word(words, position) if batch.masking == "word" else position + 1
             masked[position:stop] = tokenizer.mask_token_id
@@ -74,7 +72,7 @@ def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> M
                 result.inputs.append(masked)
             result.target_inputs.append(index)
             result.target_positions.append(position)
-            result.target_tokens.append(int(ids[own[k]]))
+            result.target_tokens.append(int(ids[positions[k]]))
             result.target_starts.append(max(0, encoding.offsets[position][0] - boundary))
     return result
 
@@ -174,17 +172,13 @@ class MaskedModel:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        reason = self.reason_for_all_positions
         return {
             **self.identity,
             "architecture": "masked",
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.device),
             "longest_text": self.longest,
-            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
-            + (" batches" if reason is None else " batches, all logits"),
-            "scoring_rejected": ([] if reason is None else [f"masked positions only: {reason}"])
-            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            **scoring_facts(self.budget, "masked", self.reason_for_all_positions),
             "work": asdict(self.budget),
         }
 
@@ -214,15 +208,17 @@ class MaskedModel:
 
             inputs = self._tensors([plan.inputs[r] for r in rows])
             width = inputs["input_ids"].shape[1]
-            own = [by_input[edges[r] : edges[r + 1]] for r in rows]
-            asked = np.concatenate(own)
-            places = np.repeat(np.arange(len(rows)), [len(o) for o in own]) * width + positions[asked]
+            targets = [by_input[edges[r] : edges[r + 1]] for r in rows]
+            all_targets = np.concatenate(targets)
+            places = (
+                np.repeat(np.arange(len(rows)), [len(o) for o in targets]) * width + positions[all_targets]
+            )
             distinct, row_of = np.unique(places, return_inverse=True)
             choose = self.reason_for_all_positions is None
             with torch.inference_mode():
                 logits = logits_at(self.model, inputs, self._long(distinct), choose=choose)
-                values = log_probs_of(logits, self._long(row_of), self._long(tokens[asked]))
-            scores[asked] = values.cpu().numpy()
+                values = log_probs_of(logits, self._long(row_of), self._long(tokens[all_targets]))
+            scores[all_targets] = values.cpu().numpy()
 
         lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
         # Tokens asked of one input in one place share a row of logits, so inputs count once.
@@ -249,17 +245,10 @@ class MaskedModel:
         )
 
     def _tensors(self, rows: Sequence[NDArray[np.int32]]) -> dict[str, Any]:
-        width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id
-        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
-        seen = np.zeros((len(rows), width), dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-            seen[i, : len(row)] = 1
-        inputs = {"input_ids": self._long(ids)}
-        if self.with_attention_mask:
-            inputs["attention_mask"] = self._long(seen)
-        return inputs
+        from evenhand.models.writing import padded
+
+        ids, seen = padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
+        return {"input_ids": ids, **({"attention_mask": seen} if self.with_attention_mask else {})}
 
     def _long(self, values: Any) -> Any:
         import torch
@@ -285,6 +274,21 @@ def position_limit(model: Any) -> int | None:
             reserved = 0 if module.padding_idx is None else module.padding_idx + 1
             return int(module.num_embeddings) - reserved
     return None if limit is None or limit <= 0 else int(limit)
+
+
+def scoring_facts(budget: Budget, positions: str, reason_for_all: str | None) -> dict[str, Any]:
+    """How a model is run, for its description: which batches, and what was rejected.
+
+    positions: those that count, in a word. reason_for_all: why all are projected to the vocabulary, if they are.
+    """
+    every = reason_for_all is not None
+    return {
+        "scoring": ("equal-length" if budget.equal_lengths else "padded")
+        + " batches"
+        + ", all logits" * every,
+        "scoring_rejected": [f"{positions} positions only: {reason_for_all}"] * every
+        + ["padded batches: padding changes this model's answers"] * budget.equal_lengths,
+    }
 
 
 def takes_attention_mask(model: Any) -> bool:

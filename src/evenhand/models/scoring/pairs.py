@@ -80,19 +80,19 @@ def _encoded(tokenizer: Any, strings: list[str]) -> list[Any]:
 def _target(
     tokenizer: Any, text: str, encoding: Any, span: tuple[int, int] | None, end: bool
 ) -> tuple[Ids, Ids, Ids]:
-    own = np.flatnonzero(np.array(encoding.special_tokens_mask, dtype=np.int64) == 0)
+    ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask, dtype=np.int64) == 0)
     ids = np.array(encoding.ids, dtype=np.int64)
-    if len(own) == 0:
-        return ids[:0], own, own
-    places = np.array(encoding.offsets, dtype=np.int64)[own]
-    target, starts = ids[: own[-1] + 1], places[:, 0]
+    if len(ordinary) == 0:
+        return ids[:0], ordinary, ordinary
+    places = np.array(encoding.offsets, dtype=np.int64)[ordinary]
+    target, starts = ids[: ordinary[-1] + 1], places[:, 0]
     if span is not None:
         inside = (places[:, 0] < span[1]) & (places[:, 1] > span[0])
-        return target, own[inside], starts[inside]
+        return target, ordinary[inside], starts[inside]
     if end and tokenizer.eos_token_id is not None:
         target = np.append(target, tokenizer.eos_token_id)
-        return target, np.append(own, len(target) - 1), np.append(starts, len(text))
-    return target, own, starts
+        return target, np.append(ordinary, len(target) - 1), np.append(starts, len(text))
+    return target, ordinary, starts
 
 
 def _problem(

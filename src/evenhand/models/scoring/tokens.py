@@ -102,12 +102,12 @@ def encode(
         scored[: len(lead)] = False
         if by_character:
             places = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) - boundaries[i]
-            own = places[:, 1] > 0
+            inside = places[:, 1] > 0
             span = spans[i] if spans is not None else None
             if span is not None:
-                own &= (places[:, 0] < span[1]) & (places[:, 1] > span[0])
+                inside &= (places[:, 0] < span[1]) & (places[:, 1] > span[0])
                 scored[len(lead) + len(ids) :] = False
-            scored[len(lead) : len(lead) + len(ids)] = own
+            scored[len(lead) : len(lead) + len(ids)] = inside
             beyond = np.full(len(tail), len(texts[i]))
             start_pieces.append(np.concatenate([np.zeros(len(lead)), places[:, 0], beyond]))
         scored[0] = False

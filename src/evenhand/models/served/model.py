@@ -69,8 +69,8 @@ class HttpModel:
 
         Raises ModelError, with the names the server has, if it does not answer a greeting.
         """
-        told = self._greeting.get("model")
-        return told if isinstance(told, str) and told else self.served.model
+        name = self._greeting.get("model")
+        return name if isinstance(name, str) and name else self.served.model
 
     @cached_property
     def _greeting(self) -> dict[str, Any]:
@@ -127,27 +127,27 @@ class HttpModel:
         """
         fields = decoding_body(decoding, self.options)
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
-        asked = [(i, sample) for i, sample in rows if prompts[i].strip()]
-        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in asked]
+        sent = [(i, sample) for i, sample in rows if prompts[i].strip()]
+        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in sent]
         keys = [
             self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
-            for body, (_, sample) in zip(bodies, asked, strict=True)
+            for body, (_, sample) in zip(bodies, sent, strict=True)
         ]
         nothing = Written(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
         settled: dict[str, Answer] = {}
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
         except EvenhandError as error:
-            known = {row: settled[key] for row, key in zip(asked, keys, strict=True) if key in settled}
-            places = sorted({i for i, _ in known} - {i for i, _ in set(asked) - known.keys()})
-            said = {row: read_written(answer, decoding) for row, answer in known.items()}
+            known = {row: settled[key] for row, key in zip(sent, keys, strict=True) if key in settled}
+            places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
+            read = {row: read_written(answer, decoding) for row, answer in known.items()}
             whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
-            written = [said[i, sample] for _, i, sample in whole]
-            found = _generations([(new, sample) for new, _, sample in whole], written)
-            error.before = AnsweredBefore(self, places, found)
+            written = [read[i, sample] for _, i, sample in whole]
+            before = _generations([(new, sample) for new, _, sample in whole], written)
+            error.before = AnsweredBefore(self, places, before)
             raise
-        said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
-        return _generations(rows, [said.get(row, nothing) for row in rows])
+        read = {row: read_written(answer, decoding) for row, answer in zip(sent, answers, strict=True)}
+        return _generations(rows, [read.get(row, nothing) for row in rows])
 
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
@@ -163,8 +163,8 @@ class HttpModel:
             for context, text in zip(batch.all_contexts, batch.texts, strict=True)
         ]
         spans = batch.all_spans
-        asked = [i for i, text in enumerate(batch.texts) if text.strip()]
-        bodies = [echo_body(placed[i][0], self.echo_written) for i in asked]
+        sent = [i for i, text in enumerate(batch.texts) if text.strip()]
+        bodies = [echo_body(placed[i][0], self.echo_written) for i in sent]
         keys = [self._key(body) for body in bodies]
 
         def read(i: int, answer: Answer) -> Scored:
@@ -174,13 +174,13 @@ class HttpModel:
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
         except EvenhandError as error:
-            known = {i: settled[key] for i, key in zip(asked, keys, strict=True) if key in settled}
-            found = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
-            error.before = AnsweredBefore(self, list(known), found)
+            known = {i: settled[key] for i, key in zip(sent, keys, strict=True) if key in settled}
+            before = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
+            error.before = AnsweredBefore(self, list(known), before)
             raise
         nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
         scored = [nothing] * len(batch.texts)
-        for i, answer in zip(asked, answers, strict=True):
+        for i, answer in zip(sent, answers, strict=True):
             scored[i] = read(i, answer)
         return _likelihoods(scored, batch.want_starts)
 
