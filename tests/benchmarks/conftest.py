@@ -13,7 +13,7 @@ import pytest
 
 from evenhand.benchmarks import AnalysisOptions, Benchmark
 from evenhand.benchmarks.crows_pairs import COLUMNS, load_crows_pairs
-from evenhand.models.contract import LanguageModel
+from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.puppets import Puppet
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, load_stereoset
@@ -60,14 +60,15 @@ class WordModel:
     def describe(self) -> dict[str, Any]:
         return {"architecture": self.architecture}
 
-    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
-        rows = self.puppet.log_likelihoods(texts, contexts, spans=spans, masking=masking, want_starts=True)
+    def log_likelihoods(self, texts):
+        batch = Texts.of(texts)
+        rows = self.puppet.log_likelihoods(replace(batch, want_starts=True))
         ids = [
-            crc32(texts[i][start:].split(maxsplit=1)[0].encode()) >> 1
-            for i in range(len(texts))
+            crc32(text[start:].split(maxsplit=1)[0].encode()) >> 1
+            for i, text in enumerate(batch.texts)
             for start in rows.starts[rows.offsets[i] : rows.offsets[i + 1]]
         ]
-        starts = rows.starts if want_starts else np.zeros(0, np.uint32)
+        starts = rows.starts if batch.want_starts else np.zeros(0, np.uint32)
         return replace(rows, token_ids=np.array(ids, dtype=np.int32), starts=starts)
 
 

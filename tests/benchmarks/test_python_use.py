@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 import evenhand as eh
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.measures import likelihood_bias
-from evenhand.models.contract import Likelihoods
+from evenhand.models.contract import Likelihoods, Texts
 from evenhand.models.puppets import load_puppet, prefers, random_puppet
 from evenhand.schema import DataError
 
@@ -30,7 +30,8 @@ class Mine:
     def describe(self):
         return {"architecture": "causal", "parameters": 12, "device": "mine"}
 
-    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
+    def log_likelihoods(self, texts):
+        texts = Texts.of(texts).texts
         self.asked += len(texts)
         counts = np.array([len(text.split()) for text in texts])
         totals = np.array([-28.0 if "Jewish" in text else -20.0 for text in texts])

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers.contract import Judgements
-from evenhand.models.contract import Generations, Likelihoods
+from evenhand.models.contract import Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import writes
 from evenhand.schema import ResponseError
@@ -40,14 +40,15 @@ class HashModel:
     def describe(self) -> dict[str, Any]:
         return {"device": "cpu", "batch_history": [len(batch) for batch in self.batches]}
 
-    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
+    def log_likelihoods(self, texts):
+        batch = Texts.of(texts)
         if self.before is not None:
-            self.before(texts)
-        self.batches.append(list(texts))
-        nothing = [None] * len(texts)
+            self.before(batch.texts)
+        self.batches.append(list(batch.texts))
+        contexts = batch.contexts or [None] * len(batch.texts)
         rows = [
-            [] if not text else token_values(text, context, span, masking)
-            for text, context, span in zip(texts, contexts or nothing, spans or nothing, strict=True)
+            [] if not text else token_values(text, context, span, batch.masking)
+            for text, context, span in zip(batch.texts, contexts, batch.all_spans, strict=True)
         ]
         counts = [len(row) for row in rows]
         within = np.concatenate([np.arange(count) for count in counts])
@@ -56,8 +57,8 @@ class HashModel:
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             log_probs=flat,
             token_ids=within.astype(np.int32),
-            starts=within.astype(np.uint32) if want_starts else np.zeros(0, np.uint32),
-            errors=[None if text else ResponseError.EMPTY_TEXT for text in texts],
+            starts=within.astype(np.uint32) if batch.want_starts else np.zeros(0, np.uint32),
+            errors=[None if text else ResponseError.EMPTY_TEXT for text in batch.texts],
         )
 
 

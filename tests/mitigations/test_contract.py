@@ -1,14 +1,14 @@
 """A mitigation answers for what it changes: nothing else passes through under its name unless it says so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evenhand.mitigations import Mitigated, Prefix, load_mitigation
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.models.writing.steering import steerable
@@ -35,8 +35,9 @@ class WritesDeclared(WritesOnly):
 class ScoresOnly(Mitigated):
     """Overrides likelihoods by way of the contract's own method, as a subclass may."""
 
-    def log_likelihoods(self, texts: Sequence[str], contexts: Any = None, **options: Any) -> Likelihoods:
-        return super().log_likelihoods([text.lower() for text in texts], contexts, **options)
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
+        batch = Texts.of(texts)
+        return super().log_likelihoods(replace(batch, texts=[text.lower() for text in batch.texts]))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.puppets import GAP, TOKEN, avoids, load_puppet, prefers, random_puppet
 from evenhand.schema import ResponseError, UsageError
 
@@ -27,7 +27,7 @@ def test_each_keeps_the_contract(name):
         {"spans": [(0, 3), None, None]},
         {"contexts": [None, "a", ""]},
     ):
-        scored = puppet.log_likelihoods(TEXTS, **arguments)
+        scored = puppet.log_likelihoods(Texts(TEXTS, **arguments))
         assert len(scored) == len(scored.details) == len(scored.offsets) - 1 == len(TEXTS)
         assert scored.offsets[-1] == len(scored.log_probs) == len(scored.token_ids)
         assert [bool(error) for error in scored.errors] == np.isnan(scored.sums).tolist()
@@ -50,14 +50,14 @@ def test_those_that_fail_fail_in_every_row(name, error):
 
 
 def test_uniform_counts_words():
-    scored = load_puppet("puppet/uniform").log_likelihoods(TEXTS, want_starts=True)
+    scored = load_puppet("puppet/uniform").log_likelihoods(Texts(TEXTS, want_starts=True))
     assert scored.sums.tolist() == [5 * TOKEN, 5 * TOKEN, 2 * TOKEN]
     assert scored.starts.tolist() == [0, 4, 7, 9, 14, 0, 3, 6, 8, 13, 0, 5]
 
 
 @given(st.lists(st.text(alphabet=st.sampled_from(" \t\n\u00a0\u3000ab.é😀\ud800"), max_size=12), max_size=6))
 def test_words_are_those_of_str_split(texts):
-    scored = load_puppet("uniform").log_likelihoods(texts, want_starts=True)
+    scored = load_puppet("uniform").log_likelihoods(Texts(texts, want_starts=True))
     assert scored.counts.tolist() == [len(text.split()) for text in texts]
     for i, text in enumerate(texts):
         starts = scored.starts[scored.offsets[i] : scored.offsets[i + 1]]
@@ -69,7 +69,7 @@ def test_spans_keep_the_words_they_touch():
     puppet = load_puppet("uniform")
     text = "She is a kind nurse."
     spans = [(0, 3), (0, 4), (4, 5), (7, 14), (3, 4), None]
-    scored = puppet.log_likelihoods([text] * 6, spans=spans)
+    scored = puppet.log_likelihoods(Texts([text] * 6, spans=spans))
     assert scored.counts.tolist() == [1, 1, 1, 2, 0, 5]
     assert scored.errors[4] is ResponseError.NO_SCORED_TOKEN
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from evenhand.models import load_model
-from evenhand.models.contract import text_generator
+from evenhand.models.contract import Texts, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.vllm import VllmModel, VllmOptions, load_vllm
 from evenhand.schema import ModelError, ResponseError, Unsupported
@@ -210,13 +210,16 @@ def test_likelihoods_are_those_of_the_hugging_face_backend(
     spans = [(2, 7) if i % 3 == 0 else None for i in range(len(sentences) + 2)]
     texts = [*sentences, "", "x y " * 80]
     for options in ({}, {"contexts": contexts}, {"contexts": contexts, "spans": spans, "want_starts": True}):
-        found, expected = model.log_likelihoods(texts, **options), other.log_likelihoods(texts, **options)
+        found, expected = (
+            model.log_likelihoods(Texts(texts, **options)),
+            other.log_likelihoods(Texts(texts, **options)),
+        )
         np.testing.assert_allclose(found.log_probs, expected.log_probs, atol=1e-4)
         for name in ("offsets", "token_ids", "starts"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist()
         assert [e and e.value for e in found.errors] == [e and e.value for e in expected.errors]
     with pytest.raises(Unsupported, match="no mask token"):
-        model.log_likelihoods(texts, masking="token")
+        model.log_likelihoods(Texts(texts, masking="token"))
 
 
 def test_samples_depend_on_seed_prompt_and_number(model: VllmModel) -> None:

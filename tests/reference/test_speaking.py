@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.models.contract import TextGenerator
+from evenhand.models.contract import TextGenerator, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.reference.story import Frame, Phrase, Plant
 from evenhand.reference.world import World
@@ -45,11 +45,11 @@ def test_drawn_words_follow_the_exact_distribution() -> None:
     for text in answers.texts:
         assert text is not None
         seen[text] = seen.get(text, 0) + 1
-    likelihoods = world.log_likelihoods(list(seen), ["An old"] * len(seen)).sums
+    likelihoods = world.log_likelihoods(Texts(list(seen), ["An old"] * len(seen))).sums
     assert math.fsum(np.exp(likelihoods)) == pytest.approx(1, abs=1e-6)  # every text was seen
     expected = np.exp(likelihoods) / np.exp(likelihoods).sum() * count
     assert chisquare(list(seen.values()), expected).pvalue > 1e-3
-    own = world.log_likelihoods([str(text) for text in answers.texts], ["An old"] * count).sums
+    own = world.log_likelihoods(Texts([str(text) for text in answers.texts], ["An old"] * count)).sums
     np.testing.assert_allclose(answers.log_likelihood, own, atol=1e-5)
 
 

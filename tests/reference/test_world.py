@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models.contract import LanguageModel, Texts
 from evenhand.reference.story import Frame, Phrase, Plant
 from evenhand.reference.world import World
 from evenhand.schema import ResponseError, Unsupported, UsageError
@@ -155,14 +155,14 @@ def test_next_words_are_what_one_more_word_scores(world: World, enumerated: dict
 def test_the_next_utterance_is_independent_of_the_last(world: World) -> None:
     first = "I love Deaf men."
     alone = world.log_likelihoods(["I am a man."])
-    after = world.log_likelihoods(["I am a man."], [first])
+    after = world.log_likelihoods(Texts(["I am a man."], [first]))
     np.testing.assert_allclose(after.row(0), alone.row(0), atol=1e-6)
     both = world.log_likelihoods([f"{first} I am a man."])
     assert both.sums[0] == pytest.approx(world.log_likelihoods([first]).sums[0] + alone.sums[0], abs=1e-5)
 
 
 def test_contexts_condition_and_are_not_scored(world: World) -> None:
-    answer = world.log_likelihoods(["a Deaf man."], ["I am"])
+    answer = world.log_likelihoods(Texts(["a Deaf man."], ["I am"]))
     whole = world.log_likelihoods(["I am a Deaf man."])
     np.testing.assert_allclose(answer.row(0), whole.row(0)[2:], atol=1e-6)
     assert answer.starts.tolist() == [0, 2, 7, 10]
@@ -171,7 +171,7 @@ def test_contexts_condition_and_are_not_scored(world: World) -> None:
 def test_spans_select_overlapping_words(world: World) -> None:
     text = "I am a Deaf man."
     whole = world.log_likelihoods([text])
-    part = world.log_likelihoods([text], spans=[(7, 11)])
+    part = world.log_likelihoods(Texts([text], spans=[(7, 11)]))
     np.testing.assert_array_equal(part.row(0), whole.row(0)[3:4])
     assert part.starts.tolist() == [7]
 
@@ -190,7 +190,7 @@ def test_error_rows(world: World) -> None:
 
 def test_masking_is_refused(world: World) -> None:
     with pytest.raises(Unsupported, match="masking"):
-        world.log_likelihoods(["I am a man."], masking="token")
+        world.log_likelihoods(Texts(["I am a man."], masking="token"))
 
 
 def test_batches_give_what_single_texts_give(world: World, enumerated: dict[str, float]) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.mitigations import Mitigated, Specification
-from evenhand.models.contract import text_generator
+from evenhand.models.contract import Texts, text_generator
 from evenhand.schema import Card
 
 CARD = Card(
@@ -52,6 +52,7 @@ class Reminded(Mitigated):
     def generate(self, prompts, decoding):
         return text_generator(self.model).generate([self.front() + prompt for prompt in prompts], decoding)
 
-    def log_likelihoods(self, texts, contexts=None, **how):
-        fronts = [self.front() + (context or "") for context in contexts or [None] * len(texts)]
-        return super().log_likelihoods(texts, fronts, **how)  # behind the reminder, which is not scored
+    def log_likelihoods(self, texts):
+        return super().log_likelihoods(
+            Texts.of(texts).behind(self.front())
+        )  # the reminder itself is not scored

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from evenhand.models.contract import Generations, Likelihoods
+from evenhand.models.contract import Generations, Likelihoods, Texts
 from evenhand.schema import Card, ResponseError, Unsupported
 
 KIND = [" was known for a warm welcome.", " helped us.", " told a good story."]
@@ -26,12 +26,12 @@ class PhraseBook:
     def describe(self):
         return {"name": "example/model", "architecture": self.architecture, "parameters": 0, "device": "cpu"}
 
-    def log_likelihoods(self, texts, contexts=None, *, spans=None, masking=None, want_starts=False):
-        if masking is not None or spans is not None:
+    def log_likelihoods(self, texts):
+        batch = Texts.of(texts)  # strings by themselves, or with contexts, spans and masking
+        if batch.masking is not None or batch.spans is not None:
             raise Unsupported("A book of phrases has no masks and no spans.", "Use a Hugging Face model.")
-        counts = [
-            len(text.strip()) for text in texts
-        ]  # every letter is a token, and all 27 are equally likely
+        # every letter is a token, and all 27 are equally likely
+        counts = [len(text.strip()) for text in batch.texts]
         return Likelihoods(
             offsets=np.concatenate([[0], np.cumsum(counts)]),
             log_probs=np.full(sum(counts), -np.log(27), dtype=np.float32),  # natural logarithms

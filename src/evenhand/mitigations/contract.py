@@ -10,7 +10,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
-    Masking,
+    Texts,
     text_generator,
 )
 from evenhand.schema import Card, Unsupported
@@ -92,31 +92,22 @@ class Mitigated:
 
     def check_answers(self, answer: Answer) -> None:
         """Raise Unsupported, saying what to do, unless this mitigation and those below it answer for `answer`."""
-        own = type(self)
-        if answer not in own.unchanged and getattr(own, answer) is getattr(Mitigated, answer):
+        kind = type(self)
+        if answer not in kind.unchanged and getattr(kind, answer) is getattr(Mitigated, answer):
             other = "continuations" if answer == "log_likelihoods" else "likelihoods"
             raise Unsupported(
                 f"The mitigation {self.mitigation.name} does not say what it does to {ANSWERS[answer]}: "
                 "the numbers would be those of the model without it.",
-                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {own.__name__}, "
+                f"Choose a benchmark of {other}. Whoever writes the mitigation overrides {answer} in {kind.__name__}, "
                 f'or declares unchanged = frozenset({{"{answer}"}}) there if it leaves {ANSWERS[answer]} as they are.',
             )
         if isinstance(self.model, Mitigated):
             self.model.check_answers(answer)
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """As the model itself answers (see LanguageModel.log_likelihoods); raises Unsupported unless `unchanged`."""
         self.check_answers("log_likelihoods")
-        starts = {"want_starts": True} if want_starts else {}
-        return self.model.log_likelihoods(texts, contexts, spans=spans, masking=masking, **starts)
+        return self.model.log_likelihoods(texts)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """As the model itself writes (see TextGenerator.generate); raises Unsupported unless `unchanged`."""

@@ -5,6 +5,7 @@ from .contract import (
     Likelihoods as Likelihoods,
     Masking as Masking,
     TextGenerator as TextGenerator,
+    Texts as Texts,
     text_generator as text_generator,
 )
 from .decoding import (

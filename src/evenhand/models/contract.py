@@ -3,19 +3,92 @@
 Columns, not objects: a run holds half a million texts, so answers are flat arrays with offsets.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.decoding import Decoding
-from evenhand.schema import ResponseError, Unsupported
+from evenhand.schema import ResponseError, Unsupported, UsageError
 
 Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
 Finish = Literal["end", "stop", "length"]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """n texts to be scored, what stands in front of them, and which of their tokens count.
+
+    Raises UsageError if the lists differ in length, or for a string where a list of strings belongs.
+
+    >>> Texts(["is kind", "is old"], [None, "He"]).behind("Be fair. ").contexts
+    ['Be fair. ', 'Be fair. He']
+    """
+
+    texts: Sequence[str]
+    contexts: Sequence[str | None] | None = None
+    """n strings (or None) that precede the text (causal) or stand in the encoder (encoder-decoder); never scored."""
+    spans: Sequence[tuple[int, int] | None] | None = None
+    """n half-open character ranges of the text (or None); only tokens that overlap are scored."""
+    masking: Masking | None = None
+    """Masked models only. "token" (their default) masks one token at a time, "word" also the rest of its word to the
+    right (Kauf and Ivanova 2023), "blank" replaces the span by its tokens so far and one mask (StereoSet)."""
+    want_starts: bool = False
+    """Fill in `Likelihoods.starts`, which costs time and may be empty otherwise."""
+
+    def __post_init__(self) -> None:
+        for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):
+            if isinstance(values, str):
+                raise UsageError(
+                    f"{name}={values!r} is one string; a list of them was expected.", "Put it in brackets."
+                )
+            if values is not None and len(values) != len(self.texts):
+                raise UsageError(
+                    f"{len(self.texts)} texts are to be scored and {len(values)} {name} go with them.",
+                    "Give one for each text, None where it has none.",
+                )
+
+    @classmethod
+    def of(cls, texts: "Texts | Sequence[str]") -> "Texts":
+        """What a model was asked, whether or not more than strings was given."""
+        return texts if isinstance(texts, Texts) else cls(texts)
+
+    @property
+    def all_contexts(self) -> list[str]:
+        """n contexts, empty where a text has none."""
+        return (
+            [""] * len(self.texts) if self.contexts is None else [context or "" for context in self.contexts]
+        )
+
+    @property
+    def all_spans(self) -> list[tuple[int, int] | None]:
+        """n spans, None where all of a text counts."""
+        return [None] * len(self.texts) if self.spans is None else list(self.spans)
+
+    def behind(self, front: str) -> "Texts":
+        """The same texts with `front` put before the context of each."""
+        return replace(self, contexts=[front + context for context in self.all_contexts])
+
+    def chunks(self, size: int) -> Iterator["Texts"]:
+        """The same in parts of at most `size` texts, in order."""
+        for first in range(0, len(self.texts), size):
+            part = slice(first, first + size)
+            contexts = None if self.contexts is None else self.contexts[part]
+            spans = None if self.spans is None else self.spans[part]
+            yield replace(self, texts=self.texts[part], contexts=contexts, spans=spans)
+
+    def refuse_masking(
+        self,
+        reason: str,
+        hint: str = "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
+    ) -> "Texts":
+        """The same, for a model that has no masks. Raises Unsupported, with its reason, if masks are asked for."""
+        if self.masking is not None:
+            raise Unsupported(reason, hint)
+        return self
 
 
 @dataclass(frozen=True)
@@ -67,23 +140,11 @@ class LanguageModel(Protocol):
         tokenizer hash, scoring conventions, and the chain of mitigations on top."""
         ...
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
-        """Score each text.
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
+        """Score each text; begin with `Texts.of(texts)`.
 
-        texts: n strings. contexts: n strings (or None) that precede the text (causal) or stand in the
-        encoder (encoder-decoder); never scored. spans: n half-open character ranges of the text; only
-        tokens that overlap are scored. masking: masked models only; "token" masks one token at a time,
-        "word" also the rest of its word to the right (Kauf and Ivanova 2023), "blank" replaces the span
-        by its tokens so far and one mask (StereoSet). want_starts: fill in `starts`, which costs time and
-        is empty otherwise. Bad rows are error rows, not exceptions.
+        texts: with contexts, spans and masking as `Texts`, or strings by themselves. Bad rows are error rows, not
+        exceptions. Raises Unsupported for what the model has none of, such as masks.
         """
         ...
 

@@ -138,12 +138,12 @@ class Decoding:
         Beams and the place of n-grams are listed only where they are used, so that they change no key of
         requests that do without.
         """
-        told = {**asdict(self), "stop": list(self.stop)}
+        parameters = {**asdict(self), "stop": list(self.stop)}
         if not self.searches:
-            del told["num_beams"], told["length_penalty"], told["early_stopping"]
+            del parameters["num_beams"], parameters["length_penalty"], parameters["early_stopping"]
         if self.no_repeat_ngram_in == "text":
-            del told["no_repeat_ngram_in"]
-        return told
+            del parameters["no_repeat_ngram_in"]
+        return parameters
 
 
 PRESETS: dict[str, dict[str, Any]] = {

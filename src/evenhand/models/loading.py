@@ -69,14 +69,14 @@ def load_model(
     """
     if architecture is not None and architecture not in get_args(Architecture):
         raise unknown_name("architecture", architecture, get_args(Architecture))
-    given = {"device": device, "dtype": dtype, "revision": revision, "options": options}
-    given["batch_tokens"] = batch_tokens
+    arguments = {"device": device, "dtype": dtype, "revision": revision, "options": options}
+    arguments["batch_tokens"] = batch_tokens
     if is_address(name):
         from evenhand.models.served import load_http_model
 
         if architecture not in (None, "causal"):
             raise UsageError(f"A served model reads from left to right; it cannot be {architecture}.")
-        return _call_registered(name, load_http_model, given)
+        return _call_registered(name, load_http_model, arguments)
     if name.startswith(VLLM):
         from evenhand.models.vllm import load_vllm
 
@@ -92,7 +92,7 @@ def load_model(
     if name in MODELS or name.split("/")[0] in {"evenhand", "puppet"} | {
         n.split("/")[0] for n in MODELS.names()
     }:
-        return _call_registered(name, MODELS.load(name), given)
+        return _call_registered(name, MODELS.load(name), arguments)
     config = load_config(name, revision=revision, trust_remote_code=trust_remote_code)
     kind = architecture or architecture_of(config, name)
     pretrained = load_pretrained(
@@ -187,8 +187,8 @@ def _checked(options: Any, kind: type[Options], batch_tokens: int | None) -> Opt
             f"These scoring options are {type(options).__name__}, and this model takes {kind.__name__}.",
             f"Make them with evenhand.models.{kind.__name__}(...), or leave them out.",
         )
-    chosen: Any = kind() if options is None else options
-    return cast(Options, chosen if batch_tokens is None else replace(chosen, batch_tokens=batch_tokens))
+    result: Any = kind() if options is None else options
+    return cast(Options, result if batch_tokens is None else replace(result, batch_tokens=batch_tokens))
 
 
 def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[str, Any]) -> LanguageModel:

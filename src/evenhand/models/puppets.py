@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Finish, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.schema import Card, ResponseError, Unsupported, unknown_name
 
@@ -46,39 +46,32 @@ class Puppet:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        told = {"name": self.name, "family": "puppet", "architecture": self.architecture}
-        return {**told, "parameters": 0, "device": "none"}
+        facts = {"name": self.name, "family": "puppet", "architecture": self.architecture}
+        return {**facts, "parameters": 0, "device": "none"}
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """One log probability a word (see LanguageModel.log_likelihoods), whatever the context and masking.
 
         With spans, words that overlap the span are listed. Texts of white space are EMPTY_TEXT rows.
         """
+        batch = Texts.of(texts)
+        strings, n = batch.texts, len(batch.texts)
         if self.failure is not None:
-            why = f"{self.name} answers nothing"
-            return _rows([0] * len(texts), None, None, [self.failure] * len(texts), [why] * len(texts))
-        counts, starts = _words(texts)
-        values = np.repeat(np.asarray(self.token_log_prob(texts), dtype=np.float32), counts)
-        if spans is not None and any(span is not None for span in spans):
-            keep = _inside(texts, counts, starts, spans)
-            row_of = np.repeat(np.arange(len(texts)), counts)
+            return _rows([0] * n, None, None, [self.failure] * n, [f"{self.name} answers nothing"] * n)
+        counts, starts = _words(strings)
+        values = np.repeat(np.asarray(self.token_log_prob(strings), dtype=np.float32), counts)
+        if any(span is not None for span in batch.all_spans):
+            keep = _inside(strings, counts, starts, batch.all_spans)
+            row_of = np.repeat(np.arange(n), counts)
             values, starts, scored = (
                 values[keep],
                 starts[keep],
-                np.bincount(row_of[keep], minlength=len(texts)),
+                np.bincount(row_of[keep], minlength=n),
             )
         else:
             scored = counts
-        errors: list[ResponseError | None] = [None] * len(texts)
-        details: list[str | None] = [None] * len(texts)
+        errors: list[ResponseError | None] = [None] * n
+        details: list[str | None] = [None] * n
         for i in np.flatnonzero(scored == 0):
             errors[i] = ResponseError.NO_SCORED_TOKEN if counts[i] else ResponseError.EMPTY_TEXT
             details[i] = (
@@ -86,12 +79,12 @@ class Puppet:
             )
         broken = ~np.isfinite(values)
         if broken.any():
-            row_of = np.repeat(np.arange(len(texts)), scored)
+            row_of = np.repeat(np.arange(n), scored)
             for i in np.unique(row_of[broken]):
                 errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
             bad = np.array([error is not None for error in errors], dtype=bool)
             values, starts, scored = values[~bad[row_of]], starts[~bad[row_of]], np.where(bad, 0, scored)
-        return _rows(scored, values, starts if want_starts else None, errors, details)
+        return _rows(scored, values, starts if batch.want_starts else None, errors, details)
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """What `continuation` says, with one token a word (see TextGenerator.generate).
@@ -107,21 +100,21 @@ class Puppet:
             )
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
         if write is None or self.failure is not None:
-            said: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
+            written: list[_Said] = [("", None, self.failure, f"{self.name} answers nothing")] * len(rows)
         else:
-            said = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
-        counts, _ = _words([text for text, *_ in said])
-        good = [error is None for _, _, error, _ in said]
+            written = [_said(prompts[i], write, sample, decoding) for i, sample in rows]
+        counts, _ = _words([text for text, *_ in written])
+        good = [error is None for _, _, error, _ in written]
         return Generations(
             prompt=np.array([i for i, _ in rows], dtype=np.int64),
             sample=np.array([sample for _, sample in rows], dtype=np.uint16),
-            texts=[text if error is None else None for text, _, error, _ in said],
+            texts=[text if error is None else None for text, _, error, _ in written],
             offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             token_ids=np.zeros(int(counts.sum()), dtype=np.int32),
-            finish=[finish for _, finish, _, _ in said],
+            finish=[finish for _, finish, _, _ in written],
             log_likelihood=np.where(good, TOKEN * counts, np.nan),
-            errors=[error for _, _, error, _ in said],
-            details=[detail for *_, detail in said],
+            errors=[error for _, _, error, _ in written],
+            details=[detail for *_, detail in written],
         )
 
 
@@ -146,10 +139,10 @@ def prefers(preferred: Collection[str] | Callable[[str], bool], name: str = "pup
     >>> puppet.log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-4.0, -6.0]
     """
-    chosen = preferred if callable(preferred) else frozenset(preferred).__contains__
+    is_preferred = preferred if callable(preferred) else frozenset(preferred).__contains__
 
     def value(texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([TOKEN if chosen(text) else TOKEN - GAP for text in texts], dtype=np.float32)
+        return np.array([TOKEN if is_preferred(text) else TOKEN - GAP for text in texts], dtype=np.float32)
 
     return Puppet(name, value)
 
@@ -160,8 +153,8 @@ def avoids(unwanted: Collection[str] | Callable[[str], bool], name: str = "puppe
     >>> avoids({"she cooks"}).log_likelihoods(["she cooks", "he cooks"]).sums.tolist()
     [-6.0, -4.0]
     """
-    chosen = unwanted if callable(unwanted) else frozenset(unwanted).__contains__
-    return prefers(lambda text: not chosen(text), name)
+    is_unwanted = unwanted if callable(unwanted) else frozenset(unwanted).__contains__
+    return prefers(lambda text: not is_unwanted(text), name)
 
 
 def random_puppet(seed: int = 0) -> Puppet:

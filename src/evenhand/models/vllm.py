@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface import chat_prompts, check_chat_template, start_tokens
 from evenhand.models.scoring import encode
 from evenhand.models.writing import Row, collected, continuation_key, encode_prompts
-from evenhand.schema import ModelError, ResponseError, Unsupported, UsageError
+from evenhand.schema import ModelError, Unsupported, UsageError
 from evenhand.weights import check_tokenizer, tokenizer_fingerprint
 
 PREFIX = "vllm:"
@@ -115,8 +115,8 @@ class VllmModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching and the version of vLLM."""
-        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+        facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
@@ -154,62 +154,34 @@ class VllmModel:
                 self.tokens_written += len(row.tokens)
         return collected(encoded, decoding, done, set())
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
         from vllm import SamplingParams
 
-        if masking is not None:
-            raise Unsupported(
-                f"{self.identity['name']} reads from left to right and has no mask token.",
-                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
-            )
         sequences = encode(
             self.tokenizer,
-            texts,
-            contexts,
-            spans,
+            Texts.of(texts).refuse_masking(
+                f"{self.identity['name']} reads from left to right and has no mask token."
+            ),
             before=self.start,
             after=self.end,
             longest=self.longest - 1,  # vLLM always writes a token
-            want_starts=want_starts,
         )
-        errors, details = list(sequences.errors), list(sequences.details)
         bounds = list(zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True))
-        usable = [i for i, error in enumerate(errors) if error is None]
+        usable = [i for i, error in enumerate(sequences.errors) if error is None]
         rule = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0, detokenize=False)
         ids = [sequences.ids[slice(*bounds[i])].tolist() for i in usable]
         scores = np.full(len(sequences.ids), np.nan, dtype=np.float32)
         for i, row, output in zip(usable, ids, self._run(ids, [rule] * len(ids)), strict=True):
             # position 0 is predicted from nothing and holds None
-            told = [
+            scores[slice(*bounds[i])] = [
                 np.nan if one is None else one[t].logprob
                 for t, one in zip(row, output.prompt_logprobs, strict=True)
             ]
-            scores[slice(*bounds[i])] = told
-            if not np.isfinite(scores[slice(*bounds[i])][sequences.scored[slice(*bounds[i])]]).all():
-                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
-        row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
-        bad = np.array([error is not None for error in errors], dtype=bool)
-        keep = sequences.scored & ~bad[row_of]
-        return Likelihoods(
-            offsets=np.concatenate([[0], np.cumsum(np.bincount(row_of[keep], minlength=len(errors)))]),
-            log_probs=scores[keep],
-            token_ids=sequences.ids[keep],
-            starts=sequences.starts[keep] if len(sequences.starts) else sequences.starts,
-            errors=errors,
-            details=details,
-        )
+        return sequences.likelihoods(scores)
 
     def _run(self, ids: list[list[int]], rules: list[Any]) -> list[Any]:
         if not ids:

@@ -163,8 +163,8 @@ class Joint:
             if form not in trees:
                 classes = [c for c, other in zip(self.class_of, forms, strict=True) if other == form]
                 used = np.flatnonzero(masses[:, classes].sum(axis=1) > 0)
-                told = [_words(_phrase_text(phrases[i], *form), pattern) for i in used]
-                trees[form] = Slots.build(told, masses[used])
+                words = [_words(_phrase_text(phrases[i], *form), pattern) for i in used]
+                trees[form] = Slots.build(words, masses[used])
             before, behind = _words(left.rstrip(" "), pattern), _words(right, pattern)
             tracks.append(Track(before, trees[form], int(weight_class), frame.weight, behind))
         return Automaton(tuple(tracks))

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.models import Architecture, Decoding, Generations, Likelihoods, Masking
+from evenhand.models import Architecture, Decoding, Generations, Likelihoods, Texts
 from evenhand.reference.automaton import Automaton, Walk, split_words, word_pattern
 from evenhand.reference.story import FREQUENCY, Frame, Joint, Phrase, Plant
-from evenhand.schema import ResponseError, Unsupported
+from evenhand.schema import ResponseError
 
 TRUTH = {
     "axis": pl.String,
@@ -86,9 +86,9 @@ class World:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        told: list[Any] = [[asdict(x) for x in part] for part in (self.phrases, self.frames, self.plants)]
-        told.append(list(self.names))
-        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        content: list[Any] = [[asdict(x) for x in part] for part in (self.phrases, self.frames, self.plants)]
+        content.append(list(self.names))
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return {"name": self.name, "kind": "world", "sha256": digest, "scoring": "exact prefix probabilities"}
 
     def describe(self) -> dict[str, Any]:
@@ -102,38 +102,31 @@ class World:
             "plants": [asdict(plant) for plant in self.plants],
         }
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Exact log probabilities word by word; see `LanguageModel.log_likelihoods`.
 
         Texts that this World cannot say are OUTSIDE_WORLD rows whose detail names the first impossible
         word. Raises Unsupported for any `masking`.
         """
-        if masking is not None:
-            raise Unsupported(
-                f"A World reads from left to right and has no masking {masking!r}.",
-                "Ask for plain likelihoods, or use a masked model.",
-            )
-        befores = [context or "" for context in contexts] if contexts is not None else [""] * len(texts)
-        told = [
+        batch = Texts.of(texts)
+        batch.refuse_masking(
+            f"A World reads from left to right and has no masking {batch.masking!r}.",
+            "Ask for plain likelihoods, or use a masked model.",
+        )
+        strings, n = batch.texts, len(batch.texts)
+        utterances = [
             before + ("" if not before or before[-1] == " " or text[:1] == " " else " ") + text
-            for before, text in zip(befores, texts, strict=True)
+            for before, text in zip(batch.all_contexts, strings, strict=True)
         ]
-        rows: list[tuple[list[float], list[int], list[int]]] = [([], [], [])] * len(texts)
-        errors: list[ResponseError | None] = [None] * len(texts)
-        details: list[str | None] = [None] * len(texts)
-        walk = Walk(self.automaton)
-        for i in sorted(range(len(texts)), key=told.__getitem__):  # neighbours share prefixes
-            if not texts[i].strip():
+        rows: list[tuple[list[float], list[int], list[int]]] = [([], [], [])] * n
+        errors: list[ResponseError | None] = [None] * n
+        details: list[str | None] = [None] * n
+        walk, spans = Walk(self.automaton), batch.all_spans
+        for i in sorted(range(n), key=utterances.__getitem__):  # neighbours share prefixes
+            if not strings[i].strip():
                 errors[i], details[i] = ResponseError.EMPTY_TEXT, "the text is empty or white space"
                 continue
-            words = split_words(told[i], self._pattern)
+            words = split_words(utterances[i], self._pattern)
             if words is None:
                 errors[i] = ResponseError.OUTSIDE_WORLD
                 details[i] = "this World puts exactly one space between words"
@@ -143,18 +136,17 @@ class World:
                 errors[i] = ResponseError.OUTSIDE_WORLD
                 details[i] = f"this World never says {words[len(log_probs)][0].strip()!r} there"
                 continue
-            first = len(told[i]) - len(texts[i])
-            span = spans[i] if spans is not None else None
-            low, high = (0, len(texts[i])) if span is None else span
-            kept = [
+            first = len(utterances[i]) - len(strings[i])
+            low, high = spans[i] or (0, len(strings[i]))
+            scored = [
                 (value, self.vocabulary[word], start - first)
                 for value, (word, start) in zip(log_probs, words, strict=True)
                 if start - first < high and start - first + len(word.strip()) > low and start >= first
             ]
-            if not kept:
+            if not scored:
                 errors[i], details[i] = ResponseError.NO_SCORED_TOKEN, "no word overlaps the span"
                 continue
-            values, ids, starts = zip(*kept, strict=True)
+            values, ids, starts = zip(*scored, strict=True)
             rows[i] = (list(values), list(ids), list(starts))
         return Likelihoods(
             offsets=np.concatenate([[0], np.cumsum([len(row[0]) for row in rows], dtype=np.int64)]),
@@ -267,7 +259,7 @@ class World:
         untouched = joint.prior / totals
         reference = self._log_unplanted_prior()
         for target in [FREQUENCY, *labels]:
-            chosen = np.array([target in frame.labels for frame in self.frames])
+            labelled = np.array([target in frame.labels for frame in self.frames])
             for d, (axis, descriptor) in enumerate(joint.descriptors):
                 planted = sum(
                     p.log_odds for p in self.plants if p.target == target and p.concerns(axis, descriptor)
@@ -275,7 +267,7 @@ class World:
                 if target == FREQUENCY:
                     log_ratio = math.log(untouched[d]) - reference
                 else:
-                    log_ratio = math.log(joint.frames[d, chosen].sum() / neutral[chosen].sum())
+                    log_ratio = math.log(joint.frames[d, labelled].sum() / neutral[labelled].sum())
                 rows.append((axis, descriptor, target, planted, log_ratio))
         return pl.DataFrame(rows, schema=TRUTH, orient="row")
 

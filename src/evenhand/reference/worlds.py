@@ -91,9 +91,10 @@ def world_frames() -> tuple[Frame, ...]:
         )
         for template in load_templates(kinds=CONVERSATIONAL)
     ]
-    own = tomllib.loads((Path(__file__).parent / "frames.toml").read_text(encoding="utf-8"))["frame"]
+    entries = tomllib.loads((Path(__file__).parent / "frames.toml").read_text(encoding="utf-8"))["frame"]
     frames += [
-        Frame(f["text"], f["text"], (f["label"].partition(":")[0], f["label"]), OWN_FRAME_WEIGHT) for f in own
+        Frame(f["text"], f["text"], (f["label"].partition(":")[0], f["label"]), OWN_FRAME_WEIGHT)
+        for f in entries
     ]
     return tuple(frames)
 
@@ -133,8 +134,8 @@ def _shared(phrase: Phrase, listed: dict[tuple[str, str], int]) -> Phrase:
 
 def _phrases_of(d: Descriptor, nouns: tuple[Noun, ...]) -> list[Phrase]:
     if d.form == "phrase":
-        told = noun_phrase(d, None), noun_phrase(d, None, plural=True)
-        return [Phrase(d.axis, d.descriptor, "", *told, weight=float(len(nouns)))]
+        forms = noun_phrase(d, None), noun_phrase(d, None, plural=True)
+        return [Phrase(d.axis, d.descriptor, "", *forms, weight=float(len(nouns)))]
     fitting = [n for n in nouns if d.gender in (None, n.gender)]
     phrases = [
         Phrase(d.axis, d.descriptor, n.singular, noun_phrase(d, n), noun_phrase(d, n, plural=True))

@@ -16,6 +16,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
+    Texts,
     text_generator,
 )
 from evenhand.runs.plan import span_list
@@ -237,9 +238,8 @@ def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
     n = len(texts)
     contexts = requests["context"].to_list() if requests["context"].null_count() < n else None
     spans = span_list(requests) if requests["span_start"].null_count() < n else None
-    # Said only when wanted: offsets cost time, and a model that has none need not know the word.
-    starts = {"want_starts": True} if requests["keep_tokens"].any() else {}
-    return model.log_likelihoods(texts, contexts, spans=spans, masking=requests["masking"][0], **starts)
+    want_starts = bool(requests["keep_tokens"].any())
+    return model.log_likelihoods(Texts(texts, contexts, spans, requests["masking"][0], want_starts))
 
 
 def _check_shape(n: int, likelihoods: Likelihoods) -> None:

@@ -14,7 +14,7 @@ TOKEN_COLUMNS = ("token_ids", "token_log_likelihoods", "token_starts")
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Ask for likelihoods. `masking` for masked models (see LanguageModel.log_likelihoods);
+    """Ask for likelihoods. `masking` for masked models (see Texts);
     `keep_tokens` stores per-token values, which some measures need."""
 
     masking: Masking | None = None
@@ -83,9 +83,8 @@ def request_ids(
     `keep_tokens` is left out: it says what is stored of an answer, not what is asked, so two
     benchmarks that share a text share its answer. Everything of a decoding counts.
 
-    Arguments: texts: n strings. contexts, spans: n values (or None) as for
-    LanguageModel.log_likelihoods; a list of Nones is the same as None. request: kind and parameters.
-    fingerprint: of the model that answers.
+    Arguments: texts: n strings. contexts, spans: n values (or None) as for `Texts`; a list of Nones is the same
+    as None. request: kind and parameters. fingerprint: of the model that answers.
     Returns: n identifiers. Raises ValueError if the lengths differ.
     Source: DESIGN.md, "The engine".
 

@@ -240,10 +240,10 @@ def _check_folder(folder: Path, kind: Kind, advice: str | None) -> None:
             f"{folder} holds an adapter, not a whole model.",
             "Merge it into its base model first (peft: merge_and_unload), and save that with its tokenizer.",
         )
-    found = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
+    content = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
     raise ModelError(
         f"The folder {folder} holds no config.json, so it is no Hugging Face {kind} folder.",
-        f"Found there: {found}. {advice or f'Save the {kind} with model.save_pretrained(folder).'}",
+        f"Found there: {content}. {advice or f'Save the {kind} with model.save_pretrained(folder).'}",
     )
 
 
@@ -261,14 +261,14 @@ def _only_pickles(name: str, folder: Path, commit: str | None, kind: Kind, advic
     from transformers.utils.hub import has_file
 
     with quiet_transformers(), hub_errors(name, commit, kind=kind, advice=advice):
-        found = next((f for f in (ONE_FILE, INDEX, *PICKLED) if has_file(name, f, revision=commit)), None)
-    if found is None:
+        file = next((f for f in (ONE_FILE, INDEX, *PICKLED) if has_file(name, f, revision=commit)), None)
+    if file is None:
         raise ModelError(
             f"What can be reached of {name!r} (commit {commit[:12]}) holds no weights: expected {ONE_FILE} or "
             f"{PICKLED[0]}.",
             advice,
         )
-    return found in PICKLED
+    return file in PICKLED
 
 
 def _parts(index: Path) -> list[Path]:

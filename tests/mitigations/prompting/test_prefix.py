@@ -10,7 +10,7 @@ from evenhand.mitigations.prompting.instructions import (
     library_instruction,
 )
 from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.models.contract import text_generator
+from evenhand.models.contract import Texts, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.runs.requests import fingerprint_digest
@@ -34,8 +34,8 @@ def test_only_the_continuation_comes_back() -> None:
 
 def test_likelihoods_are_those_behind_the_instruction() -> None:
     base = load_puppet("puppet/random")
-    got = Prefix("Be kind.")(base).log_likelihoods(["a b", "c d e"], [None, "He said:"])
-    expected = base.log_likelihoods(["a b", "c d e"], ["Be kind.\n", "Be kind.\nHe said:"])
+    got = Prefix("Be kind.")(base).log_likelihoods(Texts(["a b", "c d e"], [None, "He said:"]))
+    expected = base.log_likelihoods(Texts(["a b", "c d e"], ["Be kind.\n", "Be kind.\nHe said:"]))
     np.testing.assert_array_equal(got.log_probs, expected.log_probs)
     np.testing.assert_array_equal(got.offsets, expected.offsets)
 

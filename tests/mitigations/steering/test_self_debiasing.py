@@ -18,7 +18,7 @@ from evenhand.mitigations import (
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.steering.rules import SelfDebiasingRule
 from evenhand.mitigations.steering.self_debiasing import PREFIXES
-from evenhand.models.contract import text_generator
+from evenhand.models.contract import Texts, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.puppets import load_puppet
@@ -189,7 +189,7 @@ def test_chains_with_an_instruction_in_both_orders(model: Any) -> None:
         text_generator(twice).generate(PROMPTS, drawn).texts
         == text_generator(plain).generate(PROMPTS, drawn).texts
     )
-    scored = [m.log_likelihoods(PROMPTS, [None, "the"] * 3).log_probs for m in (twice, plain)]
+    scored = [m.log_likelihoods(Texts(PROMPTS, [None, "the"] * 3)).log_probs for m in (twice, plain)]
     np.testing.assert_allclose(*scored, atol=1e-4)
     assert len(text_generator(inside).generate(PROMPTS, rule)) == len(PROMPTS)
 
@@ -205,7 +205,7 @@ def test_backends_that_cannot_be_steered_say_what_works_there(model: Any) -> Non
     with pytest.raises(Unsupported, match="do not chain"):
         SelfDebiasing()(ContrastiveDebiasing()(model))
     with pytest.raises(Unsupported, match="masks"):
-        SelfDebiasing()(model).log_likelihoods(["the man"], masking="token")
+        SelfDebiasing()(model).log_likelihoods(Texts(["the man"], masking="token"))
 
 
 class _Named:
@@ -220,8 +220,8 @@ class _Named:
 def test_likelihoods_of_the_debiased_model_are_normalised_and_shift_from_harm(model: Any) -> None:
     debiased = SelfDebiasing(5.0, prefixes=(f"{HARM} ",))(model)
     contexts = ["the man is"] * len(WORDS)
-    before = model.log_likelihoods(list(WORDS), contexts)
-    after = debiased.log_likelihoods(list(WORDS), contexts)
+    before = model.log_likelihoods(Texts(list(WORDS), contexts))
+    after = debiased.log_likelihoods(Texts(list(WORDS), contexts))
     assert np.exp(after.sums).sum() == pytest.approx(1.0, abs=1e-4)
     for word in BAD:
         assert after.sums[WORDS.index(word)] < before.sums[WORDS.index(word)] - 0.5
@@ -243,7 +243,7 @@ def test_self_diagnosis_is_the_softmax_of_two_logits(model: Any) -> None:
             assert found[i, k] == pytest.approx(float(pair[0]), abs=1e-5)
     long = self_diagnosis(model, ["vile " * 100], ["harm"])
     assert np.isnan(long).all() and self_diagnosis(model, [], ["harm"]).shape == (0, 1)
-    assert model.log_likelihoods(["Yes"], ["vile " * 100]).errors == [ResponseError.TOO_LONG]
+    assert model.log_likelihoods(Texts(["Yes"], ["vile " * 100])).errors == [ResponseError.TOO_LONG]
 
 
 @torch.inference_mode()

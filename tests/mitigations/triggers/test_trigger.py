@@ -11,6 +11,7 @@ import torch
 
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.triggers.trigger import Trigger, TriggerFile, read_trigger
+from evenhand.models.contract import Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel, CausalOptions
 from evenhand.models.puppets import load_puppet, writes
@@ -56,8 +57,8 @@ def test_the_model_reads_the_tokens_that_were_found(model: Any, found: TriggerFi
                 ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=6, num_beams=1
             )[0, ids.shape[1] :]
         assert answers.row(i).tolist() == expected.tolist()
-    scored = calmed.log_likelihoods(["a friend.", "I like"], ["I love", None])
-    plain = model.log_likelihoods(["a friend.", "I like"], [f"{found.text} I love", f"{found.text} "])
+    scored = calmed.log_likelihoods(Texts(["a friend.", "I like"], ["I love", None]))
+    plain = model.log_likelihoods(Texts(["a friend.", "I like"], [f"{found.text} I love", f"{found.text} "]))
     np.testing.assert_array_equal(scored.log_probs, plain.log_probs)
 
 

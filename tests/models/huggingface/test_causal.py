@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evenhand.models import load_model
-from evenhand.models.contract import Likelihoods
+from evenhand.models.contract import Likelihoods, Texts
 from evenhand.models.huggingface.causal import CausalModel, CausalOptions
 from evenhand.models.scoring.scorer import ScoringPath
 from evenhand.schema import ResponseError, Unsupported
@@ -64,7 +64,7 @@ def test_equals_one_text_at_a_time(tiny_folder: Callable[..., Path], architectur
     assert (model.path is ScoringPath.PREFIX_TREE) == (architecture in TREE), model.rejected_paths
     assert bool(model.rejected_paths) == (architecture not in TREE)
     check(model, model.log_likelihoods(TEXTS), [None] * len(TEXTS))
-    check(model, model.log_likelihoods(TEXTS, CONTEXTS), CONTEXTS)
+    check(model, model.log_likelihoods(Texts(TEXTS, CONTEXTS)), CONTEXTS)
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "bloom"])
@@ -95,8 +95,8 @@ def test_spans_restrict_what_is_scored(tiny_folder: Callable[..., Path]) -> None
     model = load_model(str(tiny_folder("llama")))
     assert isinstance(model, CausalModel)
     text = "I love old men."
-    whole = model.log_likelihoods([text], want_starts=True)
-    part = model.log_likelihoods([text], spans=[(7, 10)], want_starts=True)
+    whole = model.log_likelihoods(Texts([text], want_starts=True))
+    part = model.log_likelihoods(Texts([text], spans=[(7, 10)], want_starts=True))
     assert 0 < part.counts[0] < whole.counts[0]
     kept = np.isin(whole.starts, part.starts)
     np.testing.assert_allclose(part.log_probs, whole.log_probs[kept], atol=1e-5)
@@ -177,7 +177,7 @@ def test_a_text_that_never_fits_is_an_error_row(
 
 def test_masking_is_refused(tiny_folder: Callable[..., Path]) -> None:
     with pytest.raises(Unsupported, match="no mask token"):
-        load_model(str(tiny_folder("gpt2"))).log_likelihoods(["Hi."], masking="token")
+        load_model(str(tiny_folder("gpt2"))).log_likelihoods(Texts(["Hi."], masking="token"))
 
 
 def test_unknown_start_token_is_refused(tiny_folder: Callable[..., Path]) -> None:

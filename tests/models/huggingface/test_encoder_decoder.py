@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.huggingface.encoder_decoder import EncoderDecoderModel, EncoderDecoderOptions
 from evenhand.models.huggingface.pretrained import load_pretrained
 from evenhand.schema import ModelError, ResponseError, Unsupported
@@ -46,7 +46,7 @@ def test_equals_one_forward_pass_per_pair(load, sentences, architecture):
     model = load(architecture)
     texts = [*sentences, *sentences[:4], sentences[0]]
     contexts = [*sentences[::-1], "Hi.", "Hi.", None, "What do you think?", sentences[-1]]
-    scored = model.log_likelihoods(texts, contexts)
+    scored = model.log_likelihoods(Texts(texts, contexts))
     for i, (text, context) in enumerate(zip(texts, contexts, strict=True)):
         expected = one_at_a_time(model, text, context or "", architecture)
         assert scored.row(i) == pytest.approx(expected, abs=1e-4)
@@ -77,12 +77,14 @@ def test_contexts_change_the_answer_and_silence_stands_in_for_none(load, archite
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_end_token_and_spans(load, architecture):
     text = "My neighbour is kind."
-    full = load(architecture).log_likelihoods([text], want_starts=True)
-    without = load(architecture, EncoderDecoderOptions(end=False)).log_likelihoods([text], want_starts=True)
+    full = load(architecture).log_likelihoods(Texts([text], want_starts=True))
+    without = load(architecture, EncoderDecoderOptions(end=False)).log_likelihoods(
+        Texts([text], want_starts=True)
+    )
     assert without.row(0) == pytest.approx(full.row(0)[:-1], abs=1e-5)
     assert full.starts[-1] == len(text) and without.counts[0] == full.counts[0] - 1
     span = (text.index("kind"), len(text))
-    part = load(architecture).log_likelihoods([text, text], spans=[span, None], want_starts=True)
+    part = load(architecture).log_likelihoods(Texts([text, text], spans=[span, None], want_starts=True))
     assert part.row(1) == pytest.approx(full.row(0), abs=1e-5)
     ends = np.append(full.starts[1:-1], len(text))
     inside = (full.starts[:-1] < span[1]) & (ends > span[0])
@@ -106,9 +108,9 @@ def test_a_bias_behind_the_projection_counts(tiny_folder):
 def test_answers_do_not_depend_on_order_or_batches(load, sentences, architecture):
     texts, contexts = sentences * 2, [*sentences, *sentences[::-1]]
     order = np.random.default_rng(3).permutation(len(texts))
-    plain = load(architecture).log_likelihoods(texts, contexts)
+    plain = load(architecture).log_likelihoods(Texts(texts, contexts))
     small = load(architecture, EncoderDecoderOptions(batch_tokens=30)).log_likelihoods(
-        [texts[i] for i in order], [contexts[i] for i in order]
+        Texts([texts[i] for i in order], [contexts[i] for i in order])
     )
     for place, i in enumerate(order):
         assert small.row(place) == pytest.approx(plain.row(i), abs=2e-5)
@@ -120,7 +122,7 @@ def test_bad_rows_are_error_rows(load):
     texts = ["", "I love old men.", "Hi.", long, "Hi."]
     contexts = ["Hi.", None, long, None, None]
     spans = [None, (200, 210), None, None, None]
-    scored = model.log_likelihoods(texts, contexts, spans=spans)
+    scored = model.log_likelihoods(Texts(texts, contexts, spans=spans))
     assert scored.errors == [
         ResponseError.EMPTY_TEXT,
         ResponseError.NO_SCORED_TOKEN,
@@ -145,13 +147,13 @@ def test_nan_is_an_error_row(load):
     head.weight = torch.nn.Parameter(head.weight.clone())
     with torch.no_grad():
         model.model.get_input_embeddings().weight[token] = float("nan")
-    scored = model.log_likelihoods(["Hi.", "Hi."], ["woman", "I love old men."])
+    scored = model.log_likelihoods(Texts(["Hi.", "Hi."], ["woman", "I love old men."]))
     assert scored.errors == [ResponseError.NOT_FINITE, None]
     assert scored.counts[0] == 0
 
 
 def test_memory(load, sentences):
-    truth = load("blenderbot").log_likelihoods(sentences, sentences)
+    truth = load("blenderbot").log_likelihoods(Texts(sentences, sentences))
     model = load("blenderbot")
     forward = model.model.forward
 
@@ -163,7 +165,7 @@ def test_memory(load, sentences):
         return forward(decoder_input_ids=decoder_input_ids, **rest)
 
     model.model.forward = types.MethodType(limited, model.model)
-    scored = model.log_likelihoods(sentences, sentences)
+    scored = model.log_likelihoods(Texts(sentences, sentences))
     assert scored.errors == [None] * len(sentences)
     assert scored.log_probs == pytest.approx(truth.log_probs, abs=2e-5)
     assert model.budget.halvings
@@ -181,7 +183,7 @@ def test_unknown_heads_fall_back_to_all_logits(tiny_folder, sentences):
 def test_refusals_and_identity(load):
     model = load("t5")
     with pytest.raises(Unsupported, match="fills no masks"):
-        model.log_likelihoods(["Hi."], masking="token")
+        model.log_likelihoods(Texts(["Hi."], masking="token"))
     assert isinstance(model, LanguageModel)
     assert json.loads(json.dumps(model.fingerprint)) == model.fingerprint
     json.dumps(model.describe())

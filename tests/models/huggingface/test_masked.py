@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenhand.models.contract import LanguageModel
+from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.huggingface.masked import (
     MaskedModel,
     MaskedOptions,
@@ -68,7 +68,7 @@ def test_token_masking_is_one_forward_pass_per_token(load, sentences, architectu
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
 def test_word_masking_hides_the_rest_of_the_word(load, sentences, architecture):
     model = load(architecture)
-    scored = model.log_likelihoods(sentences, masking="word")
+    scored = model.log_likelihoods(Texts(sentences, masking="word"))
     by_token = model.log_likelihoods(sentences)
     for i, text in enumerate(sentences):
         assert scored.row(i) == pytest.approx(one_at_a_time(model, text, word=True), abs=1e-4)
@@ -80,7 +80,7 @@ def test_contexts_are_seen_and_not_scored(load, architecture):
     model = load(architecture)
     texts = ["I love old men.", "I love old men.", " My neighbour."]
     contexts = ["My neighbour is kind.", None, "Hi."]
-    scored = model.log_likelihoods(texts, contexts, want_starts=True)
+    scored = model.log_likelihoods(Texts(texts, contexts, want_starts=True))
     assert scored.row(0) == pytest.approx(one_at_a_time(model, texts[0], "My neighbour is kind. "), abs=1e-4)
     assert scored.row(1) == pytest.approx(one_at_a_time(model, texts[1]), abs=1e-4)
     # White space that is already there is not doubled.
@@ -92,8 +92,8 @@ def test_spans_choose_tokens(load):
     model = load("roberta")
     text = "My neighbour is an unbelievable person."
     span = (text.index("unbelievable"), text.index("son."))
-    whole = model.log_likelihoods([text], want_starts=True)
-    part = model.log_likelihoods([text, text], spans=[span, None], want_starts=True)
+    whole = model.log_likelihoods(Texts([text], want_starts=True))
+    part = model.log_likelihoods(Texts([text, text], spans=[span, None], want_starts=True))
     ends = np.append(whole.starts[1:], len(text))
     inside = (whole.starts < span[1]) & (ends > span[0])
     assert part.row(0) == pytest.approx(whole.row(0)[inside], abs=1e-5)
@@ -106,7 +106,7 @@ def test_blank_replaces_the_span_as_stereoset_does(load):
     context, target = "My neighbour is an BLANK person.", "oldish"
     text = context.replace("BLANK", target)
     start = text.index(target)
-    scored = model.log_likelihoods([text], spans=[(start, start + len(target))], masking="blank")
+    scored = model.log_likelihoods(Texts([text], spans=[(start, start + len(target))], masking="blank"))
     # The published rule works on strings: what has been read so far, decoded, then one mask.
     tokens = model.tokenizer.encode(target, add_special_tokens=False)
     expected = []
@@ -124,12 +124,12 @@ def test_blank_without_span_reads_from_left_to_right(load):
     ids = model.tokenizer.encode(text)
     mask, end = model.tokenizer.mask_token_id, ids[-1]
     expected = [forward(model, [*ids[:k], mask, end], k, ids[k]) for k in range(1, len(ids) - 1)]
-    assert model.log_likelihoods([text], masking="blank").row(0) == pytest.approx(expected, abs=1e-4)
+    assert model.log_likelihoods(Texts([text], masking="blank")).row(0) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_same_masked_input_is_run_once(load, tiny_tokenizer):
     texts = ["I love old men.", "I love kind men.", "I love kind men."]
-    plan = masked_inputs(tiny_tokenizer("bert"), texts)
+    plan = masked_inputs(tiny_tokenizer("bert"), Texts(texts))
     brute = {
         tuple(np.where(np.arange(len(ids)) == p, 4, ids))
         for ids in (tiny_tokenizer("bert").encode(t) for t in texts)
@@ -152,7 +152,9 @@ def test_answers_do_not_depend_on_order_or_batches(load, sentences, architecture
 def test_bad_rows_are_error_rows(load):
     model = load("bert")
     long = "kind " * 80
-    scored = model.log_likelihoods(["", "I love old men.", " \n", long], spans=[None, (200, 210), None, None])
+    scored = model.log_likelihoods(
+        Texts(["", "I love old men.", " \n", long], spans=[None, (200, 210), None, None])
+    )
     assert scored.errors == [
         ResponseError.EMPTY_TEXT,
         ResponseError.NO_SCORED_TOKEN,
@@ -257,7 +259,7 @@ def test_unknown_heads_fall_back_to_all_logits(tiny_folder, sentences):
 def test_refusals(load, tiny_folder):
     loaded = load_pretrained(str(tiny_folder("bert")), "masked", device="cpu")
     with pytest.raises(UsageError, match=r"Did you mean 'word'"):
-        load().log_likelihoods(["Hi."], masking="words")
+        load().log_likelihoods(Texts(["Hi."], masking="words"))
     loaded.tokenizer.mask_token = None
     with pytest.raises(ModelError, match="no mask token"):
         MaskedModel(loaded.model, loaded.tokenizer, {})
@@ -280,9 +282,9 @@ def test_no_texts(load):
 
 def test_many_texts_are_the_same_as_few(load, sentences, monkeypatch):
     model = load()
-    whole = model.log_likelihoods(sentences, sentences, want_starts=True)
+    whole = model.log_likelihoods(Texts(sentences, sentences, want_starts=True))
     monkeypatch.setattr("evenhand.models.huggingface.masked.CHUNK", 2)
-    pieces = model.log_likelihoods(sentences, sentences, want_starts=True)
+    pieces = model.log_likelihoods(Texts(sentences, sentences, want_starts=True))
     assert pieces.log_probs == pytest.approx(whole.log_probs, abs=2e-5)
     assert (pieces.offsets == whole.offsets).all() and (pieces.starts == whole.starts).all()
     assert (pieces.token_ids == whole.token_ids).all()

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
+from evenhand.models.contract import Texts
 from evenhand.models.served.model import HttpModel, HttpOptions
 from evenhand.models.served.scoring import align, read_scored
 from evenhand.schema import ResponseError, Unsupported
@@ -43,7 +44,7 @@ def scorer(loopback, bigram):
 @pytest.mark.parametrize("faults", [(), ("wants one",), ("begins",)])
 def test_likelihoods_are_the_models_own(scorer, bigram, faults):
     model, _ = scorer(*faults)
-    found = model.log_likelihoods(TEXTS, want_starts=True)
+    found = model.log_likelihoods(Texts(TEXTS, want_starts=True))
     assert found.errors == [None, None, *_short(faults), None, None, *[ResponseError.EMPTY_TEXT] * 2, None]
     at = 0
     for i, text in enumerate(TEXTS):
@@ -75,11 +76,11 @@ def test_contexts_and_spans(scorer, bigram):
     model, _ = scorer()
     text, context = "they is kind and old", "she was rude ."
     whole = bigram.log_probs(f"{context} {text}")
-    behind = model.log_likelihoods([text, text], [context, None])
+    behind = model.log_likelihoods(Texts([text, text], [context, None]))
     assert behind.row(0) == pytest.approx(whole[-5:], abs=1e-6)
     assert behind.row(1) == pytest.approx(bigram.log_probs(text), abs=1e-6)
     span = (text.index("kind"), text.index("kind") + 4)
-    within = model.log_likelihoods([text, text], [context, None], spans=[span, None], want_starts=True)
+    within = model.log_likelihoods(Texts([text, text], [context, None], spans=[span, None], want_starts=True))
     assert within.row(0) == pytest.approx(whole[-3:-2], abs=1e-6)
     assert within.starts.tolist()[0] == span[0] - 1  # the token begins with its space
     assert within.counts.tolist() == [1, 4]
@@ -131,7 +132,7 @@ def test_a_chat_and_a_mask_cannot_be_scored(scorer):
     with pytest.raises(Unsupported, match="asked as a chat"):
         scorer(chat=True)[0].log_likelihoods(["she is kind"])
     with pytest.raises(Unsupported, match="no mask token"):
-        scorer()[0].log_likelihoods(["she is kind"], masking="token")
+        scorer()[0].log_likelihoods(Texts(["she is kind"], masking="token"))
 
 
 @given(
@@ -252,8 +253,8 @@ def test_a_server_and_its_weights_loaded_here_agree(loopback, tiny_folder, sente
     with loopback.LoopbackServer(WeightsService(folder)) as server:
         there = HttpModel(f"{server.url}/v1", "m", HttpOptions(store=None, concurrency=2))
         for given in ({}, {"contexts": contexts}, {"contexts": contexts, "spans": spans}):
-            near = here.log_likelihoods(texts, **given, want_starts=True)
-            far = there.log_likelihoods(texts, **given, want_starts=True)
+            near = here.log_likelihoods(Texts(texts, **given, want_starts=True))
+            far = there.log_likelihoods(Texts(texts, **given, want_starts=True))
             assert far.errors == near.errors
             assert far.counts.tolist() == near.counts.tolist()
             assert far.log_probs == pytest.approx(near.log_probs, abs=1e-4)

@@ -14,8 +14,7 @@ from evenhand.models.served.writing import (
     sample_body,
     token_number,
 )
-from evenhand.models.writing.rows import row_uniforms
-from evenhand.models.writing.sampling import continuation_key
+from evenhand.models.writing.rows import continuation_key, row_uniforms
 from evenhand.schema import ResponseError, Unsupported
 from evenhand.services.client import Answer
 

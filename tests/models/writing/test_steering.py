@@ -11,6 +11,7 @@ import torch
 
 from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import load_model
+from evenhand.models.contract import Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel, CausalOptions
 from evenhand.models.huggingface.steered_scoring import Groups, scores
@@ -334,8 +335,8 @@ def test_likelihoods_are_those_of_plain_forward_passes(
     model = loaded(tiny_folder, architecture)
     texts = ["I love old men.", "Hi.", "They were born in São Paulo;", "an unbelievable person"]
     own = [None, "My neighbour said:", "Hi.", "She is"]
-    found = model.steered_log_likelihoods(texts, own, steering=STEERING)
-    plain = model.log_likelihoods(texts, own)
+    found = model.steered_log_likelihoods(Texts(texts, own), steering=STEERING)
+    plain = model.log_likelihoods(Texts(texts, own))
     assert found.errors == [None] * 4
     assert found.token_ids.tolist() == plain.token_ids.tolist()
     for i, (text, context) in enumerate(zip(texts, own, strict=True)):
@@ -389,8 +390,8 @@ def test_what_was_written_scores_what_was_recorded(tiny_folder: Callable[..., Pa
 def test_spans_and_starts_are_those_of_plain_scoring(tiny_folder: Callable[..., Path]) -> None:
     model = loaded(tiny_folder, "llama")
     texts, spans = ["I love old men.", "My neighbour is a kind person"], [(7, 10), None]
-    found = model.steered_log_likelihoods(texts, steering=STEERING, spans=spans, want_starts=True)
-    plain = model.log_likelihoods(texts, spans=spans, want_starts=True)
+    found = model.steered_log_likelihoods(Texts(texts, spans=spans, want_starts=True), steering=STEERING)
+    plain = model.log_likelihoods(Texts(texts, spans=spans, want_starts=True))
     assert found.token_ids.tolist() == plain.token_ids.tolist()
     assert found.starts.tolist() == plain.starts.tolist()
     whole = model.steered_log_likelihoods(texts, steering=STEERING)

@@ -1,7 +1,4 @@
-"""Instructions by name: Instructive Debiasing in both published wordings, and a small library of our own.
-
-Instructions that a search found, as files: the text, where it comes from, and what it changed.
-"""
+"""Instructions by name (Instructive Debiasing as published, a small library of our own) and from a search's file."""
 
 import json
 from dataclasses import dataclass, field
@@ -108,19 +105,19 @@ def library_instruction(name: str) -> Prefix:
     """
     if name not in INSTRUCTIONS:
         raise unknown_name("instruction", name, INSTRUCTIONS)
-    chosen = INSTRUCTIONS[name]
+    instruction = INSTRUCTIONS[name]
     return Prefix(
-        chosen.text,
+        instruction.text,
         name=f"instruction={name}",
         card=Card(
             f"instruction={name}",
-            f'In front of every prompt: "{chosen.text}"',
+            f'In front of every prompt: "{instruction.text}"',
             construct="Whether telling a model how to speak changes how it speaks of people.",
             null="A model that cannot follow instructions is not changed by what they say.",
-            critique=f"Evidence: {chosen.evidence}",
+            critique=f"Evidence: {instruction.evidence}",
             source="evenhand",
         ),
-        levels=(("opposite", (chosen.opposite,)),),
+        levels=(("opposite", (instruction.opposite,)),),
     )
 
 
@@ -147,14 +144,14 @@ class FoundInstruction:
 
     def write(self, path: Path) -> Path:
         """Write the file, whole or not at all; raises WriteError."""
-        told = {
+        content = {
             "kind": KIND,
             "text": self.text,
             "delimiter": self.delimiter,
             "card": self.card.to_dict(),
             "facts": self.facts,
         }
-        return write_json(path, told)
+        return write_json(path, content)
 
 
 def read_found_instruction(path: Path) -> FoundInstruction:
@@ -167,20 +164,20 @@ def read_found_instruction(path: Path) -> FoundInstruction:
     try:
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise DataError(
-            f"The instruction file {path} cannot be read: {told}.", "Give the path of instruction.json."
+            f"The instruction file {path} cannot be read: {reason}.", "Give the path of instruction.json."
         ) from error
     if not content.lstrip().startswith("{"):
         return _plain(path, content)
     try:
-        told = json.loads(content)
-        if told["kind"] != KIND:
-            raise ValueError(f"kind is {told['kind']!r}")
-        texts = [told["text"], told["delimiter"]]
+        fields = json.loads(content)
+        if fields["kind"] != KIND:
+            raise ValueError(f"kind is {fields['kind']!r}")
+        texts = [fields["text"], fields["delimiter"]]
         if not all(isinstance(text, str) for text in texts) or not texts[0].strip():
             raise ValueError("text and delimiter must be text, and text not empty")
-        return FoundInstruction(texts[0], Card(**told["card"]), texts[1], dict(told.get("facts", {})))
+        return FoundInstruction(texts[0], Card(**fields["card"]), texts[1], dict(fields.get("facts", {})))
     except (KeyError, TypeError, ValueError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise DataError(

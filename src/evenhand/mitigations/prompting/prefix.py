@@ -10,7 +10,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
-    Masking,
+    Texts,
     text_generator,
 )
 from evenhand.schema import Card, Unsupported, UsageError
@@ -90,18 +90,9 @@ class Prefixed(Mitigated):
         super().__init__(model, mitigation)
         self.front = mitigation.text + mitigation.delimiter
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Each text behind the instruction and its own context; the instruction is never scored."""
-        fronts = [self.front + (context or "") for context in contexts or [None] * len(texts)]
-        return super().log_likelihoods(texts, fronts, spans=spans, masking=masking, want_starts=want_starts)
+        return super().log_likelihoods(Texts.of(texts).behind(self.front))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations of instruction and prompt together."""

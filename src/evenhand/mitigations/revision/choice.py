@@ -1,7 +1,4 @@
-"""The last choice of a search, on prompts it has not seen: which instruction, and what it really changes.
-
-The score of an instruction: how much of what is written behind it is negative, and for how many groups.
-"""
+"""The score of an instruction, and the last choice of a search by it, on prompts that the search has not seen."""
 
 import math
 from collections.abc import Mapping
@@ -43,8 +40,8 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
     groups_above = math.nan
     if group_weight and judged.height:
         groups_above = _share_above(outcomes)
-    said = outcomes["continuation"]
-    silent = (said.str.strip_chars() == "") | refused(said)
+    continuations = outcomes["continuation"]
+    silent = (continuations.str.strip_chars() == "") | refused(continuations)
     return Score(
         rate=interval.estimate,
         low=interval.low,
@@ -119,12 +116,12 @@ def compare_finalists(
     options = options or SearchOptions()
     base = score_of(reference, group_weight=group_weight)
     scores = {text: score_of(outcomes, group_weight=group_weight) for text, outcomes in finalists.items()}
-    chosen = best(scores, base, options)[0]
+    best_text = best(scores, base, options)[0]
     level = 1 - alpha / len(finalists)
     rows: list[dict[str, object]] = []
     for text, outcomes in finalists.items():
         selected, before = search.last(text), search.last(NONE)
-        row = _scored(text, scores[text]) | {"chosen": text == chosen, "selected_rate": selected.rate}
+        row = _scored(text, scores[text]) | {"chosen": text == best_text, "selected_rate": selected.rate}
         row["selected_change"] = selected.rate - before.rate
         rows.append(row | _changed(reference, outcomes, level, seed))
     table = pl.DataFrame([_scored(NONE, base) | {"chosen": False}, *rows], schema=FINALISTS)

@@ -1,6 +1,6 @@
 """Who rewords an instruction: a language model that is asked to, or rules that need no model.
 
-Rewording by rules: synonyms, an opening, a sentence more or less. No model is needed, and nothing is understood.
+The rules understand nothing: they exchange synonyms, put an opening in front, add or leave out a sentence.
 """
 
 import hashlib
@@ -86,26 +86,26 @@ class ModelReviser:
     def reword(self, instructions: Sequence[str], variants: int, seed: int) -> list[list[str]]:
         """See Reviser.reword; raises ModelError if no answer to any instruction can be read."""
         samples = -(-variants // len(self.renderings))
-        asked = [
+        prompts = [
             rendering.replace("{instruction}", text) for text in instructions for rendering in self.renderings
         ]
         decoding = replace(self.decoding, samples=samples, seed=seed)
-        answers = text_generator(self.model).generate(asked, decoding)
+        answers = text_generator(self.model).generate(prompts, decoding)
         per = len(self.renderings) * samples
-        said = [read_reply(text or "") for text in answers.texts]
-        if instructions and not any(said):
+        replies = [read_reply(text or "") for text in answers.texts]
+        if instructions and not any(replies):
             why = next((detail for detail in answers.details if detail), "its answers are empty")
             raise ModelError(
                 f"The reviser {self.model.fingerprint.get('name', 'model')} wrote no instruction: {why}.",
                 "Take a model that follows instructions, or --reviser rules.",
             )
-        found = []
+        rewordings = []
         for i in range(len(instructions)):
-            mine = said[i * per : (i + 1) * per]
+            mine = replies[i * per : (i + 1) * per]
             # first answers of all renderings, then second ones: whichever number is wanted, they are mixed
             mixed = [mine[r * samples + s] for s in range(samples) for r in range(len(self.renderings))]
-            found.append(list(dict.fromkeys(text for text in mixed if text))[:variants])
-        return found
+            rewordings.append(list(dict.fromkeys(text for text in mixed if text))[:variants])
+        return rewordings
 
 
 def read_reply(reply: str) -> str:
@@ -230,8 +230,8 @@ def changes(instruction: str) -> list[str]:
     made = [opening + text for text in _with_synonyms(body)]
     made += [other + body for other in ("", *OPENINGS) if other != opening]
     if len(sentences) < MOST_SENTENCES:
-        said = normalised(body)
-        made += [f"{opening}{_ended(body)} {more}" for more in ADDITIONS if normalised(more) not in said]
+        before = normalised(body)
+        made += [f"{opening}{_ended(body)} {more}" for more in ADDITIONS if normalised(more) not in before]
     if len(sentences) > 1:
         for i in range(len(sentences)):
             rest = sentences[:i] + sentences[i + 1 :]
@@ -246,17 +246,17 @@ def changes(instruction: str) -> list[str]:
 def _drawn(instruction: str, variants: int, generator: random.Random) -> list[str]:
     first = changes(instruction)
     generator.shuffle(first)
-    found: dict[str, str] = {}
-    own = normalised(instruction)
+    rewordings: dict[str, str] = {}
+    original = normalised(instruction)
     for text in first:
-        if len(found) == variants:
+        if len(rewordings) == variants:
             break
         if generator.random() < 0.5:
             further = changes(text)
             text = further[generator.randrange(len(further))]
-        if normalised(text) != own:
-            found.setdefault(normalised(text), text)
-    return list(found.values())
+        if normalised(text) != original:
+            rewordings.setdefault(normalised(text), text)
+    return list(rewordings.values())
 
 
 def _with_synonyms(body: str) -> list[str]:

@@ -1,9 +1,7 @@
 """The search for better instructions: reword the best, try all on the same prompts, keep the best, again.
 
 Pure: who rewords and who scores are given, and nothing is read or written. The same answers of theirs give the same
-search, so a search is resumed by remembering what they said.
-
-The history of a search as a table: every instruction of every round, what it scored, what became of it.
+search, so a search is resumed by remembering what they said. Its history is a table of all instructions of all rounds.
 """
 
 import math
@@ -105,8 +103,8 @@ class Search:
 
     def last(self, instruction: str) -> Score:
         """The score in the last round, by which the pool was chosen."""
-        found = [step.score for step in self.steps if step.instruction == instruction and step.score]
-        return found[-1]
+        scores = [step.score for step in self.steps if step.instruction == instruction and step.score]
+        return scores[-1]
 
 
 Reword = Callable[[Sequence[str], int], Sequence[Sequence[str]]]
@@ -179,8 +177,8 @@ def fit_seeds(seeds: Sequence[str], screen: Screen) -> list[str]:
     reasons = {seed: screen.against(tidied(seed), ()) for seed in seeds}
     fit = [seed for seed, reason in reasons.items() if reason is None]
     if not fit:
-        told = "; ".join(f"{seed!r}: {reason}" for seed, reason in reasons.items()) or "there is none"
-        raise UsageError(f"No instruction to begin with is fit to be tried ({told}).", "Write another.")
+        refusals = "; ".join(f"{seed!r}: {reason}" for seed, reason in reasons.items()) or "there is none"
+        raise UsageError(f"No instruction to begin with is fit to be tried ({refusals}).", "Write another.")
     return fit
 
 

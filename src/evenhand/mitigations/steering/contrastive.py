@@ -1,14 +1,9 @@
 """Contrastive debiasing: a model moves away from itself behind descriptions of harm, on the log scale."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from evenhand.mitigations.contract import Specification
-from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import ContrastiveRule
-from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
-from evenhand.models import LanguageModel
+from evenhand.mitigations.steering.self_debiasing import SteeredByPrefixes
 from evenhand.schema import Card
 
 CARD = Card(
@@ -26,7 +21,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class ContrastiveDebiasing:
+class ContrastiveDebiasing(SteeredByPrefixes):
     """Draw from log p + strength (log p - mean log q), q being the distributions behind each prefix.
 
     strength, plausible: see `ContrastiveRule`. prefixes: texts or the name of a set, as for `SelfDebiasing`. Raises
@@ -42,28 +37,7 @@ class ContrastiveDebiasing:
     name: str = "contrastive"
     card: Card = CARD
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prefixes", SelfDebiasing(prefixes=self.prefixes).prefixes)
-        self.rule  # noqa: B018  (refuses constants out of range now, not when a model is steered)
-
     @property
     def rule(self) -> ContrastiveRule:
         """How distributions are combined."""
         return ContrastiveRule(self.strength, self.plausible)
-
-    @property
-    def specification(self) -> Specification:
-        """The prefixes, with the levels that self-debiasing knows of them."""
-        return SelfDebiasing(prefixes=self.prefixes).specification
-
-    def specified(self, texts: Sequence[str]) -> "ContrastiveDebiasing":
-        """The same constants with other prefixes."""
-        return replace(self, prefixes=tuple(texts), name=f"{self.name} (reworded)")
-
-    def parameters(self) -> dict[str, Any]:
-        """Constants and the exact prefixes."""
-        return {"strength": self.strength, "plausible": self.plausible, "prefixes": list(self.prefixes)}
-
-    def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The steered model; raises Unsupported where next-token distributions are not at hand."""
-        return Steered(model, self, self.prefixes, self.rule)

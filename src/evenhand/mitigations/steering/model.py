@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
 from evenhand.mitigations.prompting import Prefixed
-from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Masking
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.writing import (
     CombinationRule,
     SteerableModel,
@@ -33,24 +33,11 @@ class Steered(Mitigated):
         """Continuations by the combined distributions (see SteerableModel.generate_steered)."""
         return self.base.generate_steered(prompts, decoding, self.steering)
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probabilities under the combined distributions; raises Unsupported if `masking` is asked for."""
-        if masking is not None:
-            raise Unsupported(
-                f"{self.mitigation.name} combines next-token distributions; masks have none.",
-                "Use a benchmark for causal models.",
-            )
-        return self.base.steered_log_likelihoods(
-            texts, contexts, steering=self.steering, spans=spans, want_starts=want_starts
-        )
+        reason = f"{self.mitigation.name} combines next-token distributions; masks have none."
+        batch = Texts.of(texts).refuse_masking(reason, "Use a benchmark for causal models.")
+        return self.base.steered_log_likelihoods(batch, self.steering)
 
 
 def _base(model: LanguageModel, name: str) -> tuple[SteerableModel, str]:

@@ -1,19 +1,16 @@
-"""Self-debiasing: a model told that a text is harmful says which words make it so; those are made less likely.
-
-Self-diagnosis: does a model recognise harm when it is asked whether a text contains it?
-"""
+"""Self-debiasing makes words less likely that descriptions of harm make likelier; self-diagnosis asks for harm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.mitigations.contract import Specification
 from evenhand.mitigations.steering.model import Steered
-from evenhand.mitigations.steering.rules import SelfDebiasingRule
-from evenhand.models import LanguageModel
+from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
+from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
 from evenhand.schema import Card, unknown_name
 
@@ -64,8 +61,52 @@ CARD = Card(
 )
 
 
+class SteeredByPrefixes:
+    """What mitigations share that steer by prefixes; a subclass is a frozen dataclass with a rule and these fields."""
+
+    prefixes: tuple[str, ...] | str
+    name: str
+    card: Card
+
+    def __post_init__(self) -> None:
+        texts = self.prefixes
+        if isinstance(texts, str):
+            if texts not in PREFIXES:
+                raise unknown_name("set of prefixes", texts, PREFIXES)
+            texts = PREFIXES[texts]
+        object.__setattr__(self, "prefixes", tuple(texts))
+        Steering(tuple(texts), self.rule)  # refuses what cannot be steered by, now rather than with a model
+
+    @property
+    def rule(self) -> SelfDebiasingRule | ContrastiveRule:
+        """How distributions are combined."""
+        raise NotImplementedError
+
+    @property
+    def specification(self) -> Specification:
+        """The prefixes; for the published ones also their published opposites and blanks."""
+        texts = tuple(self.prefixes)
+        levels = {"blank": (" ",) * len(texts)}
+        return Specification(texts, {**LEVELS, **levels} if texts == PREFIXES["published"] else levels)
+
+    def specified(self, texts: Sequence[str]) -> Self:
+        """The same constants with other prefixes, any number of them."""
+        method: Any = self  # a frozen dataclass, as its subclasses are
+        reworded: Self = replace(method, prefixes=tuple(texts), name=f"{self.name} (reworded)")
+        return reworded
+
+    def parameters(self) -> dict[str, Any]:
+        """Constants and the exact prefixes."""
+        constants = {key: value for key, value in self.rule.parameters().items() if key != "name"}
+        return {**constants, "prefixes": list(self.prefixes)}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The steered model; raises Unsupported where next-token distributions are not at hand."""
+        return Steered(model, self, self.prefixes, self.rule)
+
+
 @dataclass(frozen=True)
-class SelfDebiasing:
+class SelfDebiasing(SteeredByPrefixes):
     """Make tokens less likely that a description of harm in front of the prompt makes likelier.
 
     decay, floor: see `SelfDebiasingRule`; 10, 50 and 100 were published. prefixes: texts that stand directly in front
@@ -86,39 +127,14 @@ class SelfDebiasing:
     card: Card = CARD
 
     def __post_init__(self) -> None:
-        chosen = self.prefixes
-        if isinstance(chosen, str):
-            if chosen not in PREFIXES:
-                raise unknown_name("set of prefixes", chosen, PREFIXES)
-            chosen = PREFIXES[chosen]
-        object.__setattr__(self, "prefixes", tuple(chosen))
         for constant in ("decay", "floor"):  # 50 and 50.0 are one method, with one fingerprint
             object.__setattr__(self, constant, float(getattr(self, constant)))
-        Steering(tuple(chosen), self.rule)  # refuses what cannot be steered by
+        super().__post_init__()
 
     @property
     def rule(self) -> SelfDebiasingRule:
         """How distributions are combined."""
         return SelfDebiasingRule(self.decay, self.floor)
-
-    @property
-    def specification(self) -> Specification:
-        """The prefixes; for the published ones also their published opposites and blanks."""
-        texts = tuple(self.prefixes)
-        levels = {"blank": (" ",) * len(texts)}
-        return Specification(texts, {**LEVELS, **levels} if texts == PREFIXES["published"] else levels)
-
-    def specified(self, texts: Sequence[str]) -> "SelfDebiasing":
-        """The same constants with other prefixes, any number of them."""
-        return replace(self, prefixes=tuple(texts), name=f"{self.name} (reworded)")
-
-    def parameters(self) -> dict[str, Any]:
-        """Constants and the exact prefixes."""
-        return {"decay": self.decay, "floor": self.floor, "prefixes": list(self.prefixes)}
-
-    def __call__(self, model: LanguageModel) -> LanguageModel:
-        """The debiased model; raises Unsupported where next-token distributions are not at hand."""
-        return Steered(model, self, self.prefixes, self.rule)
 
 
 QUESTION = '"{text}"\nQuestion: Does the above text contain {description}?\nAnswer:'
@@ -145,8 +161,8 @@ def self_diagnosis(
         for text in texts
         for description in descriptions
     ]
-    asked = [question for question in questions for _ in ANSWERS]
-    scored = model.log_likelihoods([*ANSWERS] * len(questions), asked)
+    twice = [question for question in questions for _ in ANSWERS]
+    scored = model.log_likelihoods(Texts([*ANSWERS] * len(questions), twice))
     yes, no = scored.sums.reshape(-1, 2).T
     scores: NDArray[np.float64] = 1 / (1 + np.exp(np.clip(no - yes, -700, 700)))
     return scores.reshape(len(texts), len(descriptions))

@@ -59,8 +59,8 @@ class Evaluator:
     def losses(self, triggers: Sequence[Trigger], rows: NDArray[np.int64] | None = None) -> Floats:
         """The objective for each trigger, (triggers,), on all examples or on some; exact."""
         nll = self.nll(triggers, rows)
-        found = (self.terms if rows is None else self.terms.of(rows)).losses(nll)
-        return found + self.penalties(triggers)
+        losses = (self.terms if rows is None else self.terms.of(rows)).losses(nll)
+        return losses + self.penalties(triggers)
 
     def penalties(self, triggers: Sequence[Trigger]) -> Floats:
         """The fluency term for each trigger."""
@@ -76,7 +76,7 @@ class Evaluator:
         wanted = np.arange(len(self.examples)) if rows is None else rows
         size = sum(len(self.encoded.ids[i]) + len(triggers[0]) for i in wanted) if triggers else 1
         step = max(1, MOST_TOKENS // max(1, size))
-        found = np.zeros((len(triggers), len(wanted)))
+        nll = np.zeros((len(triggers), len(wanted)))
         for first in range(0, len(triggers), step):
             sequences, scored = [], []
             for trigger in triggers[first : first + step]:
@@ -85,13 +85,13 @@ class Evaluator:
                 sequences += [np.concatenate([before, self.encoded.ids[i]]) for i in wanted]
                 scored += [np.concatenate([unscored, self.encoded.scored[i]]) for i in wanted]
             means = self._mean_nll(sequences, scored)
-            found[first : first + step] = means.reshape(-1, len(wanted))
+            nll[first : first + step] = means.reshape(-1, len(wanted))
         self.evaluated += len(triggers)
-        if not np.isfinite(found).all():
+        if not np.isfinite(nll).all():
             raise ModelError(
                 "The model gives NaN or infinity for a continuation behind a trigger.", "Try dtype float32."
             )
-        return found
+        return nll
 
     def trigger_nll(self, triggers: Sequence[Trigger]) -> Floats:
         """Mean NLL of each trigger's own tokens, (triggers,); a first token with nothing in front does not count."""
@@ -116,7 +116,7 @@ class Evaluator:
         rows = len(sequences)
         lengths = np.array([len(ids) for ids in sequences])
         flags = np.concatenate(scored)
-        told = TokenSequences(
+        token_sequences = TokenSequences(
             ids=np.concatenate(sequences).astype(np.int32),
             offsets=np.concatenate([[0], np.cumsum(lengths)]),
             scored=flags,
@@ -125,7 +125,7 @@ class Evaluator:
             details=[None] * rows,
         )
         with self.layers.in_use() if self.layers is not None else nullcontext():
-            values, unfit = self.model.scorer.score(told)
+            values, unfit = self.model.scorer.score(token_sequences)
         if unfit.any():
             raise ModelError(
                 "Not enough memory for even one example.", "Use shorter examples or another device."

@@ -201,21 +201,21 @@ def balanced(examples: Sequence[Example], *, most: int | None = 2000, seed: int 
     [0.67, 0.67, 0.67, 2.0]
     """
     draw = np.random.default_rng(seed)
-    kept: list[Example] = []
+    weighted: list[Example] = []
     for label in dict.fromkeys(example.label for example in examples):
-        own = [example for example in examples if example.label == label]
+        alike = [example for example in examples if example.label == label]
         by_group: dict[str, list[Example]] = {}
-        for example in own:
+        for example in alike:
             by_group.setdefault(example.group, []).append(example)
-        room = len(own) if most is None else max(1, most // len(by_group))
+        room = len(alike) if most is None else max(1, most // len(by_group))
         for part in by_group.values():
             order = sorted(draw.permutation(len(part))[:room].tolist())
             by_group[part[0].group] = [part[i] for i in order]
         total = sum(map(len, by_group.values()))
         for part in by_group.values():
             share = total / (len(by_group) * len(part))
-            kept += [replace(example, weight=share) for example in part]
-    return tuple(kept)
+            weighted += [replace(example, weight=share) for example in part]
+    return tuple(weighted)
 
 
 def examples_digest(examples: Sequence[Example]) -> str:

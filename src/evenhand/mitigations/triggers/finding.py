@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,8 @@ def find_trigger(
     effect = measured_effect(
         causal, choice.trigger, parts["test"], classifier, decoding, rule=rule, seed=options.seed
     )
-    told = {"rows": list(choice.rows), "note": choice.note, "most_perplexity_ratio": most_perplexity_ratio}
-    chosen = {name: getattr(choice.trigger, name) for name in TriggerFile.__dataclass_fields__}
-    return TriggerFile(**{**chosen, "choice": told, "effect": effect})
+    numbers = {"rows": list(choice.rows), "note": choice.note, "most_perplexity_ratio": most_perplexity_ratio}
+    return replace(choice.trigger, choice=numbers, effect=effect)
 
 
 def trigger_file(

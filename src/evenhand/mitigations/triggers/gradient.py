@@ -104,8 +104,8 @@ class GradientEngine:
             values = torch.cat(promised)
             if gradient.direct is not None:
                 values = values + gradient.direct[place, :rows]
-        found: Floats = values.double().cpu().numpy()
-        return found
+        first_order: Floats = values.double().cpu().numpy()
+        return first_order
 
     def check_agreement(self, trigger: Trigger) -> None:
         """Refuse models that compute something else from embeddings than from token ids. Raises Unsupported."""
@@ -131,18 +131,15 @@ class GradientEngine:
         """Mean NLL at some places of each row, (rows,), as a function of the embeddings of its trigger."""
         import torch
 
-        width = max(map(len, rows))
-        ids = torch.zeros(len(rows), width, dtype=torch.long)
-        seen = torch.zeros(len(rows), width, dtype=torch.long)
-        for k, row in enumerate(rows):
-            ids[k, : len(row)] = torch.from_numpy(row)
-            seen[k, : len(row)] = 1
-        ids, seen = ids.to(self.device), seen.to(self.device)
+        from evenhand.models.writing import padded
+
+        ids, seen = padded(rows, self.device, left=False)
+        width = ids.shape[1]
         with torch.no_grad():
             fixed = self.model.model.get_input_embeddings()(ids)
-        own = leaf.expand(len(rows), -1, -1)
+        trigger = leaf.expand(len(rows), -1, -1)
         inputs: dict[str, Any] = {
-            "inputs_embeds": torch.cat([fixed[:, :first], own, fixed[:, first + count :]], dim=1),
+            "inputs_embeds": torch.cat([fixed[:, :first], trigger, fixed[:, first + count :]], dim=1),
             "attention_mask": seen,
             "use_cache": False,
         }

@@ -108,16 +108,16 @@ def chosen_examples(examples: Sequence[Example], objective: Objective) -> tuple[
 
     Raises DataError if there are none, or none on a side whose weight is not zero.
     """
-    chosen = tuple(example for example in examples if objective.sign(example))
+    used = tuple(example for example in examples if objective.sign(example))
     for side, weight, word in ((1, objective.alpha, "likely"), (-1, objective.beta, "unlikely")):
-        if weight and not any(objective.sign(example) == side for example in chosen):
+        if weight and not any(objective.sign(example) == side for example in used):
             held = sorted({f"{example.label} of {example.group or 'no group'}" for example in examples})
             raise DataError(
                 f"Mode {objective.mode} finds no example to make {word} among {len(examples)}"
                 f"{': ' + ', '.join(held[:6]) if held else ''}.",
                 "Give examples of both sides, or set the weight of this side (alpha, beta) to 0.",
             )
-    return chosen
+    return used
 
 
 def terms(
@@ -135,7 +135,7 @@ def terms(
     signs = np.array([objective.sign(example) for example in examples], dtype=np.int8)
     shares = np.array([example.weight for example in examples]) * tokens.astype(np.float64)
     for side, weight in ((1, objective.alpha), (-1, objective.beta)):
-        own = signs == side
-        if own.any():
-            shares[own] *= weight / shares[own].sum()
+        on_side = signs == side
+        if on_side.any():
+            shares[on_side] *= weight / shares[on_side].sum()
     return Terms(signs, shares, plain + objective.margin)

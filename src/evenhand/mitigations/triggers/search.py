@@ -1,6 +1,6 @@
 """The search for a trigger: one token after another is exchanged for the best of those its gradient points to.
 
-Where a search for triggers stands: its options, what it has found, and the file it is gone on from.
+`SearchState` is where a search stands after a sweep, and the file that it is resumed from.
 """
 
 import hashlib
@@ -99,14 +99,14 @@ class SearchState:
     def read(cls, path: Path, task: str) -> "SearchState":
         """The state of the same search. Raises ResumeRefused if it is of another, DataError if it is damaged."""
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
             state = cls(
-                task=told["task"],
-                restart=told["restart"],
-                sweep=told["sweep"],
-                beam=[(tuple(ids), loss) for ids, loss in told["beam"]],
-                found=[Found(**{**one, "ids": tuple(one["ids"])}) for one in told["found"]],
-                history=told["history"],
+                task=content["task"],
+                restart=content["restart"],
+                sweep=content["sweep"],
+                beam=[(tuple(ids), loss) for ids, loss in content["beam"]],
+                found=[Found(**{**one, "ids": tuple(one["ids"])}) for one in content["found"]],
+                history=content["history"],
             )
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
             raise DataError(
@@ -136,13 +136,13 @@ def search_task(
     model: CausalModel, examples: Sequence[Example], objective: Objective, options: SearchOptions
 ) -> str:
     """What identifies a search: SHA-256 (hex) over the model, the examples, the objective and the options."""
-    told = {
+    task = {
         "model": model.fingerprint,
         "examples": examples_digest(examples),
         "objective": objective.parameters(),
         "options": asdict(options),
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(task, sort_keys=True, default=str).encode()).hexdigest()
 
 
 LEAST_GAIN = 1e-5
@@ -275,16 +275,16 @@ class _Search:
         promised[~self.usable[: len(promised)]] = np.inf
         promised[trigger[place]] = np.inf
         order = np.argsort(promised, kind="stable")[: int(np.isfinite(promised).sum())]
-        wanted, kept = self.options.candidates, list[Trigger]()
+        wanted, candidates = self.options.candidates, list[Trigger]()
         for first in range(0, len(order), wanted):
             made = [
                 (*trigger[:place], int(token), *trigger[place + 1 :])
                 for token in order[first : first + wanted]
             ]
-            kept += [one for one, good in zip(made, self.trip.holds(made), strict=True) if good]
-            if len(kept) >= wanted:
+            candidates += [one for one, good in zip(made, self.trip.holds(made), strict=True) if good]
+            if len(candidates) >= wanted:
                 break
-        return self._readable(kept[:wanted], trigger)
+        return self._readable(candidates[:wanted], trigger)
 
     def _readable(self, made: list[Trigger], trigger: Trigger) -> list[Trigger]:
         if self.options.most_perplexity is None or not made:
@@ -321,11 +321,11 @@ def screen_examples(examples: Sequence[Example], options: SearchOptions) -> tupl
     if options.screen is None or len(examples) <= FEW_EXAMPLES:
         return None
     draw = np.random.default_rng([options.seed, 0])
-    chosen: list[int] = []
+    first_part: list[int] = []
     for kind in dict.fromkeys((example.group, example.label) for example in examples):
-        own = [i for i, example in enumerate(examples) if (example.group, example.label) == kind]
-        chosen += draw.permutation(own)[: max(1, round(options.screen * len(own)))].tolist()
-    first = np.array(sorted(chosen), dtype=np.int64)
+        alike = [i for i, example in enumerate(examples) if (example.group, example.label) == kind]
+        first_part += draw.permutation(alike)[: max(1, round(options.screen * len(alike)))].tolist()
+    first = np.array(sorted(first_part), dtype=np.int64)
     return first, np.setdiff1d(np.arange(len(examples)), first)
 
 

@@ -12,7 +12,7 @@ from evenhand.measures import paired_change
 from evenhand.mitigations.triggers.examples import judged_continuations
 from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.trigger import Trigger, TriggerFile
-from evenhand.models import Decoding, LanguageModel
+from evenhand.models import Decoding, LanguageModel, Texts
 from evenhand.schema import DataError
 
 
@@ -68,14 +68,14 @@ def written_with(
     """
     writes = model if trigger is None else Trigger(trigger)(model)
     rows, verdicts = judged_continuations(writes, prompts, classifier, decoding, rule)
-    said = rows["continuation"].fill_null("").to_list()
-    likelihoods = model.log_likelihoods(said, rows["text"].to_list())
+    continuations = rows["continuation"].fill_null("").to_list()
+    likelihoods = model.log_likelihoods(Texts(continuations, rows["text"].to_list()))
     counts, sums = likelihoods.counts, likelihoods.sums
     nll = [
         float(-total / n) if n and np.isfinite(total) else None for total, n in zip(sums, counts, strict=True)
     ]
     # An empty continuation cannot be judged, and is no harm: the model said nothing.
-    empty = [told is not None and not told.strip() for told in rows["continuation"]]
+    empty = [text is not None and not text.strip() for text in rows["continuation"]]
     negative = [
         False if verdict is None and silent else verdict
         for verdict, silent in zip(verdicts.negative, empty, strict=True)

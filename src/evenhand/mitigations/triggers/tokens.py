@@ -210,8 +210,8 @@ def _encoded(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
-    found: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
-    return found
+    encodings: list[Any] = backend.encode_batch(list(texts), add_special_tokens=False)
+    return encodings
 
 
 def _merges(tokenizer: Any, trigger: Trigger, separator: str, example: Example, ids: list[int]) -> str:

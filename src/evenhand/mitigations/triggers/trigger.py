@@ -1,7 +1,4 @@
-"""A found trigger in front of every prompt: used as it was found, token for token, or not at all.
-
-A found trigger on disk: its tokens, what it was found on and for, how, and what it was measured to do.
-"""
+"""The trigger mitigation: token for token as it was found, in front of every prompt; and the file that holds it."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +14,7 @@ from evenhand.models import (
     Generations,
     LanguageModel,
     Likelihoods,
-    Masking,
+    Texts,
     text_generator,
 )
 from evenhand.schema import Card, DataError, Unsupported, as_json, write_json
@@ -74,27 +71,27 @@ def read_trigger(path: Path | str) -> TriggerFile:
             "Search one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",
         )
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is no trigger file: {error}.") from error
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"{path} is no trigger file: it does not say 'format': '{FORMAT}'.")
-    if told.get("version") != VERSION:
+    if content.get("version") != VERSION:
         raise DataError(
-            f"{path} is a trigger file of version {told.get('version')}; this program reads version {VERSION}."
+            f"{path} is a trigger file of version {content.get('version')}; this program reads version {VERSION}."
         )
-    ids, mode = told.get("ids"), told.get("mode")
+    ids, mode = content.get("ids"), content.get("mode")
     if not (isinstance(ids, list) and ids and all(type(i) is int and i >= 0 for i in ids)):
         raise DataError(f"{path}: 'ids' is {ids!r}; a list of token ids was expected.")
     if mode not in get_args(Mode):
         raise DataError(f"{path}: 'mode' is {mode!r}; one of {', '.join(get_args(Mode))} was expected.")
     for name, kind in (("text", str), ("separator", str), ("tokenizer", str), ("model", dict)):
-        if not isinstance(told.get(name), kind):
+        if not isinstance(content.get(name), kind):
             raise DataError(
-                f"{path}: '{name}' is {told.get(name)!r}; {'text' if kind is str else 'an object'} was expected."
+                f"{path}: '{name}' is {content.get(name)!r}; {'text' if kind is str else 'an object'} was expected."
             )
-    known = {name: told[name] for name in TriggerFile.__dataclass_fields__ if name in told}
-    return TriggerFile(**{**known, "ids": tuple(ids), "history": tuple(told.get("history", ()))})
+    known = {name: content[name] for name in TriggerFile.__dataclass_fields__ if name in content}
+    return TriggerFile(**{**known, "ids": tuple(ids), "history": tuple(content.get("history", ()))})
 
 
 CARD = Card(
@@ -175,8 +172,13 @@ class Trigger:
     def parameters(self) -> dict[str, Any]:
         """The exact tokens and characters, what they were searched for, and whether they are used as text only."""
         found = self.found
-        told = {"ids": list(found.ids), "text": found.text, "separator": found.separator, "mode": found.mode}
-        return {**told, "as_text": True} if self.as_text else told
+        parameters = {
+            "ids": list(found.ids),
+            "text": found.text,
+            "separator": found.separator,
+            "mode": found.mode,
+        }
+        return {**parameters, "as_text": True} if self.as_text else parameters
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The model with the trigger in front.
@@ -218,23 +220,16 @@ class Triggered(Mitigated):
         super().__init__(model, mitigation)
         self.found = mitigation.found
         self.front = self.found.text + self.found.separator
-        told = None if mitigation.as_text else tokenizer_of(model)
-        self.tokenizer = told[0] if told is not None else None
+        known = None if mitigation.as_text else tokenizer_of(model)
+        self.tokenizer = known[0] if known is not None else None
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Each text behind the trigger and its own context; the trigger is never scored."""
-        given = contexts or [None] * len(texts)
-        fronts = [self.front + (context or "") for context in given]
-        self._check_tokens([context or text for context, text in zip(given, texts, strict=True)])
-        return super().log_likelihoods(texts, fronts, spans=spans, masking=masking, want_starts=want_starts)
+        batch = Texts.of(texts)
+        self._check_tokens(
+            [context or text for context, text in zip(batch.all_contexts, batch.texts, strict=True)]
+        )
+        return super().log_likelihoods(batch.behind(self.front))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations of trigger and prompt together.

@@ -1,20 +1,15 @@
-"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...).
-
-Prompts as chat models expect them: a user's message, and the place where the assistant's answer begins.
-"""
+"""Hugging Face models that read from left to right (GPT-2, Llama, OPT, BLOOM, ...), chat models included."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import TokenSequences, encode
 from evenhand.models.writing import Steering
-from evenhand.schema import ResponseError, Unsupported, UsageError
+from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
     from evenhand.models.writing import Prompts, Writer
@@ -39,9 +34,9 @@ def chat_prompts(tokenizer: Any, messages: Sequence[str], system: str | None = N
             for message in messages
         ]
     except TemplateError as error:
-        told = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise Unsupported(
-            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {told}",
+            f"The tokenizer's chat template refuses {'a system and ' if before else ''}a user's message: {reason}",
             "Leave out the system message." if before else "Load the model without chat=True.",
         ) from error
 
@@ -113,9 +108,9 @@ class CausalModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
-        told = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
+        facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
         # without chat nothing is added, so that answers given before there was chat keep their keys
-        return {**told, "chat": {"system": self.options.system}} if self.options.chat else told
+        return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
@@ -135,36 +130,17 @@ class CausalModel:
             **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
         }
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
-        if masking is not None:
-            raise Unsupported(
-                f"{self.identity.get('name', 'This model')} reads from left to right and has no mask token.",
-                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
-            )
-        sequences = self._encoded(texts, contexts, spans, want_starts)
-        return self._likelihoods(sequences, *self.scorer.score(sequences))
+        name = self.identity.get("name", "This model")
+        batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
+        sequences = self._encoded(batch)
+        return sequences.likelihoods(*self.scorer.score(sequences))
 
-    def steered_log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        steering: Steering,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under combined distributions (see SteerableModel).
 
         The steering's contexts stand in front of each text and its own context, behind the start token. Raises
@@ -172,31 +148,17 @@ class CausalModel:
         """
         from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores
 
-        own = [steering.front + (context or "") for context in contexts or [None] * len(texts)]
-        cut = len(steering.front)
-        behind = [
-            self._encoded(texts, [steering.front + extra + text[cut:] for text in own], spans, False)
-            for extra in steering.contexts
-        ]
+        batch = Texts.of(texts)
+        plain = replace(batch, want_starts=False)
+        behind = [self._encoded(plain.behind(steering.front + context)) for context in steering.contexts]
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
-        regular = self._encoded(texts, own, spans, want_starts)
+        regular = self._encoded(batch.behind(steering.front))
         groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
-        return self._likelihoods(
-            sequences,
-            *filled_in(sequences, rows, *scores(self.model, self.writer, self.scorer, groups, steering)),
-        )
+        values = scores(self.model, self.writer, self.scorer, groups, steering)
+        return sequences.likelihoods(*filled_in(sequences, rows, *values))
 
-    def _encoded(self, texts: Any, contexts: Any, spans: Any, want_starts: bool) -> TokenSequences:
-        return encode(
-            self.tokenizer,
-            texts,
-            contexts,
-            spans,
-            before=self.start,
-            after=self.end,
-            longest=self.longest,
-            want_starts=want_starts,
-        )
+    def _encoded(self, batch: Texts) -> TokenSequences:
+        return encode(self.tokenizer, batch, before=self.start, after=self.end, longest=self.longest)
 
     @cached_property
     def writer(self) -> "Writer":
@@ -249,26 +211,6 @@ class CausalModel:
             longest=self.longest,
             behind=decoding.max_new_tokens,
             put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
-        )
-
-    def _likelihoods(self, sequences: TokenSequences, scores: Any, unfit: Any) -> Likelihoods:
-        errors, details = list(sequences.errors), list(sequences.details)
-        row_of = np.repeat(np.arange(len(errors)), np.diff(sequences.offsets))
-        for i in np.unique(row_of[unfit]):
-            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
-        for i in np.unique(row_of[sequences.scored & ~unfit & ~np.isfinite(scores)]):
-            if errors[i] is None:
-                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
-        bad = np.array([e is not None for e in errors], dtype=bool)
-        keep = sequences.scored & ~bad[row_of]
-        counts = np.bincount(row_of[keep], minlength=len(errors))
-        return Likelihoods(
-            offsets=np.concatenate([[0], np.cumsum(counts)]),
-            log_probs=scores[keep],
-            token_ids=sequences.ids[keep],
-            starts=sequences.starts[keep] if len(sequences.starts) else sequences.starts,
-            errors=errors,
-            details=details,
         )
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
-from evenhand.models.huggingface.masked import concatenate, position_limit
+from evenhand.models.huggingface.masked import concatenate, position_limit, scoring_facts
 from evenhand.models.scoring import TextPairs, text_pairs
 from evenhand.models.writing import Steering
-from evenhand.schema import ModelError, ResponseError, Unsupported
+from evenhand.schema import ModelError, ResponseError
 from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class EncoderDecoderModel:
         self.longest = position_limit(model)
         tokens = self.options.batch_tokens or (65536 if self.device.type == "cuda" else 2048)
         limit = most_targets(int(model.config.get_text_config().vocab_size), self.device)
-        trial = self._pairs(["She is.", "They said that he was."], ["Who?", "Who is it that you met?"], None)
+        trial = self._pairs(Texts(["She is.", "They said that he was."], ["Who?", "Who is it that you met?"]))
         short, both = self._inputs(trial, np.array([0])), self._inputs(trial, np.array([0, 1]))
         width = short["decoder_input_ids"].shape[1]
         self.reason_for_all_positions = can_choose(model, short, self._long(range(width)))
@@ -88,58 +88,32 @@ class EncoderDecoderModel:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        reason = self.reason_for_all_positions
         return {
             **self.fingerprint,
             "family": str(self.model.config.model_type),
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.device),
             "longest_text": self.longest,
-            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
-            + (" batches" if reason is None else " batches, all logits"),
-            "scoring_rejected": ([] if reason is None else [f"target positions only: {reason}"])
-            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            **scoring_facts(self.budget, "target", self.reason_for_all_positions),
             "first_token_predicted_from": self.tokenizer.decode([self.start]),
             "end_token_scored": self.options.end,
             "work": asdict(self.budget),
             **({"generation": self.writer.describe()} if "writer" in self.__dict__ else {}),
         }
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each target token given context and text so far (see LanguageModel).
 
         Raises Unsupported if `masking` is asked for: the decoder reads from left to right.
         """
-        if masking is not None:
-            raise Unsupported(
-                f"{self.identity.get('name', 'This model')} writes from left to right and fills no masks.",
-                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for encoder-decoder models.",
-            )
-        parts = []
-        for first in range(0, len(texts), CHUNK):
-            chunk = slice(first, first + CHUNK)
-            own_contexts = None if contexts is None else contexts[chunk]
-            own_spans = None if spans is None else spans[chunk]
-            parts.append(self._scored(self._pairs(texts[chunk], own_contexts, own_spans)))
-        return concatenate(parts, want_starts)
+        batch = Texts.of(texts).refuse_masking(
+            f"{self.identity.get('name', 'This model')} writes from left to right and fills no masks.",
+            "Use a masked model (BERT, RoBERTa, ...), or a benchmark for encoder-decoder models.",
+        )
+        pairs = map(self._pairs, batch.chunks(CHUNK))
+        return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
-    def steered_log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        steering: Steering,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each target token under combined distributions (see SteerableModel).
 
         The steering's contexts stand in the encoder, in front of each text's own context.
@@ -147,26 +121,12 @@ class EncoderDecoderModel:
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
         self.writer.check_steerable()
-        parts = []
-        for first in range(0, len(texts), CHUNK):
-            chunk = slice(first, first + CHUNK)
-            own_contexts = None if contexts is None else contexts[chunk]
-            own_spans = None if spans is None else spans[chunk]
-            parts.append(
-                self._rows(
-                    *steered_pairs(
-                        self._pairs,
-                        self._logits,
-                        self.budget,
-                        self.options.silence,
-                        texts[chunk],
-                        own_contexts,
-                        own_spans,
-                        steering,
-                    )
-                )
-            )
-        return concatenate(parts, want_starts)
+        batch = Texts.of(texts)
+        parts = [
+            steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
+            for chunk in batch.chunks(CHUNK)
+        ]
+        return concatenate([self._rows(*part) for part in parts], batch.want_starts)
 
     @cached_property
     def writer(self) -> "Writer":
@@ -218,15 +178,10 @@ class EncoderDecoderModel:
             keep_end=True,
         )
 
-    def _pairs(self, texts: Any, contexts: Any, spans: Any) -> TextPairs:
+    def _pairs(self, batch: Texts) -> TextPairs:
+        options = self.options
         return text_pairs(
-            self.tokenizer,
-            texts,
-            contexts,
-            spans,
-            silence=self.options.silence,
-            end=self.options.end,
-            longest=self.longest,
+            self.tokenizer, batch, silence=options.silence, end=options.end, longest=self.longest
         )
 
     def _scored(self, pairs: TextPairs) -> Likelihoods:
@@ -291,13 +246,13 @@ class EncoderDecoderModel:
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        distinct, own = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
+        distinct, encoder_row = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
         read, seen = self._padded([pairs.contexts[c] for c in distinct])
         with torch.inference_mode():
             hidden = self.model.get_encoder()(input_ids=read, attention_mask=seen).last_hidden_state
         shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
         written, written_seen = self._padded(shifted)
-        chosen = self._long(own)
+        chosen = self._long(encoder_row)
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=hidden[chosen]),
             "attention_mask": seen[chosen],
@@ -307,14 +262,9 @@ class EncoderDecoderModel:
         }
 
     def _padded(self, rows: Sequence[NDArray[Any]]) -> tuple[Any, Any]:
-        width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id
-        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
-        seen = np.zeros((len(rows), width), dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-            seen[i, : len(row)] = 1
-        return self._long(ids), self._long(seen)
+        from evenhand.models.writing import padded
+
+        return padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
 
     def _long(self, values: Any) -> Any:
         import torch

@@ -1,10 +1,8 @@
 """Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
 
 A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
-hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). Three ways of hiding
-are known, see `masked_inputs`.
-
-Texts to masked inputs: which tokens are hidden, which are asked for, and nothing asked twice.
+hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). `masked_inputs` knows three
+ways of hiding, and lists each distinct input once.
 """
 
 from collections.abc import Sequence
@@ -14,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.models.contract import Architecture, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches
 
@@ -39,62 +37,51 @@ class MaskedInputs:
     details: list[str | None] = field(default_factory=list)
 
 
-def masked_inputs(
-    tokenizer: Any,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None = None,
-    spans: Sequence[tuple[int, int] | None] | None = None,
-    *,
-    masking: Masking = "token",
-    longest: int | None = None,
-) -> MaskedInputs:
+def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
     """Mask every token that is to be scored.
 
-    tokenizer: a fast tokenizer with a mask token. texts, contexts, spans: see LanguageModel.log_likelihoods;
-    a context is put before its text as plain text, with one space between unless either side has white
-    space there, and is visible but never masked. masking: "token" hides one token at a time (Salazar et
-    al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not give its
-    first one away (Kauf and Ivanova 2023), "blank" puts one mask in place of the span after those of its
-    tokens already read (StereoSet); a row without span is then one span. longest: most tokens of an input,
-    special ones included. Special tokens are never scored.
+    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text, with
+    one space between unless either side has white space there, and is visible but never masked. Masking "token",
+    the default, hides one token at a time (Salazar et al. 2020), "word" also the rest of its word to the right, so
+    that a word's later pieces do not give its first one away (Kauf and Ivanova 2023), "blank" puts one mask in
+    place of the span after those of its tokens already read (StereoSet); a row without span is then one span.
+    longest: most tokens of an input, special ones included. Special tokens are never scored.
     """
     result = MaskedInputs()
     known: dict[bytes, int] = {}
-    strings, boundaries = _joined(texts, contexts)
+    strings, boundaries = _joined(batch)
     encodings = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
-    all_spans = spans if spans is not None else [None] * len(texts)
-    for text, encoding, boundary, span in zip(texts, encodings, boundaries, all_spans, strict=True):
+    rows = zip(batch.texts, encodings, boundaries, batch.all_spans, strict=True)
+    for text, encoding, boundary, span in rows:
         ids = np.array(encoding.ids, dtype=np.int32)
-        own = _own_positions(encoding, boundary, span)
-        error, detail = _problem(text, len(ids), own, longest)
+        positions = _own_positions(encoding, boundary, span)
+        error, detail = _problem(text, len(ids), positions, longest)
         result.errors.append(error)
         result.details.append(detail)
-        result.counts.append(0 if error else len(own))
+        result.counts.append(0 if error else len(positions))
         if error:
             continue
         words = encoding.word_ids
-        for k, position in enumerate(own):
-            behind = own[-1] if masking == "blank" else position
+        for k, position in enumerate(positions):
+            behind = positions[-1] if batch.masking == "blank" else position
             masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
-            stop = _end_of_word(words, position) if masking == "word" else position + 1
+            stop = _end_of_word(words, position) if batch.masking == "word" else position + 1
             masked[position:stop] = tokenizer.mask_token_id
             index = known.setdefault(masked.tobytes(), len(result.inputs))
             if index == len(result.inputs):
                 result.inputs.append(masked)
             result.target_inputs.append(index)
             result.target_positions.append(position)
-            result.target_tokens.append(int(ids[own[k]]))
+            result.target_tokens.append(int(ids[positions[k]]))
             result.target_starts.append(max(0, encoding.offsets[position][0] - boundary))
     return result
 
 
-def _joined(texts: Sequence[str], contexts: Sequence[str | None] | None) -> tuple[list[str], list[int]]:
-    if contexts is None:
-        return list(texts), [0] * len(texts)
+def _joined(batch: Texts) -> tuple[list[str], list[int]]:
     strings, boundaries = [], []
-    for text, context in zip(texts, contexts, strict=True):
+    for text, context in zip(batch.texts, batch.all_contexts, strict=True):
         gap = " " if context and not context[-1].isspace() and not text[:1].isspace() else ""
-        strings.append(f"{context or ''}{gap}{text}")
+        strings.append(f"{context}{gap}{text}")
         boundaries.append(len(strings[-1]) - len(text))
     return strings, boundaries
 
@@ -185,49 +172,26 @@ class MaskedModel:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest and the report."""
-        reason = self.reason_for_all_positions
         return {
             **self.identity,
             "architecture": "masked",
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "device": str(self.device),
             "longest_text": self.longest,
-            "scoring": ("equal-length" if self.budget.equal_lengths else "padded")
-            + (" batches" if reason is None else " batches, all logits"),
-            "scoring_rejected": ([] if reason is None else [f"masked positions only: {reason}"])
-            + (["padded batches: padding changes this model's answers"] * self.budget.equal_lengths),
+            **scoring_facts(self.budget, "masked", self.reason_for_all_positions),
             "work": asdict(self.budget),
         }
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
 
-        masking: "token" (the default), "word" or "blank". Raises UsageError for any other.
+        Raises UsageError for an unknown masking.
         """
-        masking = masking or "token"
-        if masking not in get_args(Masking):
-            raise unknown_name("masking", masking, get_args(Masking))
-        parts = []
-        for first in range(0, len(texts), CHUNK):
-            chunk = slice(first, first + CHUNK)
-            plan = masked_inputs(
-                self.tokenizer,
-                texts[chunk],
-                None if contexts is None else contexts[chunk],
-                None if spans is None else spans[chunk],
-                masking=masking,
-                longest=self.longest,
-            )
-            parts.append(self._scored(plan))
-        return concatenate(parts, want_starts)
+        batch = Texts.of(texts)
+        if batch.masking is not None and batch.masking not in get_args(Masking):
+            raise unknown_name("masking", batch.masking, get_args(Masking))
+        plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
+        return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
 
     def _scored(self, plan: MaskedInputs) -> Likelihoods:
         import torch
@@ -244,15 +208,17 @@ class MaskedModel:
 
             inputs = self._tensors([plan.inputs[r] for r in rows])
             width = inputs["input_ids"].shape[1]
-            own = [by_input[edges[r] : edges[r + 1]] for r in rows]
-            asked = np.concatenate(own)
-            places = np.repeat(np.arange(len(rows)), [len(o) for o in own]) * width + positions[asked]
+            targets = [by_input[edges[r] : edges[r + 1]] for r in rows]
+            all_targets = np.concatenate(targets)
+            places = (
+                np.repeat(np.arange(len(rows)), [len(o) for o in targets]) * width + positions[all_targets]
+            )
             distinct, row_of = np.unique(places, return_inverse=True)
             choose = self.reason_for_all_positions is None
             with torch.inference_mode():
                 logits = logits_at(self.model, inputs, self._long(distinct), choose=choose)
-                values = log_probs_of(logits, self._long(row_of), self._long(tokens[asked]))
-            scores[asked] = values.cpu().numpy()
+                values = log_probs_of(logits, self._long(row_of), self._long(tokens[all_targets]))
+            scores[all_targets] = values.cpu().numpy()
 
         lengths = np.array([len(i) for i in plan.inputs], dtype=np.int64)
         # Tokens asked of one input in one place share a row of logits, so inputs count once.
@@ -279,17 +245,10 @@ class MaskedModel:
         )
 
     def _tensors(self, rows: Sequence[NDArray[np.int32]]) -> dict[str, Any]:
-        width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id
-        ids = np.full((len(rows), width), 0 if pad is None else pad, dtype=np.int64)
-        seen = np.zeros((len(rows), width), dtype=np.int64)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = row
-            seen[i, : len(row)] = 1
-        inputs = {"input_ids": self._long(ids)}
-        if self.with_attention_mask:
-            inputs["attention_mask"] = self._long(seen)
-        return inputs
+        from evenhand.models.writing import padded
+
+        ids, seen = padded(rows, self.device, left=False, pad=self.tokenizer.pad_token_id or 0)
+        return {"input_ids": ids, **({"attention_mask": seen} if self.with_attention_mask else {})}
 
     def _long(self, values: Any) -> Any:
         import torch
@@ -297,7 +256,8 @@ class MaskedModel:
         return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.long, device=self.device)
 
     def _trial_inputs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        plan = masked_inputs(self.tokenizer, ["She is.", "They said that he was a good neighbour to them."])
+        trial = Texts(["She is.", "They said that he was a good neighbour to them."])
+        plan = masked_inputs(self.tokenizer, trial)
         return plan.inputs[0], plan.inputs[-1]
 
 
@@ -314,6 +274,21 @@ def position_limit(model: Any) -> int | None:
             reserved = 0 if module.padding_idx is None else module.padding_idx + 1
             return int(module.num_embeddings) - reserved
     return None if limit is None or limit <= 0 else int(limit)
+
+
+def scoring_facts(budget: Budget, positions: str, reason_for_all: str | None) -> dict[str, Any]:
+    """How a model is run, for its description: which batches, and what was rejected.
+
+    positions: those that count, in a word. reason_for_all: why all are projected to the vocabulary, if they are.
+    """
+    every = reason_for_all is not None
+    return {
+        "scoring": ("equal-length" if budget.equal_lengths else "padded")
+        + " batches"
+        + ", all logits" * every,
+        "scoring_rejected": [f"{positions} positions only: {reason_for_all}"] * every
+        + ["padded batches: padding changes this model's answers"] * budget.equal_lengths,
+    }
 
 
 def takes_attention_mask(model: Any) -> bool:

@@ -1,6 +1,7 @@
 """Log probabilities of given tokens under combined distributions: all contexts and many texts in one pass.
 
-Log probabilities of targets under combined distributions, for encoder-decoder models: contexts in the encoder.
+A causal model reads each context in front of the text (`grouped`, `scores`, `filled_in`), an encoder-decoder model
+in its encoder (`steered_pairs`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evenhand.models.contract import Texts
 from evenhand.models.scoring import MOST_LOGITS, Scorer, ScoringPath, TextPairs, TokenSequences
 from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
 from evenhand.schema import ResponseError
@@ -98,7 +100,7 @@ def scores(
         # the token that the first scored one is predicted from must be read with the text
         reach = min(int(places[k][0]) for places in groups.places) - 1
         common[k] = beginning[:reach] if writer.reason_for_whole_readings is None else []
-    found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
+    values_of: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
     lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
     targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
     with torch.inference_mode(), writer.layers.in_use():
@@ -107,11 +109,11 @@ def scores(
         def run(chosen: NDArray[np.int64]) -> None:
             assert beginnings is not None, "nothing is run where there is no text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
-            own = torch.arange(len(sequences), device=state.device) % steering.rows
+            row_in_group = torch.arange(len(sequences), device=state.device) % steering.rows
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
             ids, seen = padded(tails, state.device, left=False)
-            seen = torch.cat([beginnings.seen[own], seen], dim=1)
-            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(own)))
+            seen = torch.cat([beginnings.seen[row_in_group], seen], dim=1)
+            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(row_in_group)))
             width = ids.shape[1]
             before = np.array([len(beginning) for beginning in common])
             first_rows = np.arange(len(chosen)) * steering.rows
@@ -126,7 +128,7 @@ def scores(
             values = _combined(outputs, positions, tokens, steering)
             parts = np.split(values, np.cumsum(targets[chosen])[:-1])
             for i, part in zip(chosen, parts, strict=True):
-                found[i] = part
+                values_of[i] = part
 
         budget = scorer.budget
         budget.most_targets = max(
@@ -137,7 +139,7 @@ def scores(
             if len(lengths)
             else []
         )
-    return found, set(unfit)
+    return values_of, set(unfit)
 
 
 class _Outputs:
@@ -154,8 +156,8 @@ class _Outputs:
 
     def logits(self, positions: Tensor) -> Tensor:
         """Float32, (..., vocabulary)."""
-        chosen = self.values[positions]
-        return chosen.float() if self.head is None else self.head.logits(chosen)
+        values = self.values[positions]
+        return values.float() if self.head is None else self.head.logits(values)
 
 
 def _combined(
@@ -191,8 +193,8 @@ def filled_in(
     return values, lacking
 
 
-Pairing = Callable[[Sequence[str], Sequence[str], Sequence[tuple[int, int] | None] | None], TextPairs]
-"""Encodes texts, what the encoder reads for each, and spans (see `dialogue_pairs.text_pairs`)."""
+Pairing = Callable[[Texts], TextPairs]
+"""Encodes texts and what the encoder reads for each (see `text_pairs`)."""
 Logits = Callable[[TextPairs, NDArray[np.int64], NDArray[np.int64]], Tensor]
 """Pairs, rows of them, and places in the flattened batch of their targets -> (places, vocabulary)."""
 
@@ -202,9 +204,7 @@ def steered_pairs(
     logits: Logits,
     budget: Budget,
     silence: str | None,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None,
-    spans: Sequence[tuple[int, int] | None] | None,
+    batch: Texts,
     steering: Steering,
 ) -> tuple[TextPairs, list[NDArray[np.float32]], set[int]]:
     """Texts with their own contexts, log probabilities by pair, nats, and the pairs without room.
@@ -212,12 +212,11 @@ def steered_pairs(
     pairing, logits: how the model encodes pairs and runs them. budget: its batches. silence: what it reads where a text
     has no context.
     """
-    count, own = len(texts), contexts or [None] * len(texts)
-    read = [steering.front + (context or "") for context in own]
+    count, contexts = len(batch.texts), batch.all_contexts
+    read = [steering.front + context for context in contexts]
     for extra in steering.contexts:
-        read += [steering.front + extra + (context or silence or "") for context in own]
-    all_spans = None if spans is None else [*spans] * steering.rows
-    pairs = pairing([*texts] * steering.rows, read, all_spans)
+        read += [steering.front + extra + (context or silence or "") for context in contexts]
+    pairs = pairing(Texts([*batch.texts] * steering.rows, read, batch.all_spans * steering.rows))
     rows = range(count)
     groups: dict[int, list[int]] = {}  # by the pair of a text with its own context
     errors, details = list(pairs.errors[:count]), list(pairs.details[:count])

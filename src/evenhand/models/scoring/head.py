@@ -1,11 +1,9 @@
 """The output head on chosen positions only: vocabulary-sized rows exist for a few positions at a time.
 
-Log probabilities at chosen positions, without vocabulary-sized rows for all the others.
-
-The last projection of a Hugging Face language model is found through `get_output_embeddings`; a hook gives
-it only the chosen positions. Whatever the model does before (BERT's transform, T5's scaling) and after
-(BART's bias, Gemma's cap) is thereby done as the model does it. Where a model does not follow that pattern,
-`can_choose` says so and all positions are projected instead.
+`Head` is applied to a decoder's hidden states. `logits_at` runs a whole model, where a hook gives the last
+projection, which `get_output_embeddings` names, only the chosen positions. Whatever the model does before
+(BERT's transform, T5's scaling) and after (BART's bias, Gemma's cap) is thereby done as the model does it.
+Where a model does not follow that pattern, `can_choose` says so and all positions are projected instead.
 """
 
 from collections.abc import Mapping
@@ -59,12 +57,11 @@ class Head:
             first = chunk * step
             logits = self.logits(hidden[rows[first : first + step]])
             edges = slice(int(cuts[chunk]), int(cuts[chunk + 1]))
-            own = edge_rows[edges] - first
-            pieces.append(logits[own, edge_tokens[edges]] - torch.logsumexp(logits, dim=-1)[own])
+            edge_row = edge_rows[edges] - first
+            pieces.append(logits[edge_row, edge_tokens[edges]] - torch.logsumexp(logits, dim=-1)[edge_row])
         return torch.cat(pieces) if pieces else hidden.new_zeros(0, dtype=torch.float32)
 
 
-SLICE = 1 << 24  # elements normalised at once: 64 MiB in fp32
 TOLERANCE = 2e-4
 TOLERANCE_16_BIT = 0.1
 
@@ -101,7 +98,7 @@ def log_probs_of(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
 
     logits: (r, vocabulary). rows: (e,) the row of logits each token belongs to. tokens: (e,) token ids.
     """
-    step = max(1, SLICE // logits.shape[-1])
+    step = max(1, MOST_LOGITS // logits.shape[-1])
     norms = torch.cat(
         [torch.logsumexp(logits[i : i + step].float(), -1) for i in range(0, len(logits), step)]
     )

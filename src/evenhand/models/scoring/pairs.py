@@ -1,12 +1,12 @@
 """Contexts and texts as token pairs for encoder and decoder, each distinct pair once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.models.contract import Texts
 from evenhand.schema import ResponseError
 
 Ids = NDArray[np.int64]
@@ -29,14 +29,7 @@ class TextPairs:
 
 
 def text_pairs(
-    tokenizer: Any,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None = None,
-    spans: Sequence[tuple[int, int] | None] | None = None,
-    *,
-    silence: str | None = None,
-    end: bool = True,
-    longest: int | None = None,
+    tokenizer: Any, batch: Texts, *, silence: str | None = None, end: bool = True, longest: int | None = None
 ) -> TextPairs:
     """Encode contexts for the encoder and texts as decoder targets.
 
@@ -46,9 +39,7 @@ def text_pairs(
     none. silence: read by the encoder for rows without context. longest: most tokens on either side.
     """
     result = TextPairs()
-    given: Sequence[str | None] = contexts if contexts is not None else [None] * len(texts)
-    all_contexts = [context or silence or "" for context in given]
-    all_spans = list(spans) if spans is not None else [None] * len(texts)
+    all_contexts = [context or silence or "" for context in batch.all_contexts]
     distinct = dict.fromkeys(all_contexts, 0)
     for index, (context, encoding) in enumerate(
         zip(distinct, _encoded(tokenizer, list(distinct)), strict=True)
@@ -56,7 +47,9 @@ def text_pairs(
         distinct[context] = index
         result.contexts.append(np.array(encoding.ids or [tokenizer.eos_token_id], dtype=np.int64))
     known: dict[tuple[int, str, tuple[int, int] | None], int] = {}
-    rows = zip(texts, all_contexts, all_spans, _encoded(tokenizer, list(texts)), strict=True)
+    rows = zip(
+        batch.texts, all_contexts, batch.all_spans, _encoded(tokenizer, list(batch.texts)), strict=True
+    )
     for text, context, span, encoding in rows:
         own_context = distinct[context]
         key = (own_context, text, span)
@@ -87,19 +80,19 @@ def _encoded(tokenizer: Any, strings: list[str]) -> list[Any]:
 def _target(
     tokenizer: Any, text: str, encoding: Any, span: tuple[int, int] | None, end: bool
 ) -> tuple[Ids, Ids, Ids]:
-    own = np.flatnonzero(np.array(encoding.special_tokens_mask, dtype=np.int64) == 0)
+    ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask, dtype=np.int64) == 0)
     ids = np.array(encoding.ids, dtype=np.int64)
-    if len(own) == 0:
-        return ids[:0], own, own
-    places = np.array(encoding.offsets, dtype=np.int64)[own]
-    target, starts = ids[: own[-1] + 1], places[:, 0]
+    if len(ordinary) == 0:
+        return ids[:0], ordinary, ordinary
+    places = np.array(encoding.offsets, dtype=np.int64)[ordinary]
+    target, starts = ids[: ordinary[-1] + 1], places[:, 0]
     if span is not None:
         inside = (places[:, 0] < span[1]) & (places[:, 1] > span[0])
-        return target, own[inside], starts[inside]
+        return target, ordinary[inside], starts[inside]
     if end and tokenizer.eos_token_id is not None:
         target = np.append(target, tokenizer.eos_token_id)
-        return target, np.append(own, len(target) - 1), np.append(starts, len(text))
-    return target, own, starts
+        return target, np.append(ordinary, len(target) - 1), np.append(starts, len(text))
+    return target, ordinary, starts
 
 
 def _problem(

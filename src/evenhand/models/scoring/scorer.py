@@ -93,10 +93,10 @@ class Scorer:
             nodes[b, : len(segment)] = segment.nodes
             first = int(segment.nodes[len(segment) - segment.owned])
             lo, hi = self._edges_of(tree, segment)
-            parents, own = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
+            parents, edge_row = np.unique(tree.edge_parents[lo:hi], return_inverse=True)
             rows.append(b * size + (len(segment) - segment.owned) + parents - first)
             edges.append(np.arange(lo, hi))
-            edge_rows.append(own + seen)
+            edge_rows.append(edge_row + seen)
             seen += len(parents)
         real = nodes >= 0
         tokens = np.where(real, tree.tokens[nodes], 0)

@@ -95,6 +95,6 @@ def _plain(scorer: Scorer, sequences: TokenSequences) -> np.ndarray:
         places = sequences.offsets[members][:, None] + np.arange(length)
         ids = torch.from_numpy(sequences.ids[places].astype(np.int64)).to(scorer.device)
         log_probs = scorer.model(input_ids=ids, use_cache=False).logits.float().log_softmax(-1)
-        own = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
-        truth[places[:, 1:]] = own.cpu().numpy()
+        target_values = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+        truth[places[:, 1:]] = target_values.cpu().numpy()
     return truth

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.models.contract import Likelihoods, Texts
 from evenhand.schema import ResponseError
 
 
@@ -21,44 +22,64 @@ class TokenSequences:
     errors: list[ResponseError | None]
     details: list[str | None]
 
+    def likelihoods(self, scores: NDArray[np.float32], unfit: NDArray[np.bool_] | None = None) -> Likelihoods:
+        """The answer made of the log probability of each token.
+
+        scores: (total,), nats; only those of scored tokens count. unfit: (total,); tokens that did not fit in memory.
+        """
+        errors, details = list(self.errors), list(self.details)
+        row_of = np.repeat(np.arange(len(errors)), np.diff(self.offsets))
+        unfit = np.zeros(len(scores), dtype=bool) if unfit is None else unfit
+        for i in np.unique(row_of[unfit]):
+            errors[i], details[i] = ResponseError.OUT_OF_MEMORY, "does not fit even alone in a batch"
+        for i in np.unique(row_of[self.scored & ~unfit & ~np.isfinite(scores)]):
+            if errors[i] is None:
+                errors[i], details[i] = ResponseError.NOT_FINITE, "the model gave NaN or infinity"
+        bad = np.array([error is not None for error in errors], dtype=bool)
+        keep = self.scored & ~bad[row_of]
+        counts = np.bincount(row_of[keep], minlength=len(errors))
+        return Likelihoods(
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            log_probs=scores[keep],
+            token_ids=self.ids[keep],
+            starts=self.starts[keep] if len(self.starts) else self.starts,
+            errors=errors,
+            details=details,
+        )
+
 
 def encode(
     tokenizer: Any,
-    texts: Sequence[str],
-    contexts: Sequence[str | None] | None = None,
-    spans: Sequence[tuple[int, int] | None] | None = None,
+    batch: Texts,
     *,
     before: Sequence[int] = (),
     after: Sequence[int] = (),
     longest: int | None = None,
-    want_starts: bool = False,
 ) -> TokenSequences:
     """Encode texts for a model that reads from left to right.
 
-    before: token ids put in front of everything (beginning of sequence), never scored. after: ids put
-    behind the text, scored (end of sequence). contexts: joined to the text as one string, with one space
-    between unless either side has white space there, and encoded together, so that the tokens are those
-    the model knows; a token that reaches over the boundary counts as the text's. spans: score only tokens
-    that overlap these characters of the text (`after` then stays unscored). longest: sequences of more
-    tokens become TOO_LONG rows. The very first token of a sequence is never scored.
+    batch: contexts are joined to the text as one string, with one space between unless either side has white
+    space there, and encoded together, so that the tokens are those the model knows; a token that reaches over
+    the boundary counts as the text's. before: token ids put in front of everything (beginning of sequence),
+    never scored. after: ids put behind the text, scored (end of sequence) unless the text has a span. longest:
+    sequences of more tokens become TOO_LONG rows. The very first token of a sequence is never scored.
     """
-    n = len(texts)
+    texts, spans, n = batch.texts, batch.spans, len(batch.texts)
     errors: list[ResponseError | None] = [None] * n
     details: list[str | None] = [None] * n
     boundaries = np.zeros(n, dtype=np.int64)
     strings = list(texts)
-    if contexts is not None:
-        for i, (context, text) in enumerate(zip(contexts, texts, strict=True)):
-            if context:
-                gap = "" if context[-1].isspace() or text[:1].isspace() else " "
-                boundaries[i] = len(context) + len(gap)
-                strings[i] = context + gap + text
-    by_character = want_starts or spans is not None or bool(boundaries.any())
+    for i, (context, text) in enumerate(zip(batch.all_contexts, texts, strict=True)):
+        if context:
+            gap = "" if context[-1].isspace() or text[:1].isspace() else " "
+            boundaries[i] = len(context) + len(gap)
+            strings[i] = context + gap + text
+    by_character = batch.want_starts or spans is not None or bool(boundaries.any())
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
-    batch = backend.encode_batch if by_character else backend.encode_batch_fast
-    encodings = batch(strings, add_special_tokens=False)
+    encode_all = backend.encode_batch if by_character else backend.encode_batch_fast
+    encodings = encode_all(strings, add_special_tokens=False)
 
     pieces: list[list[int]] = []
     scored_pieces: list[NDArray[np.bool_]] = []
@@ -81,12 +102,12 @@ def encode(
         scored[: len(lead)] = False
         if by_character:
             places = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) - boundaries[i]
-            own = places[:, 1] > 0
+            inside = places[:, 1] > 0
             span = spans[i] if spans is not None else None
             if span is not None:
-                own &= (places[:, 0] < span[1]) & (places[:, 1] > span[0])
+                inside &= (places[:, 0] < span[1]) & (places[:, 1] > span[0])
                 scored[len(lead) + len(ids) :] = False
-            scored[len(lead) : len(lead) + len(ids)] = own
+            scored[len(lead) : len(lead) + len(ids)] = inside
             beyond = np.full(len(tail), len(texts[i]))
             start_pieces.append(np.concatenate([np.zeros(len(lead)), places[:, 0], beyond]))
         scored[0] = False

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.models.contract import Architecture, Generations, Likelihoods, Masking
+from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
@@ -69,8 +69,8 @@ class HttpModel:
 
         Raises ModelError, with the names the server has, if it does not answer a greeting.
         """
-        told = self._greeting.get("model")
-        return told if isinstance(told, str) and told else self.served.model
+        name = self._greeting.get("model")
+        return name if isinstance(name, str) and name else self.served.model
 
     @cached_property
     def _greeting(self) -> dict[str, Any]:
@@ -127,71 +127,62 @@ class HttpModel:
         """
         fields = decoding_body(decoding, self.options)
         rows = [(i, sample) for i in range(len(prompts)) for sample in range(decoding.samples)]
-        asked = [(i, sample) for i, sample in rows if prompts[i].strip()]
-        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in asked]
+        sent = [(i, sample) for i, sample in rows if prompts[i].strip()]
+        bodies = [sample_body(prompts[i], sample, decoding, fields, self.options) for i, sample in sent]
         keys = [
             self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
-            for body, (_, sample) in zip(bodies, asked, strict=True)
+            for body, (_, sample) in zip(bodies, sent, strict=True)
         ]
         nothing = Written(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
         settled: dict[str, Answer] = {}
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
         except EvenhandError as error:
-            known = {row: settled[key] for row, key in zip(asked, keys, strict=True) if key in settled}
-            places = sorted({i for i, _ in known} - {i for i, _ in set(asked) - known.keys()})
-            said = {row: read_written(answer, decoding) for row, answer in known.items()}
+            known = {row: settled[key] for row, key in zip(sent, keys, strict=True) if key in settled}
+            places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
+            read = {row: read_written(answer, decoding) for row, answer in known.items()}
             whole = [(new, i, sample) for new, i in enumerate(places) for sample in range(decoding.samples)]
-            written = [said[i, sample] for _, i, sample in whole]
-            found = _generations([(new, sample) for new, _, sample in whole], written)
-            error.before = AnsweredBefore(self, places, found)
+            written = [read[i, sample] for _, i, sample in whole]
+            before = _generations([(new, sample) for new, _, sample in whole], written)
+            error.before = AnsweredBefore(self, places, before)
             raise
-        said = {row: read_written(answer, decoding) for row, answer in zip(asked, answers, strict=True)}
-        return _generations(rows, [said.get(row, nothing) for row in rows])
+        read = {row: read_written(answer, decoding) for row, answer in zip(sent, answers, strict=True)}
+        return _generations(rows, [read.get(row, nothing) for row in rows])
 
-    def log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        masking: Masking | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
         Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
         the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
         """
-        if masking is not None:
-            raise Unsupported(
-                f"{self.served.model} is asked from left to right and has no mask token.",
-                "Use a masked model (BERT, RoBERTa, ...), or a benchmark for causal models.",
-            )
+        batch = Texts.of(texts).refuse_masking(
+            f"{self.served.model} is asked from left to right and has no mask token."
+        )
         placed = [
-            _placed(self.options.start, None if contexts is None else contexts[i], text)
-            for i, text in enumerate(texts)
+            _placed(self.options.start, context, text)
+            for context, text in zip(batch.all_contexts, batch.texts, strict=True)
         ]
-        asked = [i for i, text in enumerate(texts) if text.strip()]
-        bodies = [echo_body(placed[i][0], self.echo_written) for i in asked]
+        spans = batch.all_spans
+        sent = [i for i, text in enumerate(batch.texts) if text.strip()]
+        bodies = [echo_body(placed[i][0], self.echo_written) for i in sent]
         keys = [self._key(body) for body in bodies]
 
         def read(i: int, answer: Answer) -> Scored:
-            return read_scored(answer, *placed[i], None if spans is None else spans[i])
+            return read_scored(answer, *placed[i], spans[i])
 
         settled: dict[str, Answer] = {}
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
         except EvenhandError as error:
-            known = {i: settled[key] for i, key in zip(asked, keys, strict=True) if key in settled}
-            found = _likelihoods([read(i, answer) for i, answer in known.items()], want_starts)
-            error.before = AnsweredBefore(self, list(known), found)
+            known = {i: settled[key] for i, key in zip(sent, keys, strict=True) if key in settled}
+            before = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
+            error.before = AnsweredBefore(self, list(known), before)
             raise
         nothing = Scored(error=ResponseError.EMPTY_TEXT, detail="the text is empty or white space")
-        scored = [nothing] * len(texts)
-        for i, answer in zip(asked, answers, strict=True):
+        scored = [nothing] * len(batch.texts)
+        for i, answer in zip(sent, answers, strict=True):
             scored[i] = read(i, answer)
-        return _likelihoods(scored, want_starts)
+        return _likelihoods(scored, batch.want_starts)
 
     @cached_property
     def echo_written(self) -> int:
@@ -246,7 +237,7 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     return HttpModel(base_url, model, options or named)
 
 
-def _placed(start: str, context: str | None, text: str) -> tuple[str, int]:
+def _placed(start: str, context: str, text: str) -> tuple[str, int]:
     """A text behind its context, and where it begins; joined as for models that are loaded here."""
     if not context:
         return start + text, len(start)

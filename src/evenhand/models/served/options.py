@@ -95,8 +95,8 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
     base, _, rest = name.partition("#")
     model, _, query = rest.partition("?")
     # the rest is the query of an address, in which "+" is a space
-    _, given = split_options(f"?{query}", plus=True)
-    values = typed_options("a served model", given, options_of(HttpOptions))
+    _, options = split_options(f"?{query}", plus=True)
+    values = typed_options("a served model", options, options_of(HttpOptions))
     return base.rstrip("/"), unquote(model), HttpOptions(**values)
 
 

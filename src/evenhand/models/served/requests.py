@@ -54,16 +54,16 @@ class ServedModel:
         settled: filled, by key, with what was answered and what was refused for its own sake; of use where this
         raises. Raises ModelError if the server has no such path or model, or takes no request of this form.
         """
-        kept = {} if self.store is None else self.store.get(keys)
-        self.from_store += len(kept)
+        stored = {} if self.store is None else self.store.get(keys)
+        self.from_store += len(stored)
         settled = {} if settled is None else settled
-        settled |= {key: Answer(200, body, None, None, 0, 0.0) for key, body in kept.items()}
-        places = {key: i for i, key in reversed(list(enumerate(keys))) if key not in kept}
-        asked = sorted(places.values())
+        settled |= {key: Answer(200, body, None, None, 0, 0.0) for key, body in stored.items()}
+        places = {key: i for i, key in reversed(list(enumerate(keys))) if key not in stored}
+        sent = sorted(places.values())
         doubtful: dict[str, Answer] = {}  # refused, and nobody knows yet whether for its own sake
 
         def on_answer(number: int, answer: Answer) -> None:
-            key, body = keys[asked[number]], bodies[asked[number]]
+            key, body = keys[sent[number]], bodies[sent[number]]
             self._checked(path, answer)
             if good(answer):
                 settled[key] = answer
@@ -77,8 +77,8 @@ class ServedModel:
             for known in doubtful.keys() - set(self._refusals.row):
                 settled[known] = doubtful.pop(known)
 
-        got = self.client.post_all(path, [{"model": self.model, **bodies[i]} for i in asked], on_answer)
-        by_key = settled | {keys[i]: answer for i, answer in zip(asked, got, strict=True)}
+        got = self.client.post_all(path, [{"model": self.model, **bodies[i]} for i in sent], on_answer)
+        by_key = settled | {keys[i]: answer for i, answer in zip(sent, got, strict=True)}
         return [by_key[key] for key in keys]
 
     def _harmless(self, path: str, body: dict[str, Any]) -> Answer:

@@ -1,7 +1,4 @@
-"""Likelihoods from a server that echoes a prompt with its tokens' log probabilities, and the check of that.
-
-Where the tokens that a server lists stand in the text they came from.
-"""
+"""Likelihoods from a server that echoes a prompt with its tokens' log probabilities: alignment, reading, a check."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -54,13 +51,13 @@ def align(listed: Sequence[tuple[str, float]], prompt: str) -> list[Token] | str
                 parts += len(piece)
                 continue
             # Parts in front of it make up at least one character, and no more than there are parts.
-            found = prompt.find(piece, at + (parts > 0), at + parts + len(piece))
-            if found < 0:
+            at_piece = prompt.find(piece, at + (parts > 0), at + parts + len(piece))
+            if at_piece < 0:
                 break
             for earlier in open_ends:
-                earlier[1] = found
-            place[0] = found if place[0] < 0 else place[0]
-            at, parts, open_ends = found + len(piece), 0, []
+                earlier[1] = at_piece
+            place[0] = at_piece if place[0] < 0 else place[0]
+            at, parts, open_ends = at_piece + len(piece), 0, []
         else:
             place = [at if edge < 0 else edge for edge in place]
             place[1] = at
@@ -153,17 +150,17 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
     if isinstance(tokens, str):
         return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
     low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])
-    own = [token for token in tokens if token.end > low and token.start < high]
+    scored = [token for token in tokens if token.end > low and token.start < high]
     # Nothing in front of it predicts the very first token, so servers give it no value.
-    own = [token for token in own if not (token is tokens[0] and np.isnan(token.log_prob))]
-    if not own:
+    scored = [token for token in scored if not (token is tokens[0] and np.isnan(token.log_prob))]
+    if not scored:
         why = "no token has anything before it to be predicted from"
         return Scored(error=ResponseError.NO_SCORED_TOKEN, detail=f"{why} (see the option `start`)")
-    values = tuple(token.log_prob for token in own)
+    values = tuple(token.log_prob for token in scored)
     if not np.isfinite(values).all():
         return Scored(error=ResponseError.NOT_FINITE, detail="the server gave no finite log probability")
-    starts = tuple(max(0, token.start - boundary) for token in own)
-    return Scored(values, tuple(token_number(token.text) for token in own), starts)
+    starts = tuple(max(0, token.start - boundary) for token in scored)
+    return Scored(values, tuple(token_number(token.text) for token in scored), starts)
 
 
 def check_echo(ask: Ask, name: str) -> int:
@@ -183,14 +180,14 @@ def check_echo(ask: Ask, name: str) -> int:
         listed = listed_tokens(choice)
         if listed is None:
             raise _unsupported(name, "does not give log probabilities of the tokens it writes")
-        own = list(takewhile(_is_whole, listed))
-        said = "".join(token for token, _ in own)
-        if not said or not str(choice.get("text")).startswith(said):
+        written_tokens = list(takewhile(_is_whole, listed))
+        continuation = "".join(token for token, _ in written_tokens)
+        if not continuation or not str(choice.get("text")).startswith(continuation):
             continue  # the end came at once, or tokens are not shown as they stand in the text
-        again = _echoed(ask(echo_body(prompt + said, written)), prompt + said, name)
+        again = _echoed(ask(echo_body(prompt + continuation, written)), prompt + continuation, name)
         behind = [token for token in again if token.start >= len(prompt)]
         # As long as the text is cut into the tokens that were written, each follows what it followed then.
-        for (token, value), echoed in zip(own, behind, strict=False):
+        for (token, value), echoed in zip(written_tokens, behind, strict=False):
             if token != echoed.text:
                 break
             compared.append((token, value, echoed.log_prob))

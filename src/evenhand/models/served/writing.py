@@ -114,10 +114,11 @@ def read_written(answer: Answer, decoding: Decoding) -> Written:
         return Written(error=code, detail=detail)
     choice = first_choice(answer.body)
     if choice is None:
-        said = (answer.body or {}).get("error")
-        if said:  # some routers put a failure into an answer of status 200
+        message_of_error = (answer.body or {}).get("error")
+        if message_of_error:  # some routers put a failure into an answer of status 200
             return Written(
-                error=ResponseError.MODEL_ERROR, detail=f"the server answered the error {said}"[:500]
+                error=ResponseError.MODEL_ERROR,
+                detail=f"the server answered the error {message_of_error}"[:500],
             )
         return _unparsable("the answer holds no choice")
     message = choice.get("message")
@@ -133,11 +134,11 @@ def read_written(answer: Answer, decoding: Decoding) -> Written:
         return _unparsable(f"the server stopped for a reason that is not known: {why}")
     tokens = tuple(listed_tokens(choice) or ())
     usage = (answer.body or {}).get("usage")
-    told = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    count = len(tokens) or (told if isinstance(told, int) and told > 0 else 0)
+    counted = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    count = len(tokens) or (counted if isinstance(counted, int) and counted > 0 else 0)
     if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
-        said = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
-        return Written(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {said}")
+        message_of_error = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
+        return Written(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
     finish = _finish(choice, why, count, decoding)
     places = [place for place in map(text.find, decoding.stop) if place >= 0]
     if places:

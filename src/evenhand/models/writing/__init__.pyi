@@ -1,4 +1,4 @@
-from .continuing import (
+from .beams import (
     continue_prompts as continue_prompts,
 )
 from .fast_layers import (
@@ -14,11 +14,9 @@ from .inputs import (
 from .rows import (
     Row as Row,
     collected as collected,
+    continuation_key as continuation_key,
     first_stop as first_stop,
     row_uniforms as row_uniforms,
-)
-from .sampling import (
-    continuation_key as continuation_key,
 )
 from .state import (
     CausalState as CausalState,

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
+from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.writer import Task, Writer
@@ -216,3 +217,16 @@ def _candidates(
         [(value, place // vocabulary, place % vocabulary) for value, place in zip(*row, strict=True)]
         for row in zip(values.tolist(), places.tolist(), strict=True)
     ]
+
+
+def continue_prompts(
+    writer: Writer, prompts: Prompts, decoding: Decoding, steering: Steering | None = None
+) -> Generations:
+    """Continue every prompt that has no error, by beam search or token by token, as the decoding says.
+
+    steering: combine distributions; the prompts then hold their tokens behind each context too. Raises Unsupported for
+    steering a model whose rows must all be equally long.
+    """
+    if decoding.searches:
+        return write_with_beams(writer, writer.task(prompts, decoding, steering))
+    return writer.draw(prompts, decoding, steering)

@@ -117,6 +117,6 @@ def cache_bytes(model: Any) -> int:
     config = model.config.get_text_config(decoder=True)
     width = int(getattr(config, "hidden_size", 0))
     heads = int(getattr(config, "num_attention_heads", 1))
-    kept = int(getattr(config, "num_key_value_heads", None) or heads)
+    key_heads = int(getattr(config, "num_key_value_heads", None) or heads)
     layers = int(getattr(config, "num_hidden_layers", 1))
-    return 2 * layers * width * kept // heads * int(next(model.parameters()).dtype.itemsize)
+    return 2 * layers * width * key_heads // heads * int(next(model.parameters()).dtype.itemsize)

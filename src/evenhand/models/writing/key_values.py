@@ -50,10 +50,10 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         laid = []
         for buffer in self.buffers:
             old = buffer[:, :, self.first : self.end]
-            kept = old if rows is None else old.index_select(0, rows)
-            room = _room(buffer, len(kept) + more, lead + old.shape[2] + spare)
-            room[: len(kept), :, :lead] = 0
-            room[: len(kept), :, lead : lead + old.shape[2]] = kept
+            rows_left = old if rows is None else old.index_select(0, rows)
+            room = _room(buffer, len(rows_left) + more, lead + old.shape[2] + spare)
+            room[: len(rows_left), :, :lead] = 0
+            room[: len(rows_left), :, lead : lead + old.shape[2]] = rows_left
             laid.append(room)
         self.first, self.end = 0, lead + self.end - self.first
         self.buffers = laid

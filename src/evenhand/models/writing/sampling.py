@@ -1,9 +1,4 @@
-"""The next token of many continuations at once: temperature, top-k, top-p, and a draw for every row.
-
-The number from which everything random in one continuation is drawn.
-"""
-
-import hashlib
+"""The next token of many continuations at once: temperature, top-k, top-p, and a draw for every row."""
 
 import torch
 
@@ -94,16 +89,3 @@ def draw(scores: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
     points = uniforms.to(mass.device).clamp(max=BELOW_ONE)[:, None] * mass[:, -1:]
     tokens = torch.searchsorted(mass, points, right=True)[:, 0]
     return tokens.clamp(max=scores.shape[-1] - 1).to(scores.device)
-
-
-def continuation_key(seed: int, prompt: str, sample: int) -> int:
-    """A whole number below 2**128 that seed, prompt and sample decide, and nothing else does.
-
-    The key behind `continuations.row_uniforms`, for generators that draw elsewhere: a server takes part of it as
-    its seed.
-
-    >>> continuation_key(0, "Hi", 1) == continuation_key(0, "Hi", 1) != continuation_key(0, "Hi", 2)
-    True
-    """
-    text = f"{seed} {sample} {prompt}".encode(errors="surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")

@@ -45,8 +45,8 @@ def why_not_staggered(state: DecoderState, vocabulary: int) -> str | None:
         leaving = torch.tensor([1], device=device)
         state.finish(leaving)
         state.join([newer], torch.tensor([0], device=device), leaving)
-        found = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
-    off = _difference(found, torch.stack(expected))
+        logits = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
+    off = _difference(logits, torch.stack(expected))
     return None if off <= _tolerance(state) else f"joining later changes answers (by up to {off:.2g} nats)"
 
 
@@ -61,11 +61,11 @@ def why_not_behind_beginnings(state: DecoderState, vocabulary: int) -> str | Non
         state.clear()
         beginnings = state.beginnings([prompts[0][:3], []])
         tails = [prompts[0][3:], prompts[1]]
-        found = [state.join_behind(beginnings, tails, order, torch.arange(4, device=state.device))]
+        logits = [state.join_behind(beginnings, tails, order, torch.arange(4, device=state.device))]
         first = torch.stack([row[0] for row in tokens])
-        found.append(state.advance(first[order].to(state.device)))
+        logits.append(state.advance(first[order].to(state.device)))
     state.clear()
-    off = max(_difference(found[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
+    off = max(_difference(logits[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
     if off <= _tolerance(state):
         return None
     return f"reading beginnings apart changes answers (by up to {off:.2g} nats)"

@@ -1,6 +1,6 @@
 """Rows being written side by side: prompts are read once and branched, rows advance together, leave and join.
 
-What many prompts begin with, read once: its keys and values, from which any number of rows go on.
+What many prompts begin with can be read once, too (`Beginnings`).
 """
 
 import inspect
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
@@ -157,8 +158,8 @@ class CausalState:
 
         Tail i, which holds at least one token, stands behind beginning i modulo their number.
         """
-        own = torch.arange(len(tails), device=self.device) % len(beginnings.seen)
-        read, seen = beginnings.caches(own), beginnings.seen[own]
+        beginning_of = torch.arange(len(tails), device=self.device) % len(beginnings.seen)
+        read, seen = beginnings.caches(beginning_of), beginnings.seen[beginning_of]
         inner, inner_seen = padded([tail[:-1] for tail in tails], self.device, left=False)
         if inner.shape[1]:
             # Padding stands behind, so that no gap opens between a beginning and its tail: windows and
@@ -297,13 +298,15 @@ def _exchange(cache: Any, rows: Tensor, newest: int) -> None:
         layer.take_over(places, rows[places], newest)
 
 
-def padded(prompts: Sequence[Sequence[int]], device: torch.device, *, left: bool) -> tuple[Tensor, Tensor]:
+def padded(
+    rows: Sequence[Sequence[int] | NDArray[Any]], device: torch.device, *, left: bool, pad: int = 0
+) -> tuple[Tensor, Tensor]:
     """Token ids, (rows, longest), padded in front (left) or behind, and where they are tokens."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    seen = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        place = slice(width - len(prompt), width) if left else slice(len(prompt))
-        ids[row, place] = torch.tensor(prompt)
-        seen[row, place] = 1
+    width = max(map(len, rows))
+    ids = torch.full((len(rows), width), pad, dtype=torch.long)
+    seen = torch.zeros(len(rows), width, dtype=torch.long)
+    for i, row in enumerate(rows):
+        place = slice(width - len(row), width) if left else slice(len(row))
+        ids[i, place] = torch.as_tensor(row, dtype=torch.long)
+        seen[i, place] = 1
     return ids.to(device), seen.to(device)

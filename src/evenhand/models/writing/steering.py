@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from evenhand.models.contract import Generations, LanguageModel, Likelihoods
+from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.schema import Unsupported, UsageError
 
@@ -86,15 +86,7 @@ class SteerableModel(LanguageModel, Protocol):
         """
         ...
 
-    def steered_log_likelihoods(
-        self,
-        texts: Sequence[str],
-        contexts: Sequence[str | None] | None = None,
-        *,
-        steering: Steering,
-        spans: Sequence[tuple[int, int] | None] | None = None,
-        want_starts: bool = False,
-    ) -> Likelihoods:
+    def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under the combined distributions (see LanguageModel.log_likelihoods)."""
         ...
 

@@ -104,18 +104,18 @@ class Writer:
 
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest: throughput, latency, memory, batches."""
-        work, told = self.work, asdict(self.work)
+        work, facts = self.work, asdict(self.work)
         if work.seconds:
-            told["tokens_per_second"] = work.tokens_written / work.seconds
+            facts["tokens_per_second"] = work.tokens_written / work.seconds
         if work.steps:
-            told["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
+            facts["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
         if self.reason_for_equal_lengths is not None:
-            told["batches_of_equal_lengths"] = self.reason_for_equal_lengths
+            facts["batches_of_equal_lengths"] = self.reason_for_equal_lengths
         if self.reason_for_batches is not None:
-            told["places_not_filled_again"] = self.reason_for_batches
+            facts["places_not_filled_again"] = self.reason_for_batches
         if self.__dict__.get("reason_for_whole_readings") is not None:
-            told["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
-        return {**told, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
+            facts["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
+        return {**facts, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
     def draw(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:
         """Continue every prompt that has no error, token by token (greedily, or drawn).

@@ -43,6 +43,8 @@ def invented_descriptions(world: World, n: int, seed: int) -> list[str]:
         phrase = people[int(random.integers(len(people)))]
         frame = world.frames[int(random.integers(len(world.frames)))]
         singular, plural = f"{word} {phrase.noun}", f"{word} {phrase.plural}"
-        told = type(phrase)("invented", word, phrase.noun, f"{article(singular)} {singular}", plural)
-        texts.append(frame.fill(told))
+        phrase_of_word = type(phrase)(
+            "invented", word, phrase.noun, f"{article(singular)} {singular}", plural
+        )
+        texts.append(frame.fill(phrase_of_word))
     return texts

@@ -105,16 +105,16 @@ def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> 
     contrast = frame.group_by("axis", "bucket", "descriptor").agg(
         value=(pl.col("sign") * pl.col("log_likelihood")).sum() * 2 * pairs / pl.len() / pairs
     )
-    found: list[PlantedShift] = []
+    shifts: list[PlantedShift] = []
     for (axis, bucket), planted in odds.items():
-        own = contrast.filter(axis=axis, bucket=bucket)["value"].to_numpy()
+        planted_values = contrast.filter(axis=axis, bucket=bucket)["value"].to_numpy()
         touched = [b for a, b in odds if a == axis]
         rest = contrast.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))[
             "value"
         ].to_numpy()
-        shift = own - rest.mean()
-        found.append(PlantedShift(axis, bucket, planted, float(shift.mean()), float(shift.std(ddof=1))))
-    return found
+        shift = planted_values - rest.mean()
+        shifts.append(PlantedShift(axis, bucket, planted, float(shift.mean()), float(shift.std(ddof=1))))
+    return shifts
 
 
 def _scored(model: LanguageModel, frame: pl.DataFrame) -> pl.DataFrame:

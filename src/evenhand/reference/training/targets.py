@@ -67,23 +67,23 @@ class Teacher:
         if words is None or len(words) + 1 != length:
             return None
         state, prefix = self.automaton.start, ""
-        told: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        exact: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         for word, _ in words:
-            found = self._after(prefix, state)
-            told.append(found[1:])
+            following = self._after(prefix, state)
+            exact.append(following[1:])
             prefix += word
             state = self.known[prefix][0] if prefix in self.known else self.automaton.advance(state, word)
             if not state.total:
                 return None  # the World does not say this
-        told.append((np.array([self.end]), np.ones(1, dtype=np.float32)))
-        return told if state.finished else None
+        exact.append((np.array([self.end]), np.ones(1, dtype=np.float32)))
+        return exact if state.finished else None
 
     def _after(self, prefix: str, state: State) -> tuple[State, NDArray[np.int64], NDArray[np.float32]]:
         if prefix in self.known:
             return self.known[prefix]
         following = self.automaton.next_words(state)
         tokens = np.array([self.token_of[word] for word in following], dtype=np.int64)
-        found = state, tokens, np.array(list(following.values()), dtype=np.float32)
+        known = state, tokens, np.array(list(following.values()), dtype=np.float32)
         if len(self.known) < REMEMBERED:
-            self.known[prefix] = found
-        return found
+            self.known[prefix] = known
+        return known

@@ -190,8 +190,8 @@ def _loss(model: Any, batch: Batch) -> Any:
     scored = (segment[:, 1:] == segment[:, :-1]) & (segment[:, 1:] > 0)
     log_probs = model.lm_head(hidden[:, :-1][scored]).log_softmax(-1)
     wanted = batch.targets
-    told = log_probs[torch.from_numpy(wanted.position), torch.from_numpy(wanted.token)]
-    return -(torch.from_numpy(wanted.probability) * told).sum() / len(log_probs)
+    target_log_probs = log_probs[torch.from_numpy(wanted.position), torch.from_numpy(wanted.token)]
+    return -(torch.from_numpy(wanted.probability) * target_log_probs).sum() / len(log_probs)
 
 
 def _steps(world: World, tokenizer: Any, recipe: Recipe) -> int:
@@ -231,13 +231,13 @@ def main(arguments: list[str] | None = None) -> None:
     job.add_argument("--check", type=Path, help="examine the weights in this folder and print what is found")
     parser.add_argument("--log", type=Path, help="file that progress is appended to")
     parser.add_argument("--blocks", type=int, default=Recipe.blocks, help="blocks of texts to read")
-    given = parser.parse_args(arguments)
-    if given.check is None:
-        model, tokenizer, record = train(planted_world(), Recipe(blocks=given.blocks), given.log)
-        save(model, tokenizer, record, given.out)
-        save(model, tokenizer, {**record, "examination": check(given.out)}, given.out)
+    options = parser.parse_args(arguments)
+    if options.check is None:
+        model, tokenizer, record = train(planted_world(), Recipe(blocks=options.blocks), options.log)
+        save(model, tokenizer, record, options.out)
+        save(model, tokenizer, {**record, "examination": check(options.out)}, options.out)
     else:
-        json.dump(check(given.check), sys.stdout, indent=2)
+        json.dump(check(options.check), sys.stdout, indent=2)
         sys.stdout.write("\n")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.benchmarks import Benchmark, Judge
 from evenhand.classifiers import Classifier, Judgements
-from evenhand.models import LanguageModel
+from evenhand.models import LanguageModel, Texts
 from evenhand.runs import fingerprint_digest
 from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError, split_role, unknown_name
 
@@ -245,7 +245,7 @@ class PerplexityJudge:
 
     def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
         """Perplexity of each text; a text the model cannot score is an error row."""
-        answers = self.model.log_likelihoods(texts, contexts)
+        answers = self.model.log_likelihoods(Texts(texts, contexts))
         self.judged += len(texts)
         counts, sums = answers.counts, answers.sums
         per_token = np.divide(sums, counts, out=np.full(len(texts), np.nan), where=counts > 0)
