@@ -1,7 +1,4 @@
-"""Rates of groups as figures: every group beside all others, BiasScore by axis, whose rate is the largest.
-
-The heat map of styles: how much oftener replies about some descriptors have a style than replies about others.
-"""
+"""Rates of groups as figures: each group beside all others, BiasScore by axis, the largest rate, styles as a heat map."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""consistency.html: the checklist with its reasons first, then every number and the words behind it.
-
-The same prompt at every level, side by side: what the protocol's numbers are made of.
-"""
+"""consistency.html: the checklist with its reasons, every number, the words behind it, and each prompt at every level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
