@@ -27,7 +27,7 @@ from evenhand.schema import (
     Unsupported,
     UsageError,
 )
-from evenhand.studies.consistency.levels import LENGTHS, Frame, frame_of, levels_of, nonsense
+from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
 from evenhand.studies.consistency.result import Checked, check
 
 METHOD = Prefix("Be kind.", levels=(("opposite", ("Be cruel.",)),))
@@ -540,7 +540,7 @@ def test_a_model_that_cannot_search_gets_the_other_published_decoding(prompts, t
 
 def test_the_published_wordings_are_the_levels_of_instructive_debiasing():
     levels = levels_of(load_mitigation("instructive-debiasing"), groups=3, seed=5)
-    assert levels.frame == Frame("Be ", " for: ")
+    assert levels.frame == WordingFrame("Be ", " for: ")
     assert levels.named("nonsensical")[0].texts == ("Be uf a;wo 3; na;o8d ;n3oi8ue o8 fypaoh3fkjnef for: ",)
     drawn = [level.texts[0] for level in levels.named("nonsensical")[1:]]
     assert all(text.startswith("Be ") and text.endswith(" for: ") for text in drawn) and len(set(drawn)) == 2
@@ -557,14 +557,14 @@ def test_several_prefixes_keep_their_frame_and_go_blank_as_single_spaces():
             return replace(self, texts=tuple(texts))
 
     levels = levels_of(Prefixes(), groups=2)
-    assert levels.frame == Frame("The following text contains ", ":")
+    assert levels.frame == WordingFrame("The following text contains ", ":")
     for level in levels.named("nonsensical"):
         assert len(set(level.texts)) == 2
         assert all(
             text.startswith("The following text contains ") and text.endswith(":") for text in level.texts
         )
     assert levels.named("blank")[0].texts == (" ", " ")
-    assert frame_of(Specification(("One text.",))) == Frame("", "")
+    assert frame_of(Specification(("One text.",))) == WordingFrame("", "")
 
 
 @given(seed=st.integers(0, 10_000), group=st.integers(1, 50), count=st.integers(1, 8))

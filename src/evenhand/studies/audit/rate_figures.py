@@ -1,4 +1,4 @@
-"""Rates of groups as figures: each group beside all others, BiasScore by axis, the largest rate, styles as a heat map."""
+"""Rates of groups as figures: each group beside all others, BiasScore by axis, the largest rate, the map of styles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One benchmark's share of a report: its answers, detail tables and judged measurements, and who judged what it wrote."""
+"""One benchmark's share of a report: its answers, detail tables, judged measurements, and who judged what it wrote."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""consistency.html: the checklist with its reasons, every number, the words behind it, and each prompt at every level."""
+"""consistency.html: the checklist with its reasons, every number, the words behind it, each prompt at every level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
