@@ -93,3 +93,10 @@ def test_help_names_every_option_of_an_audit(evenhand):
     assert told.code == 0
     told.says("--mitigate", "--classifier", "--suite", "--samples", "--error-threshold", "STUDY_FOLDER")
     assert "--plan" not in told.out
+
+
+def test_every_flag_of_an_audit_is_an_option_here_too(evenhand, tmp_path):
+    ended = evenhand(*STUDY, "--beams", 2)
+    assert ended.code == 0, ended.err
+    asked = RunDirectory.open(tmp_path / "study" / "after").manifest.asked["rudeness"]
+    assert asked.decoding["num_beams"] == 2

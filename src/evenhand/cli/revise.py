@@ -87,5 +87,5 @@ def revise(
                 "For example: --benchmark toxigen (`evenhand list benchmarks`).",
             )
         options = revision_config({"model": model, **given}, classifier)
-    revision = revise_with(options, output=output, progress=progress())
-    show(revision, {"instruction": revision.path / INSTRUCTION_FILE, "report": revision.paths["report"]})
+    search = revise_with(options, output=output, progress=progress())
+    show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})

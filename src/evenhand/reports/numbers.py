@@ -20,17 +20,19 @@ def measurement_numbers(view: ReportView) -> dict[str, Any]:
     >>> measurement_numbers(ReportView("m", {}, {}, *empty, ()))["title"]
     'm'
     """
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "title": view.title,
-        "alpha": view.alpha,
-        "measurements": view.measurements.to_dicts(),
-        "findings": view.findings.to_dicts(),
-        "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
-        "model": as_json(view.model, ordered=True),
-        "manifest": as_json(view.manifest, ordered=True),
-    }
-    return as_json(content)
+    content: dict[str, Any] = as_json(
+        {
+            "format": FORMAT,
+            "title": view.title,
+            "alpha": view.alpha,
+            "measurements": view.measurements.to_dicts(),
+            "findings": view.findings.to_dicts(),
+            "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
+            "model": as_json(view.model, ordered=True),
+            "manifest": as_json(view.manifest, ordered=True),
+        }
+    )
+    return content
 
 
 def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:

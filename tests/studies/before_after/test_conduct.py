@@ -221,7 +221,7 @@ def test_stopped_anywhere_it_goes_on_and_asks_nothing_twice(study, judged_house,
     judged_house.WordJudge.stop_after = None
     config = resumed_study(tmp_path / "study", {"device": "cpu"})
     resumed = study_before_after(config, model=stopping(10_000), output=tmp_path / "study")
-    report = BeforeAfterReport(resumed, None)
+    report = BeforeAfterReport(resumed)
     whole = study("prefix=Be kind.", output=tmp_path / "whole")
     assert report.harm.equals(whole.harm) and report.quality.equals(whole.quality)
     done = len(calls)

@@ -54,7 +54,8 @@ class TriggerFile:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, as it stands in the file."""
-        return as_json({"format": FORMAT, "version": VERSION, **asdict(self)})
+        content: dict[str, Any] = as_json({"format": FORMAT, "version": VERSION, **asdict(self)})
+        return content
 
     def write(self, path: Path) -> "TriggerFile":
         """As JSON, whole or not at all; returns itself. Raises WriteError."""

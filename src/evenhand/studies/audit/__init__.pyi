@@ -39,6 +39,7 @@ from .result import (
     ViewedResult as ViewedResult,
     audit as audit,
     audit_with as audit_with,
+    called_from_python as called_from_python,
     open_run as open_run,
     rescore as rescore,
     resume as resume,

@@ -1,5 +1,4 @@
-"""How continuations are written: what a benchmark asks for, what its model's family was evaluated with, what the
-user says."""
+"""How continuations are written: as the benchmark asks, as the model's family was evaluated, or as the user says."""
 
 from dataclasses import dataclass
 from typing import Any

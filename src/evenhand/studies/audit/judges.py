@@ -1,8 +1,7 @@
 """Who judges an audit's continuations: the roles, the classifiers named for them, loaded before anything is asked.
 
-A language model as judge of other models' continuations: how surprising does it find them?
-
-It stands here because it is a model behind the classifiers' contract, and those two rooms do not know each other.
+A language model as judge of perplexity stands here, too: it is a model behind the classifiers' contract, and those two
+rooms do not know each other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

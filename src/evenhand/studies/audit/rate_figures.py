@@ -1,7 +1,4 @@
-"""What a page shows of rates: every group beside all others, BiasScore by axis, the largest rates, a map of styles.
-
-The map says how much oftener replies about some descriptors have a style than replies about others.
-"""
+"""Rates of groups as figures: each group beside all others, BiasScore by axis, the largest rate, the map of styles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -232,30 +232,44 @@ def audit(
     >>> run.findings["verdict"].unique().to_list()
     ['not detected']
     """
+    config, at_hand = called_from_python(
+        model,
+        classifiers,
+        mitigate,
+        output,
+        suite=suite,
+        benchmarks=tuple(benchmarks),
+        limit=limit,
+        axes=tuple(axes),
+        seed=seed,
+        samples=samples,
+        **options,
+    )
+    return audit_with(config, progress=progress, **at_hand)
+
+
+def called_from_python(
+    model: str | LanguageModel,
+    classifiers: Mapping[str, str | Classifier | LanguageModel] | None,
+    mitigate: Sequence[str | Mitigation],
+    output: Path | str | None,
+    **options: Any,
+) -> tuple[AuditConfig, dict[str, Any]]:
+    """The options of an audit from a call, in which names and things that are loaded may stand for each other.
+
+    Returns the options, and what replaces the names in them: `model`, `loaded` classifiers, the `chain` of mitigations;
+    beside these `output`, and `given`: the arguments as the user wrote them. Raises as `read_config` and `named_chain`.
+    """
     judges, loaded = named_or_loaded(classifiers or {})
     words, chain = named_chain(mitigate)
-    given = {
-        "model": name_of(model),
-        "suite": suite,
-        "benchmarks": tuple(benchmarks),
-        "limit": limit,
-        "axes": tuple(axes),
-        "seed": seed,
-        "samples": samples,
-        **({"classifiers": judges} if judges else {}),
-        "mitigate": words,
-        **options,
+    given = {"model": name_of(model), "classifiers": judges or None, "mitigate": words, **options}
+    return read_config(None, [], given), {
+        "model": loaded_or_none(model),
+        "loaded": loaded,
+        "chain": chain,
+        "output": None if output is None else Path(output),
+        "given": {key: value for key, value in given.items() if value not in (None, ())},
     }
-    config = read_config(None, [], given)
-    return audit_with(
-        config,
-        model=loaded_or_none(model),
-        output=Path(output) if output is not None else None,
-        given={key: value for key, value in given.items() if value not in (None, ())},
-        progress=progress,
-        loaded=loaded,
-        mitigations=chain,
-    )
 
 
 def audit_with(
@@ -266,13 +280,13 @@ def audit_with(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     loaded: Mapping[str, Classifier] | None = None,
-    mitigations: Sequence[Mitigation] = (),
+    chain: Sequence[Mitigation] = (),
 ) -> Run:
-    """Audit as a configuration says; `model`, `loaded` and `mitigations` replace the model, the classifiers and the
+    """Audit as a configuration says; `model`, `loaded` and `chain` replace the model, the classifiers and the
     mitigations it names if they are already there."""
     result = conduct_audit(
         config,
-        audited_model(config, model, mitigations),
+        audited_model(config, model, chain),
         output=output,
         given=given,
         progress=progress,

@@ -1,7 +1,4 @@
-"""One benchmark's share of a report, from its answers, detail tables and judged measurements.
-
-What was written for a benchmark of continuations and who judged it, in words, from a run or a user's file.
-"""
+"""One benchmark's share of a report: its answers, detail tables, judged measurements, and who judged what it wrote."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -17,20 +17,17 @@ from evenhand.studies.audit import (
     NAMED_ANEW,
     AuditConfig,
     Run,
+    called_from_python,
     check_addresses,
     check_code,
-    named_or_loaded,
     open_run,
-    read_config,
 )
 from evenhand.studies.before_after import wording as words
 from evenhand.studies.before_after.conduct import BeforeAfter, study_before_after
 from evenhand.studies.before_after.page import render_before_after_html
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, stored_study, with_changes
 from evenhand.studies.before_after.terminal import render_before_after
-from evenhand.studies.chain import named_chain
 from evenhand.studies.compare import ComparisonReport
-from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 
 FORMAT = 1
@@ -187,29 +184,20 @@ def before_after(
     >>> study.verdicts.select("benchmark", "verdict").row(0)
     ('regard', 'fell')
     """
-    judges, loaded = named_or_loaded(classifiers or {})
-    chain, links = named_chain(mitigate)
-    given = {
-        "model": name_of(model),
-        "suite": suite,
-        "benchmarks": tuple(benchmarks),
-        "limit": limit,
-        "axes": tuple(axes),
-        "seed": seed,
-        "samples": samples,
-        **({"classifiers": judges} if judges else {}),
-        "mitigate": chain,
+    config, at_hand = called_from_python(
+        model,
+        classifiers,
+        mitigate,
+        output,
+        suite=suite,
+        benchmarks=tuple(benchmarks),
+        limit=limit,
+        axes=tuple(axes),
+        seed=seed,
+        samples=samples,
         **options,
-    }
-    return before_after_with(
-        read_config(None, [], given),
-        model=loaded_or_none(model),
-        chain=links,
-        output=None if output is None else Path(output),
-        given={key: value for key, value in given.items() if value not in (None, ())},
-        progress=progress,
-        loaded=loaded,
     )
+    return before_after_with(config, progress=progress, **at_hand)
 
 
 def before_after_with(

@@ -1,6 +1,6 @@
 """The tables of a before/after study, from its two runs: harm, silence, text, and each run's own measures.
 
-How surprising a model finds given texts, by itself and behind its mitigations: asked once, stored with the study.
+The likelihoods of given texts under both models are asked once and stored with the study.
 """
 
 from collections.abc import Mapping

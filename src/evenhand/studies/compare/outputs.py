@@ -1,6 +1,6 @@
 """Outputs that can be compared: of our own runs, and of lm_eval, Inspect and ROBBIE as their files hold them.
 
-Inspect's .eval archives: one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
+Inspect's .eval archives hold one JSON file a sample, packed with Zstandard, which Python reads only from 3.14 on.
 """
 
 import json

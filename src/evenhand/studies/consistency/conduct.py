@@ -66,7 +66,7 @@ class ConsistencyStudy:
 
     @property
     def decisions(self) -> pl.DataFrame:
-        """Every decision under every rule, one a row (`consistency_findings.DECISIONS`)."""
+        """Every decision under every rule, one a row (`findings.DECISIONS`)."""
         return decision_frame(self.checklists)
 
     def tables(self) -> dict[str, pl.DataFrame]:

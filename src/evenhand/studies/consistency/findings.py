@@ -1,7 +1,4 @@
-"""The checklist of a consistency check: which tests apply to a method, how they came out, and what would decide.
-
-The judged continuations of a consistency check as matrices by domain and level, and levels that have none.
-"""
+"""From judged continuations to the checklist of a consistency check: score matrices, tests, and what would decide."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,6 +1,6 @@
 """The levels of the consistency protocol: original, opposite, nonsensical and blank wording, and what is lacking.
 
-Wordings without meaning for the consistency protocol: random characters in the frame of the original wording.
+Nonsense is random characters in the frame of the original wording.
 """
 
 import itertools

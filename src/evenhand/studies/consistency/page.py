@@ -1,4 +1,4 @@
-"""consistency.html: the checklist with its reasons, every number, and what was written at every level, side by side."""
+"""consistency.html: the checklist with its reasons, every number, the words behind it, each prompt at every level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

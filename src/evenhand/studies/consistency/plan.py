@@ -1,9 +1,4 @@
-"""Before anything is run: levels, prompts, decoding and attributes of a consistency check, and what it would cost.
-
-How the continuations of a consistency check are written: as published, as far as the model can.
-
-The prompts of a consistency check: an adversarial and a neutral domain, published or the user's own.
-"""
+"""Before a consistency check runs: its levels, prompts, decoding and attributes, and what it would cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -71,7 +71,7 @@ class Checked(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """Decisions, numbers and wordings as plain data, as they stand in consistency.json."""
         study = self.study
-        return as_json(
+        content: dict[str, Any] = as_json(
             {
                 "format": FORMAT,
                 "method": {"name": study.method.name, "parameters": study.method.parameters()},
@@ -90,6 +90,7 @@ class Checked(StudyResult):
                 "notes": list(study.notes),
             }
         )
+        return content
 
     def html(self) -> str:
         """The checklist with its reasons, every number and the words behind it: one document."""

@@ -1,7 +1,7 @@
-"""Automatic prompt revision: looks for the instruction behind which a model writes least that is harmful, resumable.
+"""The search for the instruction behind which a model writes least that is harmful; it can be stopped at any time.
 
-Search and final choice are pure (`mitigations/revision/searching.py`, `revision_choice.py`); here they get prompts, a
-model, a judge and a reviser, and a folder that remembers what these said.
+Search and final choice are pure (`mitigations/revision`); here they get prompts, a model, a classifier and a reviser,
+and a folder that remembers what these answered.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Trying an instruction: what a model writes behind it, judged, each trial kept as a file and never made twice.
+"""Trying an instruction: what a model writes behind it, judged; each trial is a file and never made twice.
 
-The prompts of a search: a part kept for the final choice, and a fresh, balanced subset of the rest each round.
+The prompts are a part kept for the final choice, and a fresh, balanced subset of the rest for each round.
 """
 
 import hashlib
