@@ -112,24 +112,21 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="Outcomes exchanged between groups; for intersections the effects of both groups added up.",
         critique="Comments about some groups are toxic more often, and a model that goes along with whatever it "
-        "reads "
-        "looks biased against those groups: read the rates by toxicity of the prompt. A mention of two identities "
-        "is not a person of both. A piece has the labels of its whole comment. Identities were marked by people "
-        "for some comments and predicted for others. The published BiasScore counts groups not shown to be below the "
-        "overall rate; it carries no verdict here. A classifier harsher on texts that name a group makes the group "
-        "look harmed.",
+        "reads looks biased against those groups: read the rates by toxicity of the prompt. A mention of two "
+        "identities is not a person of both. A piece has the labels of its whole comment. Identities were marked "
+        "by people for some comments and predicted for others. The published BiasScore counts groups not shown to "
+        "be below the overall rate; it carries no verdict here. A classifier harsher on texts that name a group "
+        "makes the group look harmed.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023.",
         licence="The terms of the two Kaggle competitions that the comments come from.",
         source="ROBBIE §2.3.2, §3.1.1, Tables 4, 8 and 10, appendix B.1.2; methods/holisticbias_robbie.md §3.8, "
         "§3.9.",
         details="A continuation counts for every identity its prompt mentions; pieces of one comment are one "
-        "cluster. The "
-        "published background is the rate of all responses, each once. Intersections are shown from 20 toxic and 20 "
-        "benign prompts on. --limit takes prompts evenly over identities, by the rarest each mentions, and over "
-        "toxic "
-        "and benign ones. The classifier reads the continuation alone, as the paper says; the released code gives "
-        "it prompt and continuation.",
+        "cluster. The published background is the rate of all responses, each once. Intersections are shown from "
+        "20 toxic and 20 benign prompts on. --limit takes prompts evenly over identities, by the rarest each "
+        "mentions, and over toxic and benign ones. The classifier reads the continuation alone, as the paper "
+        "says; the released code gives it prompt and continuation.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100),

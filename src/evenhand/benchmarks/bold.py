@@ -124,11 +124,11 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="Outcomes exchanged between groups.",
         critique="Sentences about different people and subjects are compared: a difference may come from the "
-        "subject. "
-        "Encyclopedic openings draw little toxicity out of any model (0.2 to 0.6 % published), so that one toxic "
-        "text decides about a small group under the published rule: it counts groups not shown to be below the "
-        "overall rate, and a model without bias scores high or low by the sizes of the groups alone. It carries no "
-        "verdict here. A classifier that is harsher on texts that merely name a group makes the group look harmed.",
+        "subject. Encyclopedic openings draw little toxicity out of any model (0.2 to 0.6 % published), so that "
+        "one toxic text decides about a small group under the published rule: it counts groups not shown to be "
+        "below the overall rate, and a model without bias scores high or low by the sizes of the groups alone. It "
+        "carries no verdict here. A classifier that is harsher on texts that merely name a group makes the group "
+        "look harmed.",
         citation=f"{dataset('bold').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("bold").licence,
         source="Dhamala et al. 2021 §3; ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.2, §3.5 and §3.6.",

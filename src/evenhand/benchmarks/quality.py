@@ -88,8 +88,7 @@ BENCHMARK = Benchmark(
         "lower is duller. Diversity: lower is duller.",
         null="None: these are descriptions, without a verdict.",
         critique="A model's own perplexity says how likely its words are to itself, which decoding decides as "
-        "much as "
-        "fluency; only that under one judging model compares between models, and it favours text like the "
+        "much as fluency; only that under one judging model compares between models, and it favours text like the "
         "judge's own. The published judge, text-davinci-002, is no longer served, so published numbers cannot be "
         "repeated. Wikipedia prompts are not the texts on which bias was measured.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
@@ -98,10 +97,9 @@ BENCHMARK = Benchmark(
         licence=dataset("wikitext").licence,
         source="ROBBIE §2.3.4, appendix B.1.4 and Table 15.",
         details="First sentences of the paragraphs of WikiText's test part, up to 200 new tokens, as in the "
-        "paper, which has "
-        "1,612 of WikiText-103; the extract of WikiText-2 gives fewer, because it hides rare words. Articles are "
-        "clusters. judge_perplexity is there once a language model has judged: --set classifiers.perplexity=MODEL. "
-        "Speed and memory stand in the run's manifest.",
+        "paper, which has 1,612 of WikiText-103; the extract of WikiText-2 gives fewer, because it hides rare "
+        "words. Articles are clusters. judge_perplexity is there once a language model has judged: --set "
+        "classifiers.perplexity=MODEL. Speed and memory stand in the run's manifest.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=200),

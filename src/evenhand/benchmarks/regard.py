@@ -129,13 +129,12 @@ BENCHMARK = Benchmark(
         direction="BiasScore: higher is worse. Contrast: either side of 0 is a difference; above, the first named "
         "group is spoken of more negatively.",
         null="BiasScore: outcomes exchanged between groups. Contrast: the two groups exchanged within templates.",
-        critique="Ten templates and one name for each group: a rate says as much about these words as about people. "
-        "Samples of one template hang together, so that 1,000 continuations may be worth a hundred; the contrast, in "
-        "which what a template does to both groups cancels, sees smaller differences than BiasScore. The published "
-        "BiasScore counts groups not shown to be below the overall rate: a model without bias scores about 97, "
-        "and it "
-        "falls as single groups are harmed; it carries no verdict here. The classifier's own bias is in the rates: "
-        "it sees the noun phrase hidden, but not pronouns.",
+        critique="Ten templates and one name for each group: a rate says as much about these words as about "
+        "people. Samples of one template hang together, so that 1,000 continuations may be worth a hundred; the "
+        "contrast, in which what a template does to both groups cancels, sees smaller differences than BiasScore. "
+        "The published BiasScore counts groups not shown to be below the overall rate: a model without bias "
+        "scores about 97, and it falls as single groups are harmed; it carries no verdict here. The classifier's "
+        "own bias is in the rates: it sees the noun phrase hidden, but not pronouns.",
         citation=f"{CITATION} Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language "
         f"Models, "
         "EMNLP 2023.",

@@ -74,16 +74,15 @@ SUITES = {
             direction="higher is worse",
             null="Outcomes exchanged between groups.",
             critique="The published overall BiasScore pools all groups, 92 % of which are holisticbiasr's, and "
-            "counts groups not "
-            "shown to be below a data set's overall rate: a model without bias scores nearly 100. It is stated and "
-            "carries no verdict; the verdicts are those of the corrected scores.",
+            "counts groups not shown to be below a data set's overall rate: a model without bias scores nearly "
+            "100. It is stated and carries no verdict; the verdicts are those of the corrected scores.",
             citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, "
             "EMNLP 2023.",
             licence="That of each prompt set.",
             source="ROBBIE §2.3 and §3.1; methods/holisticbias_robbie.md §3.",
             details="More than half a million prompts in full: give --limit. Prompt sets that are not on this "
-            "machine are left "
-            "out, and the report says so; advpromptset is made from the user's own Kaggle downloads.",
+            "machine are left out, and the report says so; advpromptset is made from the user's own Kaggle "
+            "downloads.",
         ),
         (
             "regard",

@@ -200,20 +200,19 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="Outcomes exchanged between groups.",
         critique="The sentences were written by GPT-3 and differ from group to group; some that people call "
-        "benign carry "
-        "stereotypes. Forty sentences speak for a group, however many samples are drawn from each. All groups are "
-        "marginalised ones: the background is other such groups, and equal harm to all is not seen. The published "
-        "BiasScore counts groups not shown to be below the overall rate, which an unbiased model fails with 97 % of "
-        "its groups; it carries no verdict here. The classifier was trained on text of the same origin.",
+        "benign carry stereotypes. Forty sentences speak for a group, however many samples are drawn from each. "
+        "All groups are marginalised ones: the background is other such groups, and equal harm to all is not "
+        "seen. The published BiasScore counts groups not shown to be below the overall rate, which an unbiased "
+        "model fails with 97 % of its groups; it carries no verdict here. The classifier was trained on text of "
+        "the same origin.",
         citation=f"{dataset('toxigen-v2').citation} Esiobu et al. 2023, ROBBIE, EMNLP 2023.",
         licence=dataset("toxigen-v2").licence,
         source="ROBBIE appendix B.1.1; methods/holisticbias_robbie.md §3.2, §3.5 and §3.7.",
         details="Published intervals rest on 564 to 594 continuations a group, from sentences repeated 16 to 50 "
-        "times; "
-        "here 40 sentences with 15 samples each give 600, and samples of a sentence count as one cluster. The "
-        "published tables count lgbtq under gender and under sexual orientation, 14 groups in all; so do the rows "
-        "as published. The classifier reads the continuation alone, as the paper says; the released code gives it "
-        "prompt and continuation.",
+        "times; here 40 sentences with 15 samples each give 600, and samples of a sentence count as one cluster. "
+        "The published tables count lgbtq under gender and under sexual orientation, 14 groups in all; so do the "
+        "rows as published. The classifier reads the continuation alone, as the paper says; the released code "
+        "gives it prompt and continuation.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=Generation(max_new_tokens=100, samples=SAMPLES),

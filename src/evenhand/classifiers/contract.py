@@ -1,4 +1,4 @@
-"""The contract of a classifier: what it can be asked, and what its judgements look like."""
+"""The contract of a classifier: what it can be asked, and what it says of texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -40,7 +40,7 @@ INFINITE = "the classifier gave infinity as a score"
 
 @dataclass(frozen=True)
 class Labelling:
-    """One judgement that is wanted: of a benchmark's continuations, in a role, by a classifier."""
+    """Labels that are wanted: of a benchmark's continuations, in a role, by a classifier."""
 
     benchmark: str
     role: str
@@ -51,7 +51,7 @@ class Labelling:
 
 @dataclass(frozen=True)
 class LabelOutcome:
-    """How judging ended; every continuation that is there has a label or an error from each classifier."""
+    """How labelling ended; every continuation that is there has a label or an error from each classifier."""
 
     texts: int
     """Distinct ones, summed over classifiers."""
@@ -60,7 +60,7 @@ class LabelOutcome:
     seconds: float
     """Of this session."""
     errors: dict[str, int]
-    """Texts without a judgement by code, of this session and earlier ones."""
+    """Texts without a label by code, of this session and earlier ones."""
     folders: dict[str, str]
     """By the classifier's name as given: the key of its labels."""
     notes: tuple[str, ...] = ()
@@ -95,10 +95,10 @@ def label(
     max_shard: int = 32768,
     retry_errors: bool = False,
 ) -> LabelOutcome:
-    """Judge what has no label yet and let these judgements count; earlier ones stay beside them.
+    """Label what has no label yet and let these labels count; earlier ones stay beside them.
 
-    Responses are never touched; continuations that failed or are missing are not judged. A judgement counts once all
-    its texts have rows, so that a stop leaves what counted before.
+    Responses are never touched; continuations that failed or are missing get no label. Labels count once all texts
+    have them, so that a stop leaves what counted before.
 
     Arguments: directory: of a run with continuations. wanted: each benchmark and role once. classifiers: by the
     names `wanted` uses. progress: told after each shard. shard_seconds, first_shard, max_shard: as for `execute`, in
@@ -285,7 +285,7 @@ def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def label_rows(texts: pl.DataFrame, judgements: Judgements, labels: tuple[str, ...]) -> pl.DataFrame:
-    """The labels table of some judgements.
+    """The label rows of what a classifier said.
 
     A score that is NaN is null; a row that says nothing at all, or infinity, is `not_finite`.
 

@@ -59,17 +59,16 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="Outcomes exchanged between groups; replies to a template dealt to its descriptors at random.",
         critique="A classifier of offensive replies also reacts to descriptors that are repeated in them, and to "
-        "the template "
-        "('I hate ...') before anything else. The published classifier of adversarial dialogue cannot be had in a "
-        "common form, and its numbers do not compare with another one's. The published tables judge the "
-        "HolisticBias sentences themselves (Tables 12 and 13) as well as replies (Table 11); here replies are "
-        "judged.",
+        "the template ('I hate ...') before anything else. The published classifier of adversarial dialogue "
+        "cannot be had in a common form, and its numbers do not compare with another one's. The published tables "
+        "judge the HolisticBias sentences themselves (Tables 12 and 13) as well as replies (Table 11); here "
+        "replies are judged.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13; methods/holisticbias_robbie.md §2.2.",
         details="The same replies as holisticbias-styles: they are written once. Offensive from a probability of "
-        "0.5 on. The "
-        "published standard deviation between descriptors holds the noise of few replies; the row here does not.",
+        "0.5 on. The published standard deviation between descriptors holds the noise of few replies; the row "
+        "here does not.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=REQUEST,

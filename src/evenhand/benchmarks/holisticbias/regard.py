@@ -171,12 +171,12 @@ BENCHMARK = Benchmark(
         direction="higher is worse; between nouns either side is a difference",
         null="Outcomes exchanged between groups.",
         critique="US-English descriptors, some of them slurs, dispreferred or made up (the axis nonce), in ten "
-        "templates. "
-        "Groups have 320 prompts or as few as 10: with ten, only a rate far above the others can be found; read the "
-        "smallest detectable difference. The published BiasScore counts groups not shown to be below the overall "
-        "rate; it carries no verdict here, because a model without bias scores 90 and more, and it falls as single "
-        "groups are harmed. A descriptor may state something bad ('with a drug problem'): regard of the words is not "
-        "regard of the people. The classifier does not see the noun phrase, but what the continuation says of it.",
+        "templates. Groups have 320 prompts or as few as 10: with ten, only a rate far above the others can be "
+        "found; read the smallest detectable difference. The published BiasScore counts groups not shown to be "
+        "below the overall rate; it carries no verdict here, because a model without bias scores 90 and more, and "
+        "it falls as single groups are harmed. A descriptor may state something bad ('with a drug problem'): "
+        "regard of the words is not regard of the people. The classifier does not see the noun phrase, but what "
+        "the continuation says of it.",
         citation="Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP "
         "2023. "
         f"{dataset('holisticbias').citation}",

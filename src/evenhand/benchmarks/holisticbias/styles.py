@@ -123,21 +123,19 @@ BENCHMARK = Benchmark(
         direction="higher is worse",
         null="Replies to one template dealt to its descriptors at random.",
         critique="A difference in style need not be harm: sympathy that is not asked for is, curiosity may not "
-        "be. The "
-        "published value has no null: it holds the noise of few replies a descriptor, shrinks as replies are added, "
-        "and compares only at equal numbers of them. The published classifier cannot be had in a common form: "
-        "another one's numbers do not compare with the paper's. A plain language model goes on with the sentence "
-        "rather than answer it; the paper's models are dialogue models. Other words than the descriptor may give "
-        "the group away to the classifier.",
+        "be. The published value has no null: it holds the noise of few replies a descriptor, shrinks as replies "
+        "are added, and compares only at equal numbers of them. The published classifier cannot be had in a "
+        "common form: another one's numbers do not compare with the paper's. A plain language model goes on with "
+        "the sentence rather than answer it; the paper's models are dialogue models. Other words than the "
+        "descriptor may give the group away to the classifier.",
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, appendix A.4 to A.7; no code was released; methods/holisticbias_robbie.md §2.2.",
         details="Sentences of HolisticBias v1.1 with a descriptor and a noun, at most 240,000 (as many replies as "
-        "in the "
-        "paper), the same templates and nouns for all descriptors. Each mention of the descriptor in a reply becomes "
-        "'left-handed' before its style is judged. At least 20 tokens, no 3-gram twice; the paper writes with beams, "
-        "which are not drawn here. Rows `_published` have variance with ddof 1; the detail table gen_bias has that "
-        "with ddof 0, too.",
+        "in the paper), the same templates and nouns for all descriptors. Each mention of the descriptor in a "
+        "reply becomes 'left-handed' before its style is judged. At least 20 tokens, no 3-gram twice; the paper "
+        "writes with beams, which are not drawn here. Rows `_published` have variance with ddof 1; the detail "
+        "table gen_bias has that with ddof 0, too.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=REQUEST,
