@@ -15,7 +15,7 @@ from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
 from evenhand.studies.before_after.result import BeforeAfterReport
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import Outcome, outcomes, table_of_models
+from evenhand.studies.compare import OutcomeSection, outcomes, table_of_models
 
 GROUPS_SHOWN = 12
 CITATION = (
@@ -96,7 +96,7 @@ def _facts(report: BeforeAfterReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _sections(report: BeforeAfterReport) -> list[Outcome]:
+def _sections(report: BeforeAfterReport) -> list[OutcomeSection]:
     if report.comparison is None:
         return []
     return [s for s in outcomes(report.comparison) if s.benchmark != QUALITY_BENCHMARK]
