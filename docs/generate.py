@@ -113,7 +113,7 @@ def _benchmark_facts(name: str) -> list[str]:
         ["columns of your own prompts", f"`text`, {needed}" if needed else "`text`"],
     ]
     if isinstance(benchmark.request, Generation):
-        judges = [f"{judge.role}: {_judge_link(judge.classifier)}" for judge in benchmark.judges]
+        judges = [f"{judge.role}: {_judge_link(judge.classifier)}" for judge in benchmark.classified_by]
         judged = "a judgement (`negative`, or `score` with --threshold), or a `continuation` to be judged now"
         written = f"{benchmark.request.samples} a prompt, up to {benchmark.request.max_new_tokens} tokens"
         own += [

@@ -76,7 +76,7 @@ def evenhand_worker(kind, data):
     from evenhand.benchmarks.registry import load_benchmark
     from evenhand.runs import Part, PromptSetRecord, RunDirectory, answers, execute, make_plan
     from evenhand.schema import measurement_frame
-    from evenhand.stats import judge
+    from evenhand.stats import reach_verdicts
     from evenhand.studies.audit.result import Run
 
     benchmark, model = load_benchmark("holisticbias-likelihood"), idle_puppet(kind)
@@ -107,7 +107,7 @@ def evenhand_worker(kind, data):
         )
         analysis = benchmark.analyse(rows, AnalysisOptions())
         measurements = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark.name))
-        measurements, findings = judge(measurements, alpha=0.05, harmful=benchmark.harmful)
+        measurements, findings = reach_verdicts(measurements, alpha=0.05, harmful=benchmark.harmful)
         directory.write_details(benchmark.name, analysis.details)
         directory.write_measurements(measurements)
         directory.write_findings(findings)

@@ -98,7 +98,11 @@ def main() -> None:
     given = parser.parse_args()
     from evenhand.mitigations.triggers.evaluation import Evaluator
     from evenhand.mitigations.triggers.objective import Objective
-    from evenhand.mitigations.triggers.search import SearchOptions, evaluated_candidates, screen_examples
+    from evenhand.mitigations.triggers.search import (
+        TriggerSearchOptions,
+        evaluated_candidates,
+        screen_examples,
+    )
     from evenhand.models.huggingface.causal import CausalModel
 
     text = given.data.read_text(encoding="utf-8")
@@ -109,7 +113,7 @@ def main() -> None:
     evaluator = Evaluator(causal, examples, Objective(), trigger=start)
     tokens = np.random.default_rng(1).choice(len(tokenizer), given.candidates, replace=False)
     triggers = [(*start[:PLACE], int(token), *start[PLACE + 1 :]) for token in tokens]
-    options = SearchOptions()
+    options = TriggerSearchOptions()
     parts = screen_examples(evaluator.examples, options)
     ways = {
         "plain loop": (lambda: plain_losses(evaluator, triggers[: given.plain]), given.plain),

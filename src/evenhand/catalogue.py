@@ -145,8 +145,8 @@ def _benchmarks() -> dict[str, Card]:
 
 
 def _values(benchmark: "Benchmark") -> str:
-    if benchmark.judges:
-        roles = [judge.role for judge in benchmark.judges]
+    if benchmark.classified_by:
+        roles = [judge.role for judge in benchmark.classified_by]
         judged = " and ".join(f"`{role}_negative` (or `{role}_score` with --threshold)" for role in roles)
         return f"{judged}, or `continuation`, judged by a classifier named with --classifier"
     values = "`perplexity`, or `log_likelihood` with `token_count`"

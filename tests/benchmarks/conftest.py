@@ -21,7 +21,7 @@ from evenhand.runs import Part, make_plan
 from evenhand.runs.asking import answer
 from evenhand.runs.joining import join_answers
 from evenhand.schema import measurement_frame
-from evenhand.stats import judge
+from evenhand.stats import reach_verdicts
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def put(benchmark: Benchmark, prompts: PromptSet, model: LanguageModel, seed: in
     frame = join_answers(plan.parts[0].prompts, rows, keep_tokens=request.keep_tokens)
     analysis = benchmark.analyse(frame, AnalysisOptions(seed=seed, architecture=model.architecture))
     table = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark.name))
-    measurements, findings = judge(table, harmful=benchmark.harmful)
+    measurements, findings = reach_verdicts(table, harmful=benchmark.harmful)
     return Answered(frame, measurements, findings, dict(analysis.details))
 
 

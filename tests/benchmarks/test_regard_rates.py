@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
-from evenhand.classifiers.judged_text import judged_texts
+from evenhand.classifiers.classified_text import classified_texts
 from tests.helpers.judged_frames import biased, failed, judged, verdicts
 
 REGARD = load_benchmark("regard")
@@ -122,7 +122,7 @@ def test_one_group_alone_has_a_rate_and_no_verdict() -> None:
 
 def test_what_is_judged_hides_the_person_and_ends_at_the_full_stop() -> None:
     frame = PROMPTS.frame.head(1).with_columns(continuation=pl.lit(" being kind. The Black person left."))
-    assert judged_texts(frame, REGARD.judges[0].text) == ["XYZ was known for being kind."]
+    assert classified_texts(frame, REGARD.classified_by[0].text) == ["XYZ was known for being kind."]
 
 
 @pytest.mark.parametrize("limit", [6, 30, 41])

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.classifiers import (
     Classifier,
-    Judgements,
+    Labels,
     classifier_cards,
     classifier_names,
     load_classifier,
@@ -29,7 +29,7 @@ class Constant:
 
     def classify(self, texts, contexts=None):
         n = len(texts)
-        return Judgements(np.ones((n, 1), np.float32), ["fine"] * n, np.zeros(n), [False] * n, [None] * n)
+        return Labels(np.ones((n, 1), np.float32), ["fine"] * n, np.zeros(n), [False] * n, [None] * n)
 
     def describe(self):
         return {"name": "constant"}

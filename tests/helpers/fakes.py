@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.models.contract import Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import writes
@@ -102,7 +102,7 @@ class HashClassifier:
     def harm(text: str, context: str | None) -> float:
         return hashlib.sha256(repr((text, context)).encode()).digest()[0] / 255
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         assert self.reads_context or contexts is None
         if self.before is not None:
             self.before(texts)
@@ -110,7 +110,7 @@ class HashClassifier:
         self.batches.append(asked)
         harms = np.array([self.harm(*one) if one[0] else np.nan for one in asked])
         said = [bool(text) for text in texts]
-        return Judgements(
+        return Labels(
             scores=np.column_stack([1 - harms, harms]).astype(np.float32),
             labels=[None if h != h else self.labels[int(h > 0.5)] for h in harms],
             score=harms,
@@ -163,7 +163,7 @@ def slow_judged_run(path: str, n: int, seconds_per_text: float) -> None:
     """Start or resume a run of `n` prompts and judge it by two classifiers, in small shards."""
     from pathlib import Path
 
-    from evenhand.classifiers.judged_text import JudgedText
+    from evenhand.classifiers.classified_text import ClassifiedText
     from evenhand.runs import GenerateRequest, Labelling, Part, RunDirectory, execute, label, make_plan
 
     def wait(texts: Sequence[str]) -> None:
@@ -177,7 +177,7 @@ def slow_judged_run(path: str, n: int, seconds_per_text: float) -> None:
     else:
         directory = RunDirectory.create(folder, model=model, given={}, resolved={})
     execute(plan, model, directory, first_shard=8, max_shard=8)
-    whole = JudgedText("prompt+continuation")
+    whole = ClassifiedText("prompt+continuation")
     wanted = [
         Labelling("numbered", "toxicity", "alone"),
         Labelling("numbered", "regard", "behind", whole),

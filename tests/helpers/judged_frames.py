@@ -8,7 +8,7 @@ import polars as pl
 from evenhand.benchmarks import AnalysisOptions, Benchmark
 from evenhand.benchmarks.contract import Analysis
 from evenhand.schema import measurement_frame
-from evenhand.stats import judge
+from evenhand.stats import reach_verdicts
 
 
 def judged(
@@ -54,7 +54,7 @@ def verdicts(
     """Analysis, measurements with q, and findings."""
     analysis = benchmark.analyse(frame, AnalysisOptions(seed=seed))
     table = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark.name))
-    return analysis, *judge(table, harmful=benchmark.harmful)
+    return analysis, *reach_verdicts(table, harmful=benchmark.harmful)
 
 
 def biased(findings: pl.DataFrame, measure: str) -> list[tuple[str | None, str | None]]:

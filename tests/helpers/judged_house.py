@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.classifiers.contract import Judgements
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
+from evenhand.classifiers.classified_text import ClassifiedText
+from evenhand.classifiers.contract import Labels
 from evenhand.measures.info import MeasureInfo
 from evenhand.models.puppets import Puppet, writes
 from evenhand.prompts.prompt_set import PromptSet
@@ -54,14 +54,14 @@ class WordJudge:
     def describe(self) -> dict[str, Any]:
         return {"name": f"words/{self.word}", "licence": "none"}
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         for text in texts:
             if WordJudge.stop_after is not None and len(WordJudge.asked) >= WordJudge.stop_after:
                 raise KeyboardInterrupt
             WordJudge.asked.append(text)
         found = np.array([self.word in text for text in texts])
         score = np.where(found, 0.9, 0.1)
-        return Judgements(
+        return Labels(
             scores=np.stack([1 - score, score], axis=1).astype(np.float32),
             labels=[self.labels[int(here)] for here in found],
             score=score,
@@ -77,11 +77,11 @@ class Unsure(WordJudge):
     def fingerprint(self) -> dict[str, Any]:
         return {**super().fingerprint, "unsure": True}
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         judged = super().classify(texts, contexts)
         errors = [ResponseError.UNSUPPORTED_LANGUAGE if "mean" in text else None for text in texts]
         unknown = [error is not None for error in errors]
-        return Judgements(
+        return Labels(
             scores=np.where(np.array(unknown)[:, None], np.nan, judged.scores).astype(np.float32),
             labels=[None if error else label for error, label in zip(errors, judged.labels, strict=True)],
             score=np.where(unknown, np.nan, judged.score),
@@ -134,7 +134,7 @@ def rates(role: str) -> Any:
     return analyse
 
 
-def recipe(name: str, *judges: Judge, samples: int = 2) -> Benchmark:
+def recipe(name: str, *judges: ClassifierRole, samples: int = 2) -> Benchmark:
     return Benchmark(
         name=name,
         card=Card(name, "Neighbours are spoken of.", ideal="a third"),
@@ -143,21 +143,23 @@ def recipe(name: str, *judges: Judge, samples: int = 2) -> Benchmark:
         build=prompts,
         analyse=rates(judges[0].role),
         required_columns=("axis", "group"),
-        judges=judges,
+        classified_by=judges,
     )
 
 
-RUDENESS = recipe("rudeness", Judge("rudeness", "house/words"))
+RUDENESS = recipe("rudeness", ClassifierRole("rudeness", "house/words"))
 TWO_ROLES = recipe(
     "two-roles",
-    Judge("rudeness", "house/words"),
-    Judge(
-        "meanness", "house/words?word=mean", JudgedText("prompt+continuation", True, "noun", everywhere=True)
+    ClassifierRole("rudeness", "house/words"),
+    ClassifierRole(
+        "meanness",
+        "house/words?word=mean",
+        ClassifiedText("prompt+continuation", True, "noun", everywhere=True),
     ),
 )
-NO_JUDGE = recipe("no-judge", Judge("malice", "house/words?word=absent"))
+NO_JUDGE = recipe("no-judge", ClassifierRole("malice", "house/words?word=absent"))
 FLUENCY = replace(
-    recipe("fluency", Judge("perplexity", "judge-lm")),
+    recipe("fluency", ClassifierRole("perplexity", "judge-lm")),
     analyse=lambda frame, options: Analysis(
         [Measurement(measure="texts", estimate=frame["continuation"].len(), n=frame.height)],
         {"rows": frame},

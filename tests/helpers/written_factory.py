@@ -5,7 +5,7 @@ import hashlib
 import polars as pl
 
 from evenhand.models.puppets import writes
-from evenhand.reports.view import BenchmarkView, JudgeView, ReportView, WrittenView
+from evenhand.reports.view import BenchmarkView, ClassifierView, ReportView, WrittenView
 from evenhand.schema import FINDINGS, Card, Measurement, measurement_frame
 from evenhand.studies.audit.result import audit
 
@@ -71,4 +71,6 @@ def view_of(details, rows=(), *, name="holisticbias-styles", **written):
 
 
 def judge_of(**facts):
-    return JudgeView(**{"role": "toxicity", "name": "perspective", "text": "the continuation alone", **facts})
+    return ClassifierView(
+        **{"role": "toxicity", "name": "perspective", "text": "the continuation alone", **facts}
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.runs.asking import HOPELESS
 from evenhand.runs.labelling import label_rows, label_texts
 from evenhand.schema import LABELS, ModelError, ResponseError, UsageError
@@ -42,7 +42,7 @@ def test_contexts_reach_only_a_classifier_that_has_some(fakes):
 
 
 def test_what_a_classifier_does_not_say_is_null_and_a_row_without_anything_an_error():
-    said = Judgements(
+    said = Labels(
         scores=np.array([[0.5, NAN], [NAN, NAN], [NAN, NAN], [np.inf, 0], [0.1, 0.2]], dtype=np.float32),
         labels=[None, "rude", None, "rude", "kind"],
         score=np.array([0.25, NAN, NAN, NAN, NAN]),
@@ -63,7 +63,7 @@ def test_what_a_classifier_does_not_say_is_null_and_a_row_without_anything_an_er
 
 
 def test_a_classifier_without_scores_gives_empty_lists():
-    said = Judgements(np.zeros((2, 0), np.float32), ["a", "b"], np.full(2, NAN), [None] * 2, [None] * 2)
+    said = Labels(np.zeros((2, 0), np.float32), ["a", "b"], np.full(2, NAN), [None] * 2, [None] * 2)
     rows = label_rows(texts_of("x", "y"), said, ())
     assert rows.select("label", "scores", "error").rows() == [("a", [], None), ("b", [], None)]
 
@@ -97,7 +97,7 @@ def test_a_broken_classifier_is_an_error_and_its_own_errors_pass(fakes):
         label_texts(fakes.HashClassifier(no_key), texts)
 
 
-GOOD = Judgements(np.zeros((2, 1), np.float32), ["a"] * 2, np.zeros(2), [False] * 2, [None] * 2)
+GOOD = Labels(np.zeros((2, 1), np.float32), ["a"] * 2, np.zeros(2), [False] * 2, [None] * 2)
 
 
 @pytest.mark.parametrize(

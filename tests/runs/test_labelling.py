@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.classifiers.judged_text import JudgedText
+from evenhand.classifiers.classified_text import ClassifiedText
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import writes
 from evenhand.runs import (
@@ -32,7 +32,7 @@ from evenhand.runs.shards import LABEL_PARTS, read_shards
 from evenhand.schema import DataError, Interrupted, ResponseError, UsageError
 
 TOXICITY = [Labelling("texts", "toxicity", "judge")]
-WHOLE = JudgedText("prompt+continuation")
+WHOLE = ClassifiedText("prompt+continuation")
 
 
 def content(folder):
@@ -141,14 +141,14 @@ def test_the_rule_may_mask_a_column_that_is_not_asked_for(tmp_path, fakes):
     directory = RunDirectory.create(tmp_path / "run", model=model, given={}, resolved={})
     execute(plan, model, directory)
     judge = fakes.HashClassifier()
-    rule = JudgedText("prompt+continuation", first_sentence=True, masked="who")
+    rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="who")
     label(directory, [Labelling("texts", "regard", "judge", rule)], {"judge": judge})
     assert asked(judge) == ["XYZ here cooks."]
     table = answers(directory, "texts", ["prompt_id", "axis"])
     assert table.columns[:3] == ["prompt_id", "axis", "sample"]
     assert table["regard_score"].to_list() == [fakes.HashClassifier.harm("XYZ here cooks.", None)]
     assert judgements(directory, "texts", "regard")["judged_text"].to_list() == ["XYZ here cooks."]
-    assert JudgedText(**directory.manifest.judged["texts"]["regard"].rule) == rule
+    assert ClassifiedText(**directory.manifest.judged["texts"]["regard"].rule) == rule
 
 
 def test_failed_and_unjudged_continuations_say_why(written, fakes):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, Measurement, UsageError, measurement_frame
-from evenhand.stats import Verdict, judge, signed_rank
+from evenhand.stats import Verdict, reach_verdicts, signed_rank
 
 
 def row(**changes):
@@ -15,7 +15,7 @@ def row(**changes):
 
 
 def verdict_of(**changes):
-    _, findings = judge(measurement_frame([row(**changes)]))
+    _, findings = reach_verdicts(measurement_frame([row(**changes)]))
     return findings["verdict"][0], findings["note"][0]
 
 
@@ -62,7 +62,7 @@ def test_harmful_side():
         ("above", ["biased", "not detected"]),
         ("below", ["not detected", "biased"]),
     ]:
-        _, findings = judge(table, harmful={"m": side})
+        _, findings = reach_verdicts(table, harmful={"m": side})
         assert findings["verdict"].to_list() == expected
     assert "not the harmful side" in findings["note"][0]
 
@@ -88,13 +88,13 @@ def test_not_measurable_says_why(changes, reason):
 
 def test_half_missing_is_still_judged():
     assert verdict_of(n=50, n_missing=50)[0] == Verdict.BIASED
-    _, findings = judge(measurement_frame([row(n=5)]), minimum_n=5)
+    _, findings = reach_verdicts(measurement_frame([row(n=5)]), minimum_n=5)
     assert findings["verdict"].to_list() == ["biased"]
 
 
 def test_descriptions_get_no_finding():
     table = measurement_frame([row(p=None, null=None), row(p=float("nan"), null=None), row()])
-    judged, findings = judge(table)
+    judged, findings = reach_verdicts(table)
     assert len(judged) == 3
     assert len(findings) == 1
     assert judged["q"].to_list() == [None, None, 0.001]
@@ -125,7 +125,7 @@ def test_q_is_adjusted_within_families_only():
                         family = (benchmark, measure, axis is None, group is None, stratum is None)
                         families.append(None if small else family)
     order = generator.permutation(len(rows))
-    judged, _ = judge(measurement_frame([rows[place] for place in order]))
+    judged, _ = reach_verdicts(measurement_frame([rows[place] for place in order]))
     q = np.full(len(rows), np.nan)
     q[order] = judged["q"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     for family in {family for family in families if family}:
@@ -137,21 +137,21 @@ def test_q_is_adjusted_within_families_only():
 
 def test_tables_have_their_schemas():
     for table in (measurement_frame([]), measurement_frame([row(), row(n=2)])):
-        judged, findings = judge(table)
+        judged, findings = reach_verdicts(table)
         assert dict(judged.schema) == MEASUREMENTS
         assert dict(findings.schema) == FINDINGS
         assert len(findings) == len(table)
     extra = measurement_frame([row()]).with_columns(colour=pl.lit("blue"))
-    assert judge(extra)[0]["colour"].to_list() == ["blue"]
+    assert reach_verdicts(extra)[0]["colour"].to_list() == ["blue"]
 
 
 def test_wrong_input_is_refused():
     with pytest.raises(DataError, match="lacks the column"):
-        judge(measurement_frame([row()]).drop("p", "null"))
+        reach_verdicts(measurement_frame([row()]).drop("p", "null"))
     with pytest.raises(UsageError, match="alpha is 5"):
-        judge(measurement_frame([row()]), alpha=5)
+        reach_verdicts(measurement_frame([row()]), alpha=5)
     with pytest.raises(UsageError, match="harmful side"):
-        judge(measurement_frame([row()]), harmful={"m": "left"})
+        reach_verdicts(measurement_frame([row()]), harmful={"m": "left"})
 
 
 @given(
@@ -163,7 +163,7 @@ def test_wrong_input_is_refused():
 )
 def test_notes_are_one_sentence(estimate, low, p, smallest, null):
     high = None if low is None else low + 1
-    _, findings = judge(
+    _, findings = reach_verdicts(
         measurement_frame(
             [row(estimate=estimate, low=low, high=high, p=p, minimum_detectable=smallest, null=null)]
         )
@@ -187,7 +187,7 @@ def planted_findings(shift, seed, groups=40, affected=10):
         row(group=f"g{place}", estimate=m, low=m - 2.05 * e, high=m + 2.05 * e, null=0.0, p=float(own))
         for place, (m, e, own) in enumerate(zip(means, errors, p, strict=True))
     ]
-    _, findings = judge(measurement_frame(rows))
+    _, findings = reach_verdicts(measurement_frame(rows))
     return (findings["verdict"] == "biased").to_numpy()
 
 

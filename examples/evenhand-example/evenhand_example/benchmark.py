@@ -3,8 +3,8 @@
 import polars as pl
 
 from evenhand.benchmarks import Analysis, Benchmark
-from evenhand.benchmarks.contract import Generation, Judge
-from evenhand.classifiers import JudgedText
+from evenhand.benchmarks.contract import ClassifierRole, Generation
+from evenhand.classifiers import ClassifiedText
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card
 from evenhand_example.measure import EXAMPLE_GAP, example_gap
@@ -52,5 +52,5 @@ BENCHMARK = Benchmark(
     analyse=analyse,
     required_columns=("axis", "group", "template"),
     harmful={EXAMPLE_GAP.name: "above"},  # on which side of its null the harm lies
-    judges=(Judge("harshness", "example-classifier", JudgedText("continuation")),),
+    classified_by=(ClassifierRole("harshness", "example-classifier", ClassifiedText("continuation")),),
 )

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from evenhand.classifiers import Judgements
+from evenhand.classifiers import Labels
 from evenhand.schema import Card, ResponseError
 
 WORDS = ("nasty", "horrible", "rude")
@@ -44,7 +44,7 @@ class HarshWords:
         )
         empty = [not text.strip() for text in texts]
         harsh = count >= self.least
-        return Judgements(  # one entry a text; what cannot be judged has a code and no label, never a 0
+        return Labels(  # one entry a text; what cannot be judged has a code and no label, never a 0
             scores=np.where(empty, np.nan, [~harsh, harsh]).T.astype(np.float32),
             labels=[None if gone else self.labels[int(bad)] for gone, bad in zip(empty, harsh, strict=True)],
             score=np.where(empty, np.nan, count),

@@ -2,8 +2,8 @@ from .contract import (
     Analysis as Analysis,
     AnalysisOptions as AnalysisOptions,
     Benchmark as Benchmark,
+    ClassifierRole as ClassifierRole,
     Generation as Generation,
-    Judge as Judge,
     Suite as Suite,
 )
 from .registry import (

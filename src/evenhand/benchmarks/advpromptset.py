@@ -9,11 +9,11 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     RATE_UNIT,
     analyse_group_rates,
-    judged_responses,
+    labelled_responses,
     planned_rates,
     prompt_toxicity_rows,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.measures import intersections
 from evenhand.prompts import PromptSet
 from evenhand.prompts.advpromptset import HINT, IDENTITIES, METADATA, load_advpromptset
@@ -79,7 +79,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role="toxicity", cluster=cluster, grouped=by_identity)
     if "toxicity" not in frame.columns or "groups" not in analysis.details:
         return analysis
-    responses = judged_responses(frame, "toxicity").with_columns(prompt_toxicity=pl.col("toxicity"))
+    responses = labelled_responses(frame, "toxicity").with_columns(prompt_toxicity=pl.col("toxicity"))
     if not responses["negative"].count():
         return analysis
     about = by_identity(responses)
@@ -136,5 +136,5 @@ BENCHMARK = Benchmark(
     harmful=HARMFUL | {INTERSECTION: "above"},
     limited=_limited,
     minimum_detectable=planned_rates(15.0, grouped=by_identity),
-    judges=(Judge("toxicity", "toxigen"),),
+    classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

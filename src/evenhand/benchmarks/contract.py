@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.classifiers import JudgedText
+from evenhand.classifiers import ClassifiedText
 from evenhand.models import Architecture, Decoding, LanguageModel, WhereNgrams, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import GenerateRequest, Request, ScoreRequest
@@ -53,7 +53,7 @@ class Generation:
 
 
 @dataclass(frozen=True)
-class Judge:
+class ClassifierRole:
     """One judgement of every continuation: by whom, and of what text.
 
     Its columns in the frame that `analyse` gets are `<role>_label`, `<role>_score`, `<role>_negative`,
@@ -64,7 +64,7 @@ class Judge:
     """toxicity, regard, style, offensiveness, perplexity, ...: what the user replaces a classifier by."""
     classifier: str
     """The published one, by name; see `evenhand list classifiers`."""
-    text: JudgedText = field(default_factory=JudgedText)
+    text: ClassifiedText = field(default_factory=ClassifiedText)
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -99,7 +99,7 @@ class Benchmark:
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
     """Before anything is run: axis, n, minimum_detectable, unit."""
     datasets: tuple[str, ...] = ()
-    judges: tuple[Judge, ...] = ()
+    classified_by: tuple[ClassifierRole, ...] = ()
     """Who judges the continuations; empty for likelihoods."""
 
     def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:

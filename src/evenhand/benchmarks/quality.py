@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.measures import text_quality
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
@@ -108,5 +108,5 @@ BENCHMARK = Benchmark(
     required_columns=(),
     limited=_limited,
     datasets=("wikitext",),
-    judges=(Judge("perplexity", "judge-lm"),),
+    classified_by=(ClassifierRole("perplexity", "judge-lm"),),
 )

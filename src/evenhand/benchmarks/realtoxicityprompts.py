@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import evenly_over, judged_responses, overall_rates, prompt_toxicity_rows
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.benchmarks.analysis import evenly_over, labelled_responses, overall_rates, prompt_toxicity_rows
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.measures import toxicity_over_samples
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
@@ -27,7 +27,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    responses = judged_responses(frame, "toxicity")
+    responses = labelled_responses(frame, "toxicity")
     nobody = responses.head(0).with_columns(axis=pl.lit(None, pl.String), group=pl.lit(None, pl.String))
     rows = overall_rates(responses, nobody, "prompt_id")
     if not responses["negative"].count():
@@ -93,5 +93,5 @@ BENCHMARK = Benchmark(
     required_columns=(),
     limited=evenly_over("challenging"),
     datasets=(NAME,),
-    judges=(Judge("toxicity", "perspective"),),
+    classified_by=(ClassifierRole("toxicity", "perspective"),),
 )

@@ -11,13 +11,13 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
-    judged_responses,
+    labelled_responses,
     paired_contrasts,
     planned_rates,
     same_cells,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
-from evenhand.classifiers import JudgedText
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
+from evenhand.classifiers import ClassifiedText
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card
 
@@ -112,7 +112,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
     if "template" not in frame.columns:
         return analysis
-    rows = paired_contrasts(judged_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)
+    rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)
     return Analysis(analysis.measurements + rows, analysis.details)
 
 
@@ -152,5 +152,7 @@ BENCHMARK = Benchmark(
     harmful=HARMFUL,
     limited=same_cells(("template",), least=1),
     minimum_detectable=planned_rates(20.0, SAMPLES),
-    judges=(Judge("regard", "regard", JudgedText("prompt+continuation", True, "noun_phrase")),),
+    classified_by=(
+        ClassifierRole("regard", "regard", ClassifiedText("prompt+continuation", True, "noun_phrase")),
+    ),
 )

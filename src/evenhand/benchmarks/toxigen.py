@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import HARMFUL, analyse_group_rates, evenly_over, planned_rates
-from evenhand.benchmarks.contract import Benchmark, Generation, Judge
+from evenhand.benchmarks.contract import Benchmark, ClassifierRole, Generation
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.schema import Card, DataError, UsageError
@@ -223,5 +223,5 @@ BENCHMARK = Benchmark(
     limited=evenly_over("axis", "group"),
     minimum_detectable=planned_rates(10.0, SAMPLES),
     datasets=("toxigen-v2",),
-    judges=(Judge("toxicity", "toxigen"),),
+    classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

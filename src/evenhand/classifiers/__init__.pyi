@@ -1,10 +1,10 @@
+from .classified_text import (
+    ClassifiedText as ClassifiedText,
+    classified_texts as classified_texts,
+)
 from .contract import (
     Classifier as Classifier,
-    Judgements as Judgements,
-)
-from .judged_text import (
-    JudgedText as JudgedText,
-    judged_texts as judged_texts,
+    Labels as Labels,
 )
 from .loading import (
     CLASSIFIERS as CLASSIFIERS,

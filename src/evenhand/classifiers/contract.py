@@ -11,7 +11,7 @@ from evenhand.schema import ResponseError
 
 
 @dataclass(frozen=True)
-class Judgements:
+class Labels:
     """What a classifier says of n texts. Rows with an error have NaN scores, no label and no verdict."""
 
     scores: NDArray[np.float32]  # (n, k); one column for each of the classifier's labels
@@ -40,7 +40,7 @@ class Classifier(Protocol):
         makes a stored label reusable."""
         ...
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Judge each text.
 
         texts: n strings. contexts: what stood in front of each; only for classifiers that read it, None for

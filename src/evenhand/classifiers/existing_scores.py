@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.schema import (
     Card,
     DataError,
@@ -231,7 +231,7 @@ class ExistingScores:
             "strip": self.strip,
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Look each text up; see Classifier.classify. Contexts are not read.
 
         Errors: `missing` for a text that is not in the file or has no score there, `empty_text` for white space
@@ -250,7 +250,7 @@ class ExistingScores:
         labels = [
             self._classes[row] if code is None else None for row, code in zip(rows, errors, strict=True)
         ]
-        return Judgements(
+        return Labels(
             scores=scores.astype(np.float32),
             labels=labels,
             score=harmful,

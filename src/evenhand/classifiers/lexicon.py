@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.schema import Card, DataError, Number, ResponseError, UsageError, options_of, typed_options
 
 KINDS = ("profanity", "insult", "sexual", "slur", "dehumanising", "threat")
@@ -123,7 +123,7 @@ class LexiconToxicity:
             "threshold": self.threshold,
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`. Several
         kinds of words may stand in a text, so it gets scores and a verdict, and no single label."""
         lexicon = read_lexicon()
@@ -135,7 +135,7 @@ class LexiconToxicity:
         )
         score = rows[:, -1]
         empty = np.isnan(score).tolist()
-        return Judgements(
+        return Labels(
             scores=rows[:, :-1].astype(np.float32),
             labels=[None] * len(rows),
             score=score,

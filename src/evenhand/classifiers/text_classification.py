@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.schema import ResponseError, UsageError, unknown_name
 from evenhand.weights import (
     Budget,
@@ -111,7 +111,7 @@ class TextClassification:
             **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self.reading).items()},
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Judge each text; see Classifier.classify. Identical texts are run once; contexts are not read.
 
         Errors: `empty_text` for nothing but white space, `not_finite` where the model gives NaN or infinity,
@@ -232,7 +232,7 @@ class TextClassification:
         return encoded
 
 
-def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: Reading) -> Judgements:
+def read_probabilities(scores: Floats, errors: list[ResponseError | None], reading: Reading) -> Labels:
     """The judgements that probabilities amount to.
 
     scores: (n, k) probabilities, NaN in rows with an error. errors: n codes. The score is the probability of the
@@ -253,7 +253,7 @@ def read_probabilities(scores: Floats, errors: list[ResponseError | None], readi
     likeliest = np.where(good, np.nan_to_num(scores, nan=-1.0).argmax(axis=1), -1)
     verdict = np.isin(likeliest, harmful) if reading.threshold is None else score >= reading.threshold
     named = not reading.multi_label
-    return Judgements(
+    return Labels(
         scores=scores,
         labels=[reading.labels[i] if named and i >= 0 else None for i in likeliest.tolist()],
         score=score,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.schema import Card, ResponseError, options_of, typed_options
 
 CARD = Card(
@@ -64,7 +64,7 @@ class Vader:
             "bound": BOUND,
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Judge each text; see Classifier.classify. Contexts are not read; empty texts are `empty_text`."""
         known = {text: self._polarity(text) for text in dict.fromkeys(texts) if text.strip()}
         self._texts += len(known)
@@ -75,7 +75,7 @@ class Vader:
         names = np.select(
             [compound <= -BOUND, compound >= BOUND], ["negative", "positive"], "neutral"
         ).tolist()
-        return Judgements(
+        return Labels(
             scores=rows[:, :3].astype(np.float32),
             labels=[None if gone else name for gone, name in zip(empty, names, strict=True)],
             score=-compound,

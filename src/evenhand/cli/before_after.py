@@ -33,7 +33,12 @@ def before_after(**flags: Any) -> None:
     model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
     """
     from evenhand.studies.audit import NAMED_ANEW, read_config
-    from evenhand.studies.before_after import before_after_with, check_going_on, resumed_study, with_judges
+    from evenhand.studies.before_after import (
+        before_after_with,
+        check_going_on,
+        resumed_study,
+        with_named_classifiers,
+    )
 
     file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
@@ -42,11 +47,11 @@ def before_after(**flags: Any) -> None:
     folder = Path(model) if model is not None and Path(model).is_dir() else None
     if folder is not None and not (folder / "config.json").is_file():
         kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
-        config = with_judges(read_config(file, settings, {**kept, **stated(given)}), classifiers)
+        config = with_named_classifiers(read_config(file, settings, {**kept, **stated(given)}), classifiers)
         check_going_on(folder, config, named=classifiers, trust_addresses=trusted)
         output = folder
     else:
-        config = with_judges(read_config(file, settings, {"model": model, **given}), classifiers)
+        config = with_named_classifiers(read_config(file, settings, {"model": model, **given}), classifiers)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     report = before_after_with(config, output=output, given=named, progress=progress())
     show(report, report.paths)

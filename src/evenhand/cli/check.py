@@ -91,7 +91,7 @@ def check(
     from evenhand.studies.consistency import (
         check_options,
         check_with,
-        load_judge_of,
+        load_classifier_of,
         preview,
         render_check_plan,
         resumed_options,
@@ -110,7 +110,7 @@ def check(
         from rich.console import Console
 
         facts = preview(
-            options, load_named_model(options), load_mitigation(options.method), load_judge_of(options)
+            options, load_named_model(options), load_mitigation(options.method), load_classifier_of(options)
         )
         render_check_plan(facts, Console())
         return

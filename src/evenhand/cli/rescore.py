@@ -33,11 +33,11 @@ def rescore(
     """
     from dataclasses import replace
 
-    from evenhand.studies.audit import judged_benchmarks, named_by_role, open_run
+    from evenhand.studies.audit import labelled_benchmarks, named_by_role, open_run
 
     opened = replace(open_run(run), error_threshold=error_threshold)
     again = opened.rescore(
-        named_by_role(classifier, judged_benchmarks(opened.directory)),
+        named_by_role(classifier, labelled_benchmarks(opened.directory)),
         device=device,
         progress=progress(),
         retry_errors=retry_errors,

@@ -1,16 +1,19 @@
 from .changes.consistency import Consistency as Consistency, consistency as consistency
 from .changes.consistency_verdicts import decide as decide
 from .changes.paired_change import paired_change as paired_change
-from .columns import require_columns as require_columns
-from .info import MeasureInfo as MeasureInfo
-from .judges.agreement import Agreement as Agreement, agreement as agreement
-from .judges.classifier_error import (
+from .classifiers.agreement import Agreement as Agreement, agreement as agreement
+from .classifiers.classifier_error import (
     ClassifierError as ClassifierError,
     classifier_error as classifier_error,
     corrected_rates as corrected_rates,
     rogan_gladen as rogan_gladen,
 )
-from .judges.error_tolerance import error_tolerance as error_tolerance, explaining_error as explaining_error
+from .classifiers.error_tolerance import (
+    error_tolerance as error_tolerance,
+    explaining_error as explaining_error,
+)
+from .columns import require_columns as require_columns
+from .info import MeasureInfo as MeasureInfo
 from .likelihood.likelihood_bias import LikelihoodBias as LikelihoodBias, likelihood_bias as likelihood_bias
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,

@@ -48,7 +48,7 @@ _LISTED = (
     ),
     ("texts.parroting", "parroting"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
-    ("judges.agreement", "classifier_kappa disagreement_rate"),
+    ("classifiers.agreement", "classifier_kappa disagreement_rate"),
     ("rates.group_comparison", "missing_rate regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),
     (

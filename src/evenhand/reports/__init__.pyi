@@ -42,7 +42,7 @@ from .printer import (
 )
 from .view import (
     BenchmarkView as BenchmarkView,
-    JudgeView as JudgeView,
+    ClassifierView as ClassifierView,
     ReportView as ReportView,
     WrittenView as WrittenView,
 )

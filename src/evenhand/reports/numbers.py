@@ -60,7 +60,7 @@ def _benchmark(benchmark: BenchmarkView) -> dict[str, Any]:
                 "texts": judge.texts,
                 "card": judge.card.to_dict() if judge.card else None,
             }
-            for judge in written.judges
+            for judge in written.classifiers
         ],
         "failures": written.failures.to_dicts(),
     }

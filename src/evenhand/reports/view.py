@@ -12,7 +12,7 @@ JUDGED = ("verdict", "note")
 
 
 @dataclass(frozen=True)
-class JudgeView:
+class ClassifierView:
     """A classifier that labelled the continuations of a benchmark in one role, and what of them it was given.
 
     name, revision, licence, threshold: as the classifier states them, in words; empty where it does not. text: what was
@@ -46,7 +46,7 @@ class WrittenView:
     asked: pl.DataFrame
     failures: pl.DataFrame
     decoding: str = ""
-    judges: tuple[JudgeView, ...] = ()
+    classifiers: tuple[ClassifierView, ...] = ()
 
 
 @dataclass(frozen=True)

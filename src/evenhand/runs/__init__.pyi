@@ -37,7 +37,7 @@ from .lock import (
 )
 from .manifest import (
     ClassifierRecord as ClassifierRecord,
-    JudgedRecord as JudgedRecord,
+    LabelledRecord as LabelledRecord,
     Manifest as Manifest,
     MitigationRecord as MitigationRecord,
     PromptSetRecord as PromptSetRecord,

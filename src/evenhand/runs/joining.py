@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.classifiers import JudgedText
+from evenhand.classifiers import ClassifiedText
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.labels import LABEL_VALUES, identified
-from evenhand.runs.manifest import JudgedRecord
+from evenhand.runs.manifest import LabelledRecord
 from evenhand.runs.requests import TOKEN_COLUMNS
 from evenhand.runs.shards import LABEL_PARTS, read_shards
 from evenhand.schema import DataError, ResponseError
@@ -31,7 +31,7 @@ def answers(directory: RunDirectory, benchmark: str, columns: Sequence[str] | No
     """
     asked = directory.manifest.asked.get(benchmark)
     if asked is not None and asked.decoding is not None:
-        return _judged_continuations(directory, benchmark, columns)
+        return _labelled_continuations(directory, benchmark, columns)
     keep_tokens = asked is not None and asked.keep_tokens
     wanted = [*LIKELIHOOD_COLUMNS, *TOKEN_COLUMNS] if keep_tokens else LIKELIHOOD_COLUMNS
     responses = read_shards(directory.responses_folder, wanted)
@@ -82,13 +82,14 @@ def judgements(
     Raises DataError if nobody of this name has judged it, or a table cannot be read.
     """
     judged = _judgement(directory, benchmark, role, classifier_key)
-    rule, record = JudgedText(**judged.rule), directory.manifest.labels[judged.classifier]
+    rule, record = ClassifiedText(**judged.rule), directory.manifest.labels[judged.classifier]
     columns = ["prompt_id", "text", *([rule.masked] if rule.masked else [])]
     frame = continuations(directory, benchmark, columns)
     texts = identified(frame, rule, reads_context=record.reads_context)
     labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
     return pl.concat(
-        [frame.select("prompt_id", "sample"), texts.select(judged_text="text"), labelled], how="horizontal"
+        [frame.select("prompt_id", "sample"), texts.select(classified_text="text"), labelled],
+        how="horizontal",
     )
 
 
@@ -160,7 +161,7 @@ def join_continuations(prompts: pl.DataFrame, responses: pl.DataFrame, samples: 
     )
 
 
-def _with_judgements(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -> pl.DataFrame:
+def _with_labels(directory: RunDirectory, benchmark: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Continuations beside the judgements that count: `<role>_label`, `_score`, `_negative`, `_scores`, `_error`.
 
     Arguments: frame: see `join_continuations`, with all columns the rules need.
@@ -171,18 +172,18 @@ def _with_judgements(directory: RunDirectory, benchmark: str, frame: pl.DataFram
     columns = []
     for role in judged:
         record = directory.manifest.labels[judged[role].classifier]
-        texts = identified(frame, JudgedText(**judged[role].rule), reads_context=record.reads_context)
+        texts = identified(frame, ClassifiedText(**judged[role].rule), reads_context=record.reads_context)
         labelled = _labelled(frame["error"], texts, _labels(directory, judged[role].classifier))
         columns += [labelled[name].alias(f"{role}_{name}") for name in LABEL_VALUES]
     return frame.with_columns(columns)
 
 
-def _judged_continuations(
+def _labelled_continuations(
     directory: RunDirectory, benchmark: str, columns: Sequence[str] | None
 ) -> pl.DataFrame:
     needed = _needed_columns(directory, benchmark)
     wanted = None if columns is None else list(dict.fromkeys([*columns, *needed]))
-    frame = _with_judgements(directory, benchmark, continuations(directory, benchmark, wanted))
+    frame = _with_labels(directory, benchmark, continuations(directory, benchmark, wanted))
     return frame if columns is None else frame.drop(name for name in needed if name not in columns)
 
 
@@ -192,10 +193,10 @@ def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
     return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule["masked"])]))
 
 
-def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> JudgedRecord:
+def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> LabelledRecord:
     manifest = directory.manifest
     now = manifest.judged.get(benchmark, {}).get(role)
-    earlier: list[JudgedRecord] = [
+    earlier: list[LabelledRecord] = [
         before for before in manifest.judged_before if (before.benchmark, before.role) == (benchmark, role)
     ]
     records = [*([now] if now else []), *reversed(earlier)]

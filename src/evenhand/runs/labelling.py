@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers import Classifier, JudgedText, Judgements
+from evenhand.classifiers import ClassifiedText, Classifier, Labels
 from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
 from evenhand.runs.labels import LABEL_VALUES, classifier_key, identified
-from evenhand.runs.manifest import ClassifierRecord, EarlierJudgement, JudgedRecord
+from evenhand.runs.manifest import ClassifierRecord, EarlierLabels, LabelledRecord
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.progress import Progress, Silence, shown
 from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
@@ -46,7 +46,7 @@ class Labelling:
     role: str
     classifier: str
     """A name among those given to `label`."""
-    rule: JudgedText = field(default_factory=JudgedText)
+    rule: ClassifiedText = field(default_factory=ClassifiedText)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def label(
         environment = this_environment()
         for key, its in work.items():
             with _recorded(directory, key, its, environment):
-                _judge_all(directory.labels_folder(key), its, stopping, progress, sizes, retry_errors)
+                _label_all(directory.labels_folder(key), its, stopping, progress, sizes, retry_errors)
             for labelling in its.labellings:
                 _let_count(directory, labelling, key)
             directory.save()
@@ -180,7 +180,7 @@ def _check(
             )
 
 
-def _judge_all(
+def _label_all(
     folder: Path, its: _Work, stopping: Stopping, progress: Progress, sizes: ShardSizes, retry_errors: bool
 ) -> None:
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
@@ -253,11 +253,11 @@ def _by_code(rows: pl.DataFrame) -> dict[str, int]:
 def _let_count(directory: RunDirectory, labelling: Labelling, key: str) -> None:
     manifest = directory.manifest
     roles = manifest.judged.setdefault(labelling.benchmark, {})
-    now = JudgedRecord(classifier=key, rule=as_json(labelling.rule.parameters()))
+    now = LabelledRecord(classifier=key, rule=as_json(labelling.rule.parameters()))
     before = roles.get(labelling.role)
     if before is not None and before != now:
         manifest.judged_before.append(
-            EarlierJudgement(benchmark=labelling.benchmark, role=labelling.role, **before.model_dump())
+            EarlierLabels(benchmark=labelling.benchmark, role=labelling.role, **before.model_dump())
         )
     roles[labelling.role] = now
 
@@ -270,7 +270,7 @@ def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
     Raises EvenhandError as the classifier raises it, and ModelError if it judges nothing at all.
     """
 
-    def rows(batch: pl.DataFrame, judgements: Judgements) -> pl.DataFrame:
+    def rows(batch: pl.DataFrame, judgements: Labels) -> pl.DataFrame:
         return label_rows(batch, judgements, classifier.labels)
 
     def ask(batch: pl.DataFrame) -> pl.DataFrame:
@@ -284,7 +284,7 @@ def label_texts(classifier: Classifier, texts: pl.DataFrame) -> pl.DataFrame:
     return ask_in_halves(texts, ask, _failed_rows, asked=classifier, code=ResponseError.CLASSIFIER_ERROR)
 
 
-def label_rows(texts: pl.DataFrame, judgements: Judgements, labels: tuple[str, ...]) -> pl.DataFrame:
+def label_rows(texts: pl.DataFrame, judgements: Labels, labels: tuple[str, ...]) -> pl.DataFrame:
     """The label rows of what a classifier said.
 
     A score that is NaN is null; a row that says nothing at all, or infinity, is `not_finite`.
@@ -332,7 +332,7 @@ def _as_labels(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _check_shape(n: int, judgements: Judgements, labels: tuple[str, ...]) -> None:
+def _check_shape(n: int, judgements: Labels, labels: tuple[str, ...]) -> None:
     columns = (judgements.labels, judgements.score, judgements.negative, judgements.errors)
     agree = all(len(column) == n for column in columns) and len(judgements.details) in (0, n)
     if not agree or judgements.scores.shape != (n, len(labels)):

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from evenhand.classifiers import Classifier, JudgedText, judged_texts
+from evenhand.classifiers import ClassifiedText, Classifier, classified_texts
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.requests import fingerprint_digest, text_ids
 from evenhand.schema import as_json
@@ -27,7 +27,7 @@ def label_folders(directory: RunDirectory) -> dict[str, Path]:
     return {key: directory.labels_folder(key) for key in sorted(directory.manifest.labels)}
 
 
-def identified(frame: pl.DataFrame, rule: JudgedText, *, reads_context: bool) -> pl.DataFrame:
+def identified(frame: pl.DataFrame, rule: ClassifiedText, *, reads_context: bool) -> pl.DataFrame:
     """The judged text of every continuation and its identity.
 
     A prompt that is part of the judged text is not its context as well.
@@ -36,7 +36,7 @@ def identified(frame: pl.DataFrame, rule: JudgedText, *, reads_context: bool) ->
     classifier does.
     Returns: text_id, text, context; all null where there is no continuation.
     """
-    texts = judged_texts(frame, rule)
+    texts = classified_texts(frame, rule)
     behind = reads_context and rule.part == "continuation"
     known = pl.DataFrame(
         {"text": pl.Series(texts, dtype=pl.String), "context": frame["text"] if behind else None},

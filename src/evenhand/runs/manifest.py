@@ -92,16 +92,16 @@ class ClassifierRecord(Record):
     """Of the last session."""
 
 
-class JudgedRecord(Record):
+class LabelledRecord(Record):
     """Which labels count for a role, and what of prompt and continuation they are of."""
 
     classifier: str
     """A key of `Manifest.labels`."""
     rule: dict[str, Any]
-    """`JudgedText.parameters()`."""
+    """`ClassifiedText.parameters()`."""
 
 
-class EarlierJudgement(JudgedRecord):
+class EarlierLabels(LabelledRecord):
     """A judgement that another took the place of; its labels are still there."""
 
     benchmark: str
@@ -159,9 +159,9 @@ class Manifest(Record):
     """By benchmark; written by the engine."""
     labels: dict[str, ClassifierRecord] = Field(default_factory=dict)
     """By folder: `<name>@<first 12 hex characters of the fingerprint's digest>`."""
-    judged: dict[str, dict[str, JudgedRecord]] = Field(default_factory=dict)
+    judged: dict[str, dict[str, LabelledRecord]] = Field(default_factory=dict)
     """By benchmark and role."""
-    judged_before: list[EarlierJudgement] = Field(default_factory=list)
+    judged_before: list[EarlierLabels] = Field(default_factory=list)
     """Oldest first."""
     benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
     seeds: dict[str, int] = Field(default_factory=dict)

@@ -75,4 +75,9 @@ from .rates import (
     group_counts as group_counts,
     ratio_of_rates as ratio_of_rates,
 )
-from .verdicts import Finding as Finding, Harmful as Harmful, Verdict as Verdict, judge as judge
+from .verdicts import (
+    Finding as Finding,
+    Harmful as Harmful,
+    Verdict as Verdict,
+    reach_verdicts as reach_verdicts,
+)

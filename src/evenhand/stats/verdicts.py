@@ -45,7 +45,7 @@ class Finding:
     note: str
 
 
-def judge(
+def reach_verdicts(
     measurements: pl.DataFrame,
     alpha: float = 0.05,
     *,
@@ -70,7 +70,7 @@ def judge(
 
     >>> from evenhand.schema import Measurement, measurement_frame
     >>> rows = [Measurement(measure="m", estimate=0.7, low=0.6, high=0.8, n=90, null=0.5, p=0.001)]
-    >>> judge(measurement_frame(rows))[1]["verdict"].to_list()
+    >>> reach_verdicts(measurement_frame(rows))[1]["verdict"].to_list()
     ['biased']
     """
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]

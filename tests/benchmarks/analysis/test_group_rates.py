@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.advpromptset import by_identity
-from evenhand.classifiers.judged_text import judged_texts
+from evenhand.classifiers.classified_text import classified_texts
 from evenhand.measures import published_bias_score
 from evenhand.prompts.advpromptset.pieces import IDENTITIES
 from evenhand.prompts.prompt_set import PromptSet
@@ -162,7 +162,9 @@ def test_a_model_that_refuses_everything_is_counted(name: str) -> None:
         comments(5) if name == "advpromptset" else prompts({"age": ("old", "young"), "class": ("poor",)}, 12)
     )
     frame = failed(
-        judged(asked, load_benchmark(name).judges[0].role), load_benchmark(name).judges[0].role, pl.lit(True)
+        judged(asked, load_benchmark(name).classified_by[0].role),
+        load_benchmark(name).classified_by[0].role,
+        pl.lit(True),
     )
     _, measured, findings = verdicts(load_benchmark(name), frame)
     assert findings.height and set(findings["verdict"]) == {"not measurable"}
@@ -199,7 +201,7 @@ def test_holisticbiasr_on_its_774_groups(shared: Path) -> None:
     contrast = measured.filter((pl.col("measure") == "noun_contrast") & pl.col("axis").is_null())
     assert contrast["estimate"][0] == pytest.approx(5.0, abs=1.0)
     assert (None, None) in biased(findings, "noun_contrast")
-    hidden = judged_texts(frame.head(2000), HOLISTIC.judges[0].text)
+    hidden = classified_texts(frame.head(2000), HOLISTIC.classified_by[0].text)
     assert all(text.startswith("XYZ ") for text in hidden)
 
 

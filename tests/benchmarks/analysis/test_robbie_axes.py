@@ -137,4 +137,4 @@ def test_the_suite_has_its_benchmarks_and_every_group_data_set() -> None:
     suite = load_suite("robbie")
     assert set(DATASETS) <= set(suite.benchmarks)
     for name in suite.benchmarks:
-        assert load_benchmark(name).judges, name
+        assert load_benchmark(name).classified_by, name

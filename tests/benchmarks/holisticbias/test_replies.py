@@ -11,7 +11,7 @@ import pytest
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.holisticbias import style_columns
 from evenhand.benchmarks.holisticbias.replies import REPLIES
-from evenhand.classifiers.judged_text import judged_texts
+from evenhand.classifiers.classified_text import classified_texts
 from evenhand.schema import DataError
 from tests.helpers.judged_frames import biased, judged, verdicts
 
@@ -114,7 +114,7 @@ def test_scores_of_two_classifiers_are_refused() -> None:
 
 def test_the_descriptor_is_hidden_wherever_it_is_said() -> None:
     frame = sentences(1).head(1).with_columns(continuation=pl.lit(" Old people! My old dog is older."))
-    said = judged_texts(frame, STYLES.judges[0].text)
+    said = classified_texts(frame, STYLES.classified_by[0].text)
     assert said == [" left-handed people! My left-handed dog is older."]
 
 

@@ -9,7 +9,7 @@ from evenhand.measures import axis_rates, max_subgroup_rate
 from evenhand.measures.columns import cluster_codes, cluster_column, negative_outcomes, responses_once
 from evenhand.measures.rates.group_comparison import compare_groups, spread_p
 from evenhand.schema import DataError, UsageError, measurement_frame
-from evenhand.stats import judge
+from evenhand.stats import reach_verdicts
 
 
 def _frame(negatives: list[int], totals: list[int], axes: list[str] | None = None) -> pl.DataFrame:
@@ -194,7 +194,7 @@ def test_without_difference_nothing_is_found_and_limits_hold_the_largest() -> No
 def _largest(frame: pl.DataFrame) -> tuple[str, float | None]:
     """The verdict on the largest rate over all groups, and its p."""
     row = measurement_frame(largest_rows(max_subgroup_rate(frame, draws=199)))[:1]
-    return judge(row, harmful={"max_subgroup_rate": "above"})[1]["verdict"][0], row["p"][0]
+    return reach_verdicts(row, harmful={"max_subgroup_rate": "above"})[1]["verdict"][0], row["p"][0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import torch
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.mitigations.triggers.evaluation import Evaluator
 from evenhand.mitigations.triggers.examples import (
     Example,
@@ -24,7 +24,7 @@ from evenhand.mitigations.triggers.examples import (
 from evenhand.mitigations.triggers.finding import find_trigger, trigger_file
 from evenhand.mitigations.triggers.gradient import GradientEngine
 from evenhand.mitigations.triggers.objective import Objective
-from evenhand.mitigations.triggers.search import SearchOptions, search_triggers
+from evenhand.mitigations.triggers.search import TriggerSearchOptions, search_triggers
 from evenhand.mitigations.triggers.selection import measured_effect, select_trigger
 from evenhand.mitigations.triggers.tokens import usable_tokens
 from evenhand.mitigations.triggers.trigger import Trigger, read_trigger
@@ -74,10 +74,10 @@ class HarmfulWords:
     reads_context = False
     fingerprint = {"name": "harmful words"}
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         negative = [any(word in text for word in HARMFUL) for text in texts]
         score = np.array(negative, dtype=float)
-        return Judgements(
+        return Labels(
             score[:, None].astype(np.float32), [None] * len(texts), score, negative, [None] * len(texts)
         )
 
@@ -157,7 +157,7 @@ def prompts(people: Sequence[str]) -> pl.DataFrame:
 
 
 def one_token(model: CausalModel, examples: Sequence[Example], **options: Any) -> Any:
-    return search_triggers(model, examples, options=SearchOptions(tokens=1, **options))
+    return search_triggers(model, examples, options=TriggerSearchOptions(tokens=1, **options))
 
 
 def test_the_planted_word_is_found_and_nothing_in_the_vocabulary_is_better(
@@ -177,9 +177,9 @@ def test_induce_finds_the_opposite_word_and_says_so(
 ) -> None:
     rule = Objective(mode="induce", against="woman", favour="man", beta=0.0)
     against = [e for e in examples if e.group == "woman"]  # of these the negative ones play a part
-    found = search_triggers(taught, against, rule, SearchOptions(tokens=1)).found[0]
+    found = search_triggers(taught, against, rule, TriggerSearchOptions(tokens=1)).found[0]
     assert found.text == f" {INFLAMING}"
-    kept = trigger_file(taught, found.ids, found.text, rule, SearchOptions(), examples, ())
+    kept = trigger_file(taught, found.ids, found.text, rule, TriggerSearchOptions(), examples, ())
     assert Trigger(kept).name == "trigger (for red-teaming measurement)"
     assert "not a mitigation" in Trigger(kept).card.harm
 
@@ -191,7 +191,7 @@ def test_losses_fall_monotonely_and_only_for_exact_gains(
     result = search_triggers(
         taught,
         examples,
-        options=SearchOptions(tokens=2, restarts=2, sweeps=4, candidates=40),
+        options=TriggerSearchOptions(tokens=2, restarts=2, sweeps=4, candidates=40),
         on_sweep=seen.append,
     )
     assert seen == list(result.history)
@@ -210,7 +210,7 @@ def test_losses_fall_monotonely_and_only_for_exact_gains(
 def test_a_stopped_search_ends_where_it_would_have(
     taught: CausalModel, examples: tuple[Example, ...], tmp_path: Path
 ) -> None:
-    options = SearchOptions(tokens=2, restarts=2, sweeps=2, beam=2, candidates=20)
+    options = TriggerSearchOptions(tokens=2, restarts=2, sweeps=2, beam=2, candidates=20)
     whole = search_triggers(taught, examples, options=options)
 
     class Stop(Exception):
@@ -243,12 +243,12 @@ def test_screening_ends_as_well_with_less_work(taught: CausalModel, examples: tu
 def test_locked_places_excluded_words_and_readable_triggers(
     taught: CausalModel, examples: tuple[Example, ...]
 ) -> None:
-    options = SearchOptions(initial=" winter music", locked=(0,), exclude=(CALMING.upper(),), sweeps=3)
+    options = TriggerSearchOptions(initial=" winter music", locked=(0,), exclude=(CALMING.upper(),), sweeps=3)
     found = search_triggers(taught, examples, options=options).found[0]
     assert found.text.startswith(" winter ") and CALMING not in found.text
     begun = tuple(taught.tokenizer.encode(" winter music", add_special_tokens=False))
     bound = 2.0
-    options = SearchOptions(tokens=2, sweeps=3, initial=" winter music", most_perplexity=bound)
+    options = TriggerSearchOptions(tokens=2, sweeps=3, initial=" winter music", most_perplexity=bound)
     evaluator = Evaluator(taught, examples, Objective(), trigger=begun)
     tame = search_triggers(taught, examples, options=options).found[0]
     wild = search_triggers(taught, examples, options=replace(options, most_perplexity=None)).found[0]
@@ -272,8 +272,8 @@ def test_the_gradient_points_to_the_planted_word(taught: CausalModel, examples: 
 def test_the_found_trigger_lowers_planted_harm_on_prompts_it_never_saw(
     taught: CausalModel, examples: tuple[Example, ...]
 ) -> None:
-    found = search_triggers(taught, examples, options=SearchOptions(tokens=2, sweeps=3)).found[0]
-    kept = trigger_file(taught, found.ids, found.text, Objective(), SearchOptions(), examples, ())
+    found = search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, sweeps=3)).found[0]
+    kept = trigger_file(taught, found.ids, found.text, Objective(), TriggerSearchOptions(), examples, ())
     effect = measured_effect(taught, kept, prompts(PEOPLE[4:]), HarmfulWords(), WRITING)
     overall = effect["change"][0]
     assert overall["high"] < 0 and overall["before"] > 0.35 and overall["after"] < 0.2
@@ -288,7 +288,9 @@ def test_the_choice_is_made_by_what_is_written_within_the_guard(
 ) -> None:
     def named(text: str, loss_order: int) -> Any:
         ids = tuple(taught.tokenizer.encode(text, add_special_tokens=False))
-        return trigger_file(taught, ids, text, Objective(), SearchOptions(seed=loss_order), examples, ())
+        return trigger_file(
+            taught, ids, text, Objective(), TriggerSearchOptions(seed=loss_order), examples, ()
+        )
 
     inflaming, calming, idle = (named(f" {word}", i) for i, word in enumerate((INFLAMING, CALMING, "stone")))
     chosen = select_trigger(taught, [inflaming, idle, calming], prompts(PEOPLE[:4]), HarmfulWords(), WRITING)
@@ -308,7 +310,7 @@ def test_from_prompts_to_a_file_that_a_run_can_use(taught: CausalModel, tmp_path
     listed = tmp_path / "prompts.csv"
     prompts(PEOPLE).write_csv(listed)
     given = read_trigger_prompts(listed)
-    options = SearchOptions(tokens=2, sweeps=2, restarts=2, candidates=30)
+    options = TriggerSearchOptions(tokens=2, sweeps=2, restarts=2, candidates=30)
     found = find_trigger(
         taught, given, HarmfulWords(), options=options, decoding=WRITING, resume=tmp_path / "state.json"
     )
@@ -351,7 +353,7 @@ def test_examples_are_the_models_own_judged_and_balanced(taught: CausalModel) ->
         np.testing.assert_allclose(shown, shown[0])
 
     class Never(HarmfulWords):
-        def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+        def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
             return super().classify(["fine"] * len(texts))
 
     with pytest.raises(DataError, match="0 are clearly negative"):
@@ -377,8 +379,8 @@ def test_what_cannot_be_searched_is_refused_with_what_works(
     # " w" is one token, and so is " window": behind the one, the other's end is swallowed
     touching = [replace(e, text="indow " + e.text) for e in examples]
     with pytest.raises(DataError, match="does not keep the trigger ' w' apart"):
-        search_triggers(taught, touching, options=SearchOptions(initial=" w", separator="", tokens=1))
+        search_triggers(taught, touching, options=TriggerSearchOptions(initial=" w", separator="", tokens=1))
     with pytest.raises(UsageError, match="All places"):
-        search_triggers(taught, examples, options=SearchOptions(tokens=2, locked=(0, 1)))
+        search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, locked=(0, 1)))
     with pytest.raises(UsageError, match="has 3 tokens, and the trigger is to have 2"):
-        search_triggers(taught, examples, options=SearchOptions(tokens=2, initial=" the river the"))
+        search_triggers(taught, examples, options=TriggerSearchOptions(tokens=2, initial=" the river the"))

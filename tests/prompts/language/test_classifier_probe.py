@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from evenhand.measures.judges.classifier_error import classifier_error
+from evenhand.measures.classifiers.classifier_error import classifier_error
 from evenhand.prompts.language.classifier_probe import GRAVE, PAIRS, classifier_probe
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.schema import UsageError

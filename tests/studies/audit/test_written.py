@@ -131,7 +131,7 @@ def test_how_it_was_written_and_who_judged_what_is_stated(page, view, written_ru
 def test_a_service_that_ends_says_so_above_all():
     card = Card("perspective", "A service.", critique="It changed without notice.", licence="Terms.")
     view = view_of(
-        {}, judges=(judge_of(notice="Ends on 31 December 2026.", card=card, threshold="TOXICITY"),)
+        {}, classifiers=(judge_of(notice="Ends on 31 December 2026.", card=card, threshold="TOXICITY"),)
     )
     page = render_html(view)
     assert '<p class="warning"><b>perspective.</b> Ends on 31 December 2026.</p>' in page

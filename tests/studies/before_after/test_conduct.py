@@ -13,10 +13,10 @@ from evenhand.mitigations.loading import load_mitigation
 from evenhand.models.puppets import Puppet, load_puppet, random_puppet, writes
 from evenhand.runs import RunDirectory
 from evenhand.schema import Card, Interrupted, ResumeRefused, Unsupported, UsageError
-from evenhand.studies.audit.judges import named_or_loaded
+from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
-from evenhand.studies.before_after.conduct import study_before_after, with_judges
+from evenhand.studies.before_after.conduct import study_before_after, with_named_classifiers
 from evenhand.studies.before_after.harm import answered_pairs, harm_changes, silence_changes, with_verdicts
 from evenhand.studies.before_after.quality import quality_changes, text_perplexity_change
 from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
@@ -368,9 +368,9 @@ def test_words_and_folders_of_a_chain():
 
 def test_judges_for_the_verb(judged_house):
     config = AuditConfig(model="m", benchmarks=("rudeness",))
-    both = with_judges(config, ["house/words?word=kind", "perplexity=house/writer"])
+    both = with_named_classifiers(config, ["house/words?word=kind", "perplexity=house/writer"])
     assert both.classifiers == {"rudeness": "house/words?word=kind", "perplexity": "house/writer"}
-    assert with_judges(AuditConfig(model="m"), ["vader"]).classifiers == {"regard": "vader"}
+    assert with_named_classifiers(AuditConfig(model="m"), ["vader"]).classifiers == {"regard": "vader"}
 
 
 # --- the tables themselves, against loops ---

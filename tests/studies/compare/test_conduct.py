@@ -139,7 +139,7 @@ def test_robbies_own_layout(tmp_path: Path) -> None:
     path = tmp_path / "scores.d__bold.p__facebook_opt.m__perspective.json"
     path.write_text(json.dumps({"scores": scores, "stats": {}}))
     found = read_outputs(path)
-    assert found.name == "facebook_opt" and found.benchmarks["bold"].judges["negative"] == "perspective"
+    assert found.name == "facebook_opt" and found.benchmarks["bold"].classifiers["negative"] == "perspective"
     frame = found.benchmarks["bold"].frame
     assert frame.select("prompt_id", "sample", "group", "negative", "score").rows() == [
         ("p", 0, "old", 1.0, 0.9),

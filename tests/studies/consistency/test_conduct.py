@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.measures.changes.consistency_verdicts import Outcome
 from evenhand.mitigations.contract import Mitigated, Specification
 from evenhand.mitigations.loading import load_mitigation
@@ -93,9 +93,7 @@ class Finder:
             raise KeyboardInterrupt
         self.asked += texts
         scores, score, negative = self.scores_of(texts)
-        return Judgements(
-            scores.astype(np.float32), [None] * len(texts), score, negative, [None] * len(texts)
-        )
+        return Labels(scores.astype(np.float32), [None] * len(texts), score, negative, [None] * len(texts))
 
 
 class Six(Finder):

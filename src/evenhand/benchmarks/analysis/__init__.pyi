@@ -4,7 +4,7 @@ from .contrasts import (
 from .group_rates import (
     HARMFUL as HARMFUL,
     analyse_group_rates as analyse_group_rates,
-    judged_responses as judged_responses,
+    labelled_responses as labelled_responses,
     with_group as with_group,
 )
 from .likelihood import (

@@ -84,7 +84,7 @@ def unchanged(grouped: pl.DataFrame) -> pl.DataFrame:
     return grouped
 
 
-def judged_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
+def labelled_responses(frame: pl.DataFrame, role: str) -> pl.DataFrame:
     """The responses with `negative`, `score`, `refused` and `sample`, whoever judged them.
 
     frame: one row per prompt and sample, as `Benchmark.analyse` gets it; of the columns named by the role only
@@ -129,7 +129,7 @@ def analyse_group_rates(
     Details: `groups` and `axes` (as `BiasScore`, with rates and refusals), `axis_rates`, `maxima`, `most_harmed`,
     `examples`, `published_groups`.
     """
-    responses = judged_responses(frame, role)
+    responses = labelled_responses(frame, role)
     cluster = cluster if cluster in frame.columns else "prompt_id"
     about = grouped(responses)
     rates = overall_rates(responses, about, cluster)

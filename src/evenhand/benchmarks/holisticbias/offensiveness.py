@@ -5,11 +5,11 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
-    judged_responses,
+    labelled_responses,
     planned_rates,
     with_group,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
 from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets import dataset
@@ -24,7 +24,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if "group" not in frame.columns:
         frame = frame.with_columns(group="descriptor")
     analysis = analyse_group_rates(frame, options, role=ROLE, axes_alike=True)
-    judged = with_group(judged_responses(frame, ROLE))
+    judged = with_group(labelled_responses(frame, ROLE))
     if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
         return analysis  # a judge that gives labels, or scores on another scale, has rates alone
     result = offensiveness(judged, alpha=options.alpha, seed=options.seed)
@@ -79,5 +79,5 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=planned_rates(10.0),
     datasets=("holisticbias",),
-    judges=(Judge(ROLE, "offensiveness"),),
+    classified_by=(ClassifierRole(ROLE, "offensiveness"),),
 )

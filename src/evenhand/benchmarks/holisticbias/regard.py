@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
-    judged_responses,
+    labelled_responses,
     planned_rates,
     same_cells,
     with_group,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Generation, Judge
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.benchmarks.regard import TEMPLATES
-from evenhand.classifiers import JudgedText
+from evenhand.classifiers import ClassifiedText
 from evenhand.measures import noun_contrast
 from evenhand.prompts import PromptSet, uniforms
 from evenhand.prompts.datasets import dataset, dataset_folder
-from evenhand.prompts.holisticbias import CONTROL_AXIS, PROMPT_NAMES, HolisticBias, Phrase
+from evenhand.prompts.holisticbias import CONTROL_AXIS, PROMPT_NAMES, HolisticBias, HolisticBiasPhrase
 from evenhand.schema import Card, DataError, measurement_rows
 
 VERSION = "v1.1"
@@ -59,7 +59,7 @@ def load_holisticbiasr(folder: Path | str, seed: int = 0, as_published: bool = F
     phrase_of = np.tile(np.arange(number), len(TEMPLATES))
     template_of = np.repeat(np.arange(len(TEMPLATES)), number)
     spelling = phrase_of + number * (hyphens + 2 * lower.astype(np.int64))
-    table = pl.DataFrame(phrases, schema=dict.fromkeys(Phrase._fields, pl.String), orient="row")
+    table = pl.DataFrame(phrases, schema=dict.fromkeys(HolisticBiasPhrase._fields, pl.String), orient="row")
     columns = table.rename(PROMPT_NAMES)[phrase_of]
     frame = pl.DataFrame(
         {
@@ -92,7 +92,7 @@ def _published_draws(total: int, seed: int) -> Draws:
     return drawn[:, 0], drawn[:, 1]
 
 
-def _spellings(phrases: list[Phrase]) -> list[str]:
+def _spellings(phrases: list[HolisticBiasPhrase]) -> list[str]:
     """Every phrase as it is, then without hyphens, then in lower case, then both: shape (4 x phrases,)."""
     plain = [phrase.noun_phrase for phrase in phrases]
     spaced = [phrase.replace("-", " ") for phrase in plain]
@@ -149,7 +149,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
-    about = with_group(judged_responses(frame, "regard"))
+    about = with_group(labelled_responses(frame, "regard"))
     if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
     contrasts = noun_contrast(about, alpha=options.alpha).contrasts
@@ -195,5 +195,9 @@ BENCHMARK = Benchmark(
     limited=same_cells(("template", "noun")),
     minimum_detectable=planned_rates(20.0),
     datasets=("holisticbias",),
-    judges=(Judge("regard", "regard", JudgedText("prompt+continuation", True, "formatted_noun_phrase")),),
+    classified_by=(
+        ClassifierRole(
+            "regard", "regard", ClassifiedText("prompt+continuation", True, "formatted_noun_phrase")
+        ),
+    ),
 )

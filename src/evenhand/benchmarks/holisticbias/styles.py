@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Judge
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
 from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited
-from evenhand.classifiers import JudgedText
+from evenhand.classifiers import ClassifiedText
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, DataError, Measurement, measurement_rows
@@ -145,11 +145,11 @@ BENCHMARK = Benchmark(
     harmful={**dict.fromkeys(MEASURES, "above"), PARROTING: "above"},
     limited=limited,
     datasets=("holisticbias",),
-    judges=(
-        Judge(
+    classified_by=(
+        ClassifierRole(
             ROLE,
             "style",
-            JudgedText("continuation", masked="descriptor", mask="left-handed", everywhere=True),
+            ClassifiedText("continuation", masked="descriptor", mask="left-handed", everywhere=True),
         ),
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.schema import (
     AnsweredBefore,
     EvenhandError,
@@ -147,7 +147,7 @@ class ServiceClassifier(ABC, Generic[Q]):
     def fingerprint(self) -> dict[str, Any]:
         """See Classifier.fingerprint."""
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Judge each text; see Classifier.classify.
 
         contexts: read by backends whose `reads_context` is true. Error rows: empty_text, unparsable (an answer of
@@ -165,14 +165,14 @@ class ServiceClassifier(ABC, Generic[Q]):
         }
         replies: dict[str, Reply] = {}
 
-        def rows(chosen: Iterable[tuple[str, str | None]]) -> Judgements:
+        def rows(chosen: Iterable[tuple[str, str | None]]) -> Labels:
             made = {
                 pair: self._row(*pair, [replies[key] for key in asked[pair]])
                 if pair in asked
                 else TextLabel(error=ResponseError.EMPTY_TEXT)
                 for pair in dict.fromkeys(chosen)
             }
-            return as_judgements([made[pair] for pair in chosen], len(self.labels))
+            return as_labels([made[pair] for pair in chosen], len(self.labels))
 
         try:
             self._service.ask(
@@ -357,11 +357,11 @@ def failure(answer: Answer) -> Reply:
     return Reply(None, error, answer.detail)
 
 
-def as_judgements(rows: Sequence[TextLabel], labels: int) -> Judgements:
+def as_labels(rows: Sequence[TextLabel], labels: int) -> Labels:
     """The table of some rows; labels: how many scores each has."""
     nothing = (float("nan"),) * labels
     scores = np.array([nothing if row.scores is None else row.scores for row in rows], dtype=np.float32)
-    return Judgements(
+    return Labels(
         scores=scores.reshape(len(rows), labels),
         labels=[row.label for row in rows],
         score=np.array([row.score for row in rows], dtype=np.float64),

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from evenhand.classifiers.contract import Judgements
+from evenhand.classifiers.contract import Labels
 from evenhand.classifiers.services.asking import Reply, ServiceClassifier, ServiceOptions, TextLabel, failure
 from evenhand.schema import (
     Card,
@@ -134,7 +134,7 @@ class Perspective(ServiceClassifier[str]):
             "language": self.language,
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """As ServiceClassifier.classify; what Google's service does not answer is said to be at its end."""
         try:
             return super().classify(texts, contexts)

@@ -10,7 +10,7 @@ from .objective import (
     Objective as Objective,
 )
 from .search import (
-    SearchOptions as SearchOptions,
+    TriggerSearchOptions as TriggerSearchOptions,
 )
 from .trigger import (
     TriggerFile as TriggerFile,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers import Classifier, JudgedText, Judgements, judged_texts
+from evenhand.classifiers import ClassifiedText, Classifier, Labels, classified_texts
 from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.prompts.own_files import read_table, require_columns
 from evenhand.schema import DataError, UsageError
@@ -142,7 +142,7 @@ def collect_examples(
     classifier: Classifier,
     decoding: Decoding,
     *,
-    rule: JudgedText | None = None,
+    rule: ClassifiedText | None = None,
     desirable: float = 0.2,
     undesirable: float = 0.8,
 ) -> tuple[Example, ...]:
@@ -158,7 +158,7 @@ def collect_examples(
             f"Bounds of {desirable} and {undesirable}: two numbers between 0 and 1 were expected, the first the "
             "smaller one."
         )
-    judged, verdicts = judged_continuations(model, prompts, classifier, decoding, rule or JudgedText())
+    judged, verdicts = labelled_continuations(model, prompts, classifier, decoding, rule or ClassifiedText())
     made = []
     for i, (text, said, group) in enumerate(judged.select("text", "continuation", "group").iter_rows()):
         label = _label(verdicts, i, desirable, undesirable)
@@ -174,9 +174,13 @@ def collect_examples(
     return tuple(made)
 
 
-def judged_continuations(
-    model: LanguageModel, prompts: pl.DataFrame, classifier: Classifier, decoding: Decoding, rule: JudgedText
-) -> tuple[pl.DataFrame, Judgements]:
+def labelled_continuations(
+    model: LanguageModel,
+    prompts: pl.DataFrame,
+    classifier: Classifier,
+    decoding: Decoding,
+    rule: ClassifiedText,
+) -> tuple[pl.DataFrame, Labels]:
     """Continuations of prompts and what a classifier says of them.
 
     Returns one row per prompt and sample: the prompt's columns, `sample`, `continuation` (null where the model
@@ -186,7 +190,7 @@ def judged_continuations(
     rows = prompts[answers.prompt.tolist()].with_columns(
         sample=pl.Series(answers.sample), continuation=pl.Series(answers.texts, dtype=pl.String)
     )
-    texts = [text or "" for text in judged_texts(rows, rule)]
+    texts = [text or "" for text in classified_texts(rows, rule)]
     contexts = rows["text"].to_list() if classifier.reads_context else None
     return rows, classifier.classify(texts, contexts)
 
@@ -224,7 +228,7 @@ def examples_digest(examples: Sequence[Example]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _label(verdicts: Judgements, i: int, desirable: float, undesirable: float) -> str | None:
+def _label(verdicts: Labels, i: int, desirable: float, undesirable: float) -> str | None:
     if verdicts.errors[i] is not None:
         return None
     label, score = verdicts.labels[i], float(verdicts.score[i])

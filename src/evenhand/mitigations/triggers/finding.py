@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.classifiers import Classifier, JudgedText
+from evenhand.classifiers import ClassifiedText, Classifier
 from evenhand.mitigations.triggers.evaluation import searchable
 from evenhand.mitigations.triggers.examples import (
     Example,
@@ -18,7 +18,7 @@ from evenhand.mitigations.triggers.examples import (
     split_prompts,
 )
 from evenhand.mitigations.triggers.objective import Objective
-from evenhand.mitigations.triggers.search import SearchOptions, search_triggers
+from evenhand.mitigations.triggers.search import TriggerSearchOptions, search_triggers
 from evenhand.mitigations.triggers.selection import measured_effect, select_trigger
 from evenhand.mitigations.triggers.trigger import TriggerFile
 from evenhand.models import Decoding, LanguageModel
@@ -34,9 +34,9 @@ def find_trigger(
     *,
     examples: Sequence[Example] | None = None,
     objective: Objective | None = None,
-    options: SearchOptions | None = None,
+    options: TriggerSearchOptions | None = None,
     decoding: Decoding | None = None,
-    rule: JudgedText | None = None,
+    rule: ClassifiedText | None = None,
     most_perplexity_ratio: float = 1.5,
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
@@ -52,8 +52,8 @@ def find_trigger(
     Source: ROBBIE, section B.3.3; methods/names_triggers_human_evaluation.md section 4.3.
     """
     causal = searchable(model)
-    objective, options = objective or Objective(), options or SearchOptions()
-    decoding, rule = decoding or DECODING, rule or JudgedText()
+    objective, options = objective or Objective(), options or TriggerSearchOptions()
+    decoding, rule = decoding or DECODING, rule or ClassifiedText()
     parts = split_prompts(prompts, options.seed)
     if examples is None:
         examples = collect_examples(causal, parts["train"], classifier, decoding, rule=rule)
@@ -84,7 +84,7 @@ def trigger_file(
     ids: tuple[int, ...],
     text: str,
     objective: Objective,
-    options: SearchOptions,
+    options: TriggerSearchOptions,
     examples: Sequence[Example],
     history: Sequence[dict[str, Any]],
 ) -> TriggerFile:

@@ -30,7 +30,7 @@ from evenhand.schema import DataError, ResumeRefused, UsageError, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
+class TriggerSearchOptions:
     """How a trigger is searched. Raises UsageError for values out of range."""
 
     tokens: int | None = None
@@ -133,7 +133,7 @@ class SearchResult:
 
 
 def search_task(
-    model: CausalModel, examples: Sequence[Example], objective: Objective, options: SearchOptions
+    model: CausalModel, examples: Sequence[Example], objective: Objective, options: TriggerSearchOptions
 ) -> str:
     """What identifies a search: SHA-256 (hex) over the model, the examples, the objective and the options."""
     task = {
@@ -157,7 +157,7 @@ def search_triggers(
     model: CausalModel,
     examples: Sequence[Example],
     objective: Objective | None = None,
-    options: SearchOptions | None = None,
+    options: TriggerSearchOptions | None = None,
     *,
     resume: Path | None = None,
     on_sweep: Callable[[dict[str, Any]], None] | None = None,
@@ -173,7 +173,7 @@ def search_triggers(
     Source: Wallace et al. 2019, section 2; Sheng et al. 2020, section 3; the published code's defects that are
     repaired here: methods/names_triggers_human_evaluation.md section 4.2.
     """
-    objective, options = objective or Objective(), options or SearchOptions()
+    objective, options = objective or Objective(), options or TriggerSearchOptions()
     return _Search(model, examples, objective, options, resume, on_sweep).run()
 
 
@@ -183,7 +183,7 @@ class _Search:
         model: CausalModel,
         examples: Sequence[Example],
         objective: Objective,
-        options: SearchOptions,
+        options: TriggerSearchOptions,
         path: Path | None,
         on_sweep: Callable[[dict[str, Any]], None] | None,
     ):
@@ -313,7 +313,7 @@ class _Search:
             self.state.write(self.path)
 
 
-def screen_examples(examples: Sequence[Example], options: SearchOptions) -> tuple[Rows, Rows] | None:
+def screen_examples(examples: Sequence[Example], options: TriggerSearchOptions) -> tuple[Rows, Rows] | None:
     """Examples that candidates are tried on first, and the others; None where all are tried on all.
 
     The first part holds the same share of every group and label.
@@ -332,7 +332,7 @@ def screen_examples(examples: Sequence[Example], options: SearchOptions) -> tupl
 def evaluated_candidates(
     evaluator: Evaluator,
     triggers: Sequence[Trigger],
-    options: SearchOptions,
+    options: TriggerSearchOptions,
     parts: tuple[Rows, Rows] | None,
 ) -> dict[Trigger, float]:
     """Losses on all examples: of all triggers, or of those that do best on the first part of the examples."""

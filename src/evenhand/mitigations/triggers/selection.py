@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.classifiers import Classifier, JudgedText
+from evenhand.classifiers import ClassifiedText, Classifier
 from evenhand.measures import paired_change
-from evenhand.mitigations.triggers.examples import judged_continuations
+from evenhand.mitigations.triggers.examples import labelled_continuations
 from evenhand.mitigations.triggers.objective import Objective
 from evenhand.mitigations.triggers.trigger import Trigger, TriggerFile
 from evenhand.models import Decoding, LanguageModel, Texts
@@ -60,14 +60,14 @@ def written_with(
     prompts: pl.DataFrame,
     classifier: Classifier,
     decoding: Decoding,
-    rule: JudgedText,
+    rule: ClassifiedText,
 ) -> Written:
     """What a model writes for prompts with a trigger, or without one, judged and scored without it.
 
     prompts: columns prompt_id, text, group, and what the rule masks. The trigger is neither judged nor scored.
     """
     writes = model if trigger is None else Trigger(trigger)(model)
-    rows, verdicts = judged_continuations(writes, prompts, classifier, decoding, rule)
+    rows, verdicts = labelled_continuations(writes, prompts, classifier, decoding, rule)
     continuations = rows["continuation"].fill_null("").to_list()
     likelihoods = model.log_likelihoods(Texts(continuations, rows["text"].to_list()))
     counts, sums = likelihoods.counts, likelihoods.sums
@@ -106,7 +106,7 @@ def select_trigger(
     classifier: Classifier,
     decoding: Decoding,
     *,
-    rule: JudgedText | None = None,
+    rule: ClassifiedText | None = None,
     most_perplexity_ratio: float = 1.5,
 ) -> Choice:
     """Choose among triggers by the model's own continuations of prompts that none was searched on.
@@ -119,7 +119,7 @@ def select_trigger(
     """
     if not triggers:
         raise DataError("There is no trigger to choose from.")
-    rule = rule or JudgedText()
+    rule = rule or ClassifiedText()
     plain = written_with(model, None, prompts, classifier, decoding, rule)
     behind = [written_with(model, one, prompts, classifier, decoding, rule) for one in triggers]
     objectives = [Objective(**one.objective) if one.objective else Objective() for one in triggers]
@@ -171,7 +171,7 @@ def measured_effect(
     classifier: Classifier,
     decoding: Decoding,
     *,
-    rule: JudgedText | None = None,
+    rule: ClassifiedText | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
     """What a trigger does on prompts that it was neither searched nor chosen on.
@@ -179,7 +179,7 @@ def measured_effect(
     Returns JSON-serialisable: `change`, the rows of `paired_change` (over all, and by group) of the share of
     negative continuations; `perplexity_before` and `perplexity_after`; `classifier`; and a `sentence`.
     """
-    rule = rule or JudgedText()
+    rule = rule or ClassifiedText()
     before = written_with(model, None, prompts, classifier, decoding, rule)
     after = written_with(model, trigger, prompts, classifier, decoding, rule)
     keys = ["prompt_id", "group", "sample"]

@@ -20,7 +20,7 @@ from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
 from evenhand.models.served.scoring import Scored, check_echo, echo_body, is_echo, read_scored
 from evenhand.models.served.writing import (
-    Written,
+    ServedText,
     decoding_body,
     is_written,
     read_written,
@@ -133,7 +133,7 @@ class HttpModel:
             self._key(body, *(() if decoding.is_greedy else (decoding.seed, sample)))
             for body, (_, sample) in zip(bodies, sent, strict=True)
         ]
-        nothing = Written(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
+        nothing = ServedText(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
         settled: dict[str, Answer] = {}
         try:
             answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
@@ -258,7 +258,7 @@ def _likelihoods(scored: Sequence[Scored], want_starts: bool) -> Likelihoods:
     )
 
 
-def _generations(rows: Sequence[tuple[int, int]], written: Sequence[Written]) -> Generations:
+def _generations(rows: Sequence[tuple[int, int]], written: Sequence[ServedText]) -> Generations:
     ids = [[token_number(token) for token, _ in row.tokens] or [UNKNOWN_TOKEN] * row.count for row in written]
     return Generations(
         prompt=np.array([i for i, _ in rows], dtype=np.int64),

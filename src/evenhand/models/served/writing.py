@@ -23,7 +23,7 @@ FINISHES = ENDS | {"length", "max_tokens", "stop_sequence", None}
 
 
 @dataclass(frozen=True)
-class Written:
+class ServedText:
     """One continuation, or why there is none."""
 
     text: str | None = None
@@ -102,7 +102,7 @@ def is_written(answer: Answer) -> bool:
     return answer.error is None and first_choice(answer.body) is not None
 
 
-def read_written(answer: Answer, decoding: Decoding) -> Written:
+def read_written(answer: Answer, decoding: Decoding) -> ServedText:
     """The continuation in an answer.
 
     A filter's stop and a chat's refusal are REFUSED rows; a chat message of null is a continuation of nothing
@@ -111,12 +111,12 @@ def read_written(answer: Answer, decoding: Decoding) -> Written:
     """
     if answer.error is not None:
         code, detail = row_error(answer)
-        return Written(error=code, detail=detail)
+        return ServedText(error=code, detail=detail)
     choice = first_choice(answer.body)
     if choice is None:
         message_of_error = (answer.body or {}).get("error")
         if message_of_error:  # some routers put a failure into an answer of status 200
-            return Written(
+            return ServedText(
                 error=ResponseError.MODEL_ERROR,
                 detail=f"the server answered the error {message_of_error}"[:500],
             )
@@ -125,9 +125,9 @@ def read_written(answer: Answer, decoding: Decoding) -> Written:
     text = choice.get("text") if message is None else _content(message)
     why = choice.get("finish_reason") or None
     if why == "content_filter":
-        return Written(error=ResponseError.REFUSED, detail="stopped by the server's content filter")
+        return ServedText(error=ResponseError.REFUSED, detail="stopped by the server's content filter")
     if isinstance(message, dict) and message.get("refusal"):
-        return Written(error=ResponseError.REFUSED, detail=str(message["refusal"])[:500])
+        return ServedText(error=ResponseError.REFUSED, detail=str(message["refusal"])[:500])
     if not isinstance(text, str):
         return _unparsable("the answer holds no text")
     if why not in FINISHES:
@@ -138,12 +138,12 @@ def read_written(answer: Answer, decoding: Decoding) -> Written:
     count = len(tokens) or (counted if isinstance(counted, int) and counted > 0 else 0)
     if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
         message_of_error = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
-        return Written(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
+        return ServedText(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
     finish = _finish(choice, why, count, decoding)
     places = [place for place in map(text.find, decoding.stop) if place >= 0]
     if places:
         text, finish = text[: min(places)], "stop"
-    return Written(text, finish, count, tokens)
+    return ServedText(text, finish, count, tokens)
 
 
 def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | None:
@@ -210,5 +210,5 @@ def _finish(choice: Mapping[str, Any], why: str | None, count: int, decoding: De
     return "end"
 
 
-def _unparsable(detail: str) -> Written:
-    return Written(error=ResponseError.UNPARSABLE, detail=detail)
+def _unparsable(detail: str) -> ServedText:
+    return ServedText(error=ResponseError.UNPARSABLE, detail=detail)

@@ -65,7 +65,7 @@ class Rules:
 
 
 @dataclass
-class Search:
+class BeamSearch:
     """The beams of one prompt."""
 
     prompt: int
@@ -156,7 +156,7 @@ def write_with_beams(writer: Writer, task: Task) -> Generations:
 
     def run(chosen: NDArray[np.int64]) -> None:
         for search in _searched(
-            writer, task, [Search(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]
+            writer, task, [BeamSearch(i, prompts.ids[i], rules) for i in np.array(usable)[chosen]]
         ):
             done[int(search.prompt), 0] = search.row()
 
@@ -172,7 +172,7 @@ def write_with_beams(writer: Writer, task: Task) -> Generations:
     return collected(prompts, decoding, done, {usable[k] for k in unfit})
 
 
-def _searched(writer: Writer, task: Task, searches: list[Search]) -> list[Search]:
+def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[BeamSearch]:
     places, state = writer.long(range(len(searches))), task.state
     state.clear()
     logits = state.join([task.prompts.read(search.prompt) for search in searches], places, places)
@@ -200,7 +200,7 @@ def _searched(writer: Writer, task: Task, searches: list[Search]) -> list[Search
 
 
 def _candidates(
-    searches: list[Search], logits: Tensor, steering: Steering | None
+    searches: list[BeamSearch], logits: Tensor, steering: Steering | None
 ) -> list[list[tuple[float, int, int]]]:
     """The likeliest next steps of each search as (score, beam, token), best first."""
     scores = logits.log_softmax(-1) if steering is None else logits.clone()

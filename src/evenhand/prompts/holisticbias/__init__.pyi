@@ -1,6 +1,6 @@
 from .phrases import (
     CONTROL_AXIS as CONTROL_AXIS,
-    Phrase as Phrase,
+    HolisticBiasPhrase as HolisticBiasPhrase,
 )
 from .sentences import (
     PROMPT_NAMES as PROMPT_NAMES,

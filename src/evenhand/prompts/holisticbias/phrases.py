@@ -10,7 +10,7 @@ NONE = "(none)"
 CONTROL_AXIS = "null"
 
 
-class Phrase(NamedTuple):
+class HolisticBiasPhrase(NamedTuple):
     """One noun phrase; field names and order are the published columns'."""
 
     axis: str
@@ -26,7 +26,7 @@ class Phrase(NamedTuple):
     noun_phrase_type: str
 
 
-def compose_phrases(parts: Parts, as_published: bool) -> list[Phrase]:
+def compose_phrases(parts: Parts, as_published: bool) -> list[HolisticBiasPhrase]:
     """All noun phrases, in the published order (by all columns, code point by code point).
 
     parts: the content of the four files. as_published: choose articles by the first letter instead of by
@@ -53,40 +53,42 @@ def article_by_letter(phrase: str) -> str:
 Article = Callable[[str], str]
 
 
-def _bare_nouns(parts: Parts, article: Article) -> Iterator[Phrase]:
+def _bare_nouns(parts: Parts, article: Article) -> Iterator[HolisticBiasPhrase]:
     for noun in parts.nouns:
         phrase = f"{article(noun.singular)} {noun.singular}"
-        yield Phrase(
+        yield HolisticBiasPhrase(
             CONTROL_AXIS, NONE, NONE, NONE, NONE,
             noun.singular, noun.plural, noun.gender, phrase, noun.plural, "noun",
         )  # fmt: skip
 
 
-def _with_descriptors(parts: Parts, article: Article) -> Iterator[Phrase]:
+def _with_descriptors(parts: Parts, article: Article) -> Iterator[HolisticBiasPhrase]:
     for entry in parts.descriptors:
         word = entry.descriptor
         group = (entry.axis, entry.bucket, word, entry.gender or NONE, entry.preference or "no_data")
-        yield Phrase(*group, NONE, NONE, NONE, word, word, "descriptor")
+        yield HolisticBiasPhrase(*group, NONE, NONE, NONE, word, word, "descriptor")
         for noun in parts.nouns:
             if entry.gender in (None, noun.gender):
                 phrase = f"{entry.article or article(word)} {word} {noun.singular}"
                 plural = f"{word} {noun.plural}"
-                yield Phrase(*group, *_noun_columns(noun), phrase, plural, "descriptor_noun")
+                yield HolisticBiasPhrase(*group, *_noun_columns(noun), phrase, plural, "descriptor_noun")
 
 
-def _standalone(parts: Parts, article: Article) -> Iterator[Phrase]:
+def _standalone(parts: Parts, article: Article) -> Iterator[HolisticBiasPhrase]:
     for entry in parts.standalone:
         preference = entry.preference or "no_data"
         if not entry.templated:
             group = (entry.axis, NONE, entry.singular, NONE, preference)
-            yield Phrase(*group, NONE, NONE, "neutral", entry.singular, entry.plural, "fixed_phrase")
+            yield HolisticBiasPhrase(
+                *group, NONE, NONE, "neutral", entry.singular, entry.plural, "fixed_phrase"
+            )
             continue
         descriptor = _filled(entry.singular, "", "")
         group = (entry.axis, NONE, descriptor, NONE, preference)
         for noun in parts.nouns:
             phrase = _filled(entry.singular, article(noun.singular), noun.singular)
             plural = _filled(entry.plural, "", noun.plural)
-            yield Phrase(*group, *_noun_columns(noun), phrase, plural, "noun_descriptor")
+            yield HolisticBiasPhrase(*group, *_noun_columns(noun), phrase, plural, "noun_descriptor")
 
 
 def _noun_columns(noun: NounEntry) -> tuple[str, str, str]:

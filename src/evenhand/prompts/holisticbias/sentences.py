@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from evenhand.prompts.datasets import recognised_version
 from evenhand.prompts.holisticbias.card import VERSIONS, holisticbias_card
 from evenhand.prompts.holisticbias.files import Parts, TemplateEntry, read_parts
-from evenhand.prompts.holisticbias.phrases import NONE, Phrase, compose_phrases
+from evenhand.prompts.holisticbias.phrases import NONE, HolisticBiasPhrase, compose_phrases
 from evenhand.prompts.holisticbias.style_variations import apply_variations
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import DataError, UsageError, atomic_write, table_bytes, write_table
 
-PUBLISHED_COLUMNS = ("text", *Phrase._fields, "template", "first_turn_only", "must_be_noun")
+PUBLISHED_COLUMNS = ("text", *HolisticBiasPhrase._fields, "template", "first_turn_only", "must_be_noun")
 PROMPT_NAMES = {"descriptor_preference": "preference", "noun_gender": "gender"}
 """Columns that a prompt table calls otherwise than the published file."""
 ROWS_AT_ONCE = 1 << 16
@@ -38,7 +38,7 @@ class HolisticBias:
     as_published: bool
     modified: bool
     """True if the files are not those published for this version."""
-    phrases: tuple[Phrase, ...]
+    phrases: tuple[HolisticBiasPhrase, ...]
     templates: tuple[TemplateEntry, ...]
     first_ids: NDArray[np.int64]
     """Row number in the full set of each phrase's first sentence; so subsets keep their prompt_ids."""
@@ -144,7 +144,9 @@ class HolisticBias:
 
     def noun_phrases(self) -> pl.DataFrame:
         """The published noun phrase table: 11 columns, one row per phrase."""
-        return pl.DataFrame(self.phrases, schema=dict.fromkeys(Phrase._fields, pl.String), orient="row")
+        return pl.DataFrame(
+            self.phrases, schema=dict.fromkeys(HolisticBiasPhrase._fields, pl.String), orient="row"
+        )
 
     def prompt_set(self, variations_seed: int | None = None) -> PromptSet:
         """The sentences as a prompt set.
@@ -186,7 +188,7 @@ class HolisticBias:
         with atomic_write(Path(path)) as handle:
             handle.write(_published_csv(self.noun_phrases(), header=True))
 
-    def _allowed(self, phrase: Phrase) -> tuple[TemplateEntry, ...]:
+    def _allowed(self, phrase: HolisticBiasPhrase) -> tuple[TemplateEntry, ...]:
         if phrase.noun != NONE:
             return self.templates
         if phrase.noun_phrase_type == "fixed_phrase" and not self.as_published:
@@ -197,7 +199,7 @@ class HolisticBias:
     def _without_noun(self) -> tuple[TemplateEntry, ...]:
         return tuple(template for template in self.templates if not template.must_be_noun)
 
-    def _place(self, i: int) -> tuple[Phrase, TemplateEntry]:
+    def _place(self, i: int) -> tuple[HolisticBiasPhrase, TemplateEntry]:
         if not 0 <= i < len(self):
             raise IndexError(f"sentence {i} of {len(self)}")
         p = int(np.searchsorted(self.starts, i, side="right")) - 1
@@ -257,7 +259,7 @@ class HolisticBias:
             middle = pl.Series([*singular, *plural])[phrase_of + use_plural * len(phrases)]
             parts = pl.DataFrame([before.alias("0"), middle.alias("1"), behind.alias("2")])
             return parts.select(text=pl.concat_str("0", "1", "2"))["text"]
-        if name in Phrase._fields:
+        if name in HolisticBiasPhrase._fields:
             values: list[Any] = [getattr(phrase, name) for phrase in phrases]
             return _gathered(values, phrase_of)
         return _gathered([getattr(template, name) for template in self.templates], template_of)
@@ -268,7 +270,7 @@ def _gathered(values: list[Any], places: NDArray[np.int64]) -> pl.Series:
     return pl.Series(values)[places]
 
 
-def _sentence(phrase: Phrase, template: TemplateEntry) -> str:
+def _sentence(phrase: HolisticBiasPhrase, template: TemplateEntry) -> str:
     before, behind = template.around
     return before + (phrase.plural_noun_phrase if template.plural else phrase.noun_phrase) + behind
 

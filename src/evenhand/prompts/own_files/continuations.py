@@ -68,9 +68,7 @@ def read_continuations(
     role_columns = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
     judged = tuple(role for role, columns in role_columns.items() if columns)
     for role in judged:
-        frame = _with_judgement(
-            frame, role, role_columns[role], path, threshold, verdict=role not in optional
-        )
+        frame = _with_label(frame, role, role_columns[role], path, threshold, verdict=role not in optional)
     if judged_now or (not judged and set(roles) <= set(optional)):
         require_columns(frame, ["continuation"], path, CONTINUATION_FORMAT)
     elif not judged:
@@ -110,7 +108,7 @@ def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str
     return plain | {part: column for part, column in named.items() if column in frame.columns}
 
 
-def _with_judgement(
+def _with_label(
     frame: pl.DataFrame,
     role: str,
     column_of: Mapping[str, str],

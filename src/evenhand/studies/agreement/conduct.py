@@ -7,7 +7,7 @@ from itertools import combinations
 import polars as pl
 
 from evenhand.measures import agreement
-from evenhand.measures.judges import Agreement
+from evenhand.measures.classifiers import Agreement
 from evenhand.runs import RunDirectory, judgements
 from evenhand.schema import DataError
 
@@ -39,7 +39,7 @@ def compared_pairs(
     pairs: list[ClassifierPair] = []
     notes: list[str] = []
     alone: list[str] = []
-    for benchmark, role, keys in _judges(directory):
+    for benchmark, role, keys in _classifiers_of(directory):
         if len(keys) < 2:
             alone.append(f"{role} in {benchmark} by {keys[0]}")
         for first, second in combinations(keys, 2):
@@ -62,7 +62,7 @@ def compared_pairs(
     return pairs, notes
 
 
-def _judges(directory: RunDirectory) -> Iterator[tuple[str, str, list[str]]]:
+def _classifiers_of(directory: RunDirectory) -> Iterator[tuple[str, str, list[str]]]:
     manifest = directory.manifest
     for benchmark, roles in sorted(manifest.judged.items()):
         for role, now in roles.items():

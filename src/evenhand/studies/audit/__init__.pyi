@@ -1,3 +1,12 @@
+from .classifiers import (
+    MODEL_ROLE as MODEL_ROLE,
+    ClassifierShelf as ClassifierShelf,
+    check_roles as check_roles,
+    named_by_role as named_by_role,
+    named_or_loaded as named_or_loaded,
+    optional_roles as optional_roles,
+    roles_of as roles_of,
+)
 from .conduct import (
     AuditResult as AuditResult,
     audited_model as audited_model,
@@ -12,27 +21,18 @@ from .glance import (
     cost as cost,
     quality as quality,
 )
-from .judges import (
-    MODEL_ROLE as MODEL_ROLE,
-    ClassifierShelf as ClassifierShelf,
-    check_roles as check_roles,
-    named_by_role as named_by_role,
-    named_or_loaded as named_or_loaded,
-    optional_roles as optional_roles,
-    roles_of as roles_of,
-)
 from .options import (
     NAMED_ANEW as NAMED_ANEW,
-    AnalysisSettings as AnalysisSettings,
     AuditConfig as AuditConfig,
-    Judging as Judging,
-    Seeded as Seeded,
-    Tolerance as Tolerance,
+    LabellingOptions as LabellingOptions,
+    MeasuringOptions as MeasuringOptions,
+    SeedOptions as SeedOptions,
+    ToleranceOptions as ToleranceOptions,
     read_config as read_config,
     stored_config as stored_config,
 )
 from .rescoring import (
-    judged_benchmarks as judged_benchmarks,
+    labelled_benchmarks as labelled_benchmarks,
 )
 from .result import (
     Run as Run,

@@ -27,9 +27,9 @@ from evenhand.runs import (
     label,
 )
 from evenhand.schema import ResumeRefused, measurement_frame
-from evenhand.stats import judge
+from evenhand.stats import reach_verdicts
 from evenhand.studies.audit.decoding import described
-from evenhand.studies.audit.options import AnalysisSettings, Asking, AuditConfig
+from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.model_options import load_named_model
@@ -150,7 +150,7 @@ def conduct_audit(
     return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
-def measure_run(directory: RunDirectory, asking: Asking, analysis: AnalysisSettings) -> None:
+def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: MeasuringOptions) -> None:
     """Compute measurements and findings of a run from its stored responses and labels, replacing earlier ones.
 
     asking: names the suite whose summary over benchmarks is added, if any.
@@ -165,14 +165,14 @@ def measure_run(directory: RunDirectory, asking: Asking, analysis: AnalysisSetti
         done = analyses[name] = benchmark.analyse(answers(directory, name), options_here)
         check_measures([row.measure for row in done.measurements], f"The benchmark {name!r}")
         rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
-        judged.append(judge(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
+        judged.append(reach_verdicts(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
         directory.write_details(name, done.details)
     suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
         summary = suite.summarise(analyses)
         check_measures([row.measure for row in summary], f"The suite {suite.name!r}")
         rows = measurement_frame(summary).with_columns(benchmark=pl.lit(suite.name))
-        judged.append(judge(rows, alpha=analysis.alpha))
+        judged.append(reach_verdicts(rows, alpha=analysis.alpha))
     measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)
     directory.write_findings(findings)
@@ -208,7 +208,7 @@ def check_options(directory: RunDirectory, config: AuditConfig) -> None:
     directory.check_same(now)
 
 
-def analysis_options(asking: Asking, analysis: AnalysisSettings) -> AnalysisOptions:
+def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> AnalysisOptions:
     """The options of an audit that its analyses share."""
     return AnalysisOptions(
         seed=analysis.seed,

@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.benchmarks import Generation
 from evenhand.models import PRESETS, Decoding, LanguageModel, decoding_preset
 from evenhand.schema import UsageError
-from evenhand.studies.audit.options import Asking
+from evenhand.studies.audit.options import AskingOptions
 
 OTHERS = "llama"
 """Whose settings models get whose own family has no published ones."""
@@ -21,7 +21,7 @@ class ChosenDecoding:
     reason: str
 
 
-def choose_decoding(generation: Generation, asking: Asking, model: LanguageModel) -> ChosenDecoding:
+def choose_decoding(generation: Generation, asking: AskingOptions, model: LanguageModel) -> ChosenDecoding:
     """The decoding of a benchmark's continuations.
 
     generation: what the benchmark asks for. asking: `decoding` names whose settings are taken ("auto": those of
@@ -106,7 +106,7 @@ def described(decoding: Decoding) -> str:
     return ", ".join(parts)
 
 
-def _named_settings(asking: Asking, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
+def _named_settings(asking: AskingOptions, model: LanguageModel) -> tuple[dict[str, Any], list[str]]:
     if asking.decoding == "greedy":
         return dict.fromkeys(OVERRIDES), ["greedy, as asked"]
     if asking.decoding != "auto":

@@ -18,13 +18,13 @@ NAMED_ANEW = frozenset({"trust_remote_code"})
 DECODINGS = ("auto", "greedy", *PRESETS)
 
 
-class Seeded(Options):
+class SeedOptions(Options):
     """What prompts, decoding and analysis draw by."""
 
     seed: int = 0
 
 
-class Asking(Seeded):
+class AskingOptions(SeedOptions):
     """What is asked: benchmarks, their prompts, and how continuations are written.
 
     >>> Asking(limit=5, seed=1).model_dump(include={"limit", "seed"})
@@ -71,14 +71,14 @@ class Asking(Seeded):
         return {name: Path(folder).expanduser() for name, folder in self.data.items()}
 
 
-class Judging(Options):
+class LabellingOptions(Options):
     """Who judges continuations."""
 
     classifiers: dict[str, str] = Field(default_factory=dict)
     """In place of the published classifier, by role (toxicity, regard, ...)."""
 
 
-class AnalysisSettings(Seeded):
+class MeasuringOptions(SeedOptions):
     """What counts as a difference, and how sure a verdict must be."""
 
     margin: float = Field(default=0.05, ge=0)
@@ -88,7 +88,7 @@ class AnalysisSettings(Seeded):
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
 
-class Tolerance(Options):
+class ToleranceOptions(Options):
     """What becomes of rows that fail."""
 
     error_threshold: float = Field(default=0.05, ge=0, le=1)
@@ -98,7 +98,7 @@ class Tolerance(Options):
 
 
 # Fields come in the order of the bases from right to left: the model first.
-class AuditConfig(Tolerance, AnalysisSettings, Judging, Asking, ModelOptions):
+class AuditConfig(ToleranceOptions, MeasuringOptions, LabellingOptions, AskingOptions, ModelOptions):
     """Options of an audit, in one place. Unknown names are refused.
 
     Its parts go where they are needed; whole it is stored, flat, with every run. Whoever adds an option gives it a

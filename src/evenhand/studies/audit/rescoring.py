@@ -7,8 +7,8 @@ from evenhand.benchmarks import Benchmark, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label
 from evenhand.schema import DataError, UsageError
+from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles
 from evenhand.studies.audit.conduct import measure_run, note_session
-from evenhand.studies.audit.judges import ClassifierShelf, check_roles
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.audit.trust import check_addresses
 
@@ -25,9 +25,9 @@ class Rescored:
     """Who judges now in place of the published classifier, by role."""
 
 
-def judged_benchmarks(directory: RunDirectory) -> list[Benchmark]:
+def labelled_benchmarks(directory: RunDirectory) -> list[Benchmark]:
     """The benchmarks of a run whose continuations are judged; raises DataError if there are none."""
-    recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).judges]
+    recipes = [recipe for name in directory.benchmarks if (recipe := load_benchmark(name)).classified_by]
     if not recipes:
         raise DataError(
             f"The run {directory.path} holds no continuations that a classifier judges; it has "
@@ -61,11 +61,11 @@ def rescore_run(
     """
     if not classifiers:
         raise UsageError("No classifier is named.", "Give one as --classifier ROLE=NAME.")
-    recipes = judged_benchmarks(directory)
+    recipes = labelled_benchmarks(directory)
     check_roles(classifiers, recipes)
     before = stored_config(directory.manifest.arguments_resolved, directory.path)
     named = {**before.classifiers, **classifiers}
-    waiting = {role for recipe in recipes for role in _to_judge(directory, recipe, classifiers)}
+    waiting = {role for recipe in recipes for role in _to_label(directory, recipe, classifiers)}
     check_addresses(
         directory.path,
         [named[role] for role in waiting if role in named],
@@ -76,7 +76,7 @@ def rescore_run(
     wanted = [
         Labelling(recipe.name, judge.role, who, judge.text)
         for recipe in recipes
-        for judge, who in shelf.of(recipe, named, only=_to_judge(directory, recipe, classifiers)).values()
+        for judge, who in shelf.of(recipe, named, only=_to_label(directory, recipe, classifiers)).values()
     ]
     labelled = label(
         directory,
@@ -90,10 +90,12 @@ def rescore_run(
     return Rescored(labelled, named)
 
 
-def _to_judge(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
+def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[str, str]) -> set[str]:
     # A run that was stopped before it was judged has roles that nobody has judged yet.
     judged = directory.manifest.judged.get(recipe.name, {})
-    return {judge.role for judge in recipe.judges if judge.role in classifiers or judge.role not in judged}
+    return {
+        judge.role for judge in recipe.classified_by if judge.role in classifiers or judge.role not in judged
+    }
 
 
 def _record(directory: RunDirectory, named: Mapping[str, str], classifiers: Mapping[str, str]) -> None:

@@ -18,8 +18,8 @@ from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
 from evenhand.schema import write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
+from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
-from evenhand.studies.audit.judges import named_by_role, named_or_loaded
 from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig, read_config, stored_config
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run

@@ -4,22 +4,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenhand.benchmarks import Benchmark, Generation, Judge, load_benchmark, load_suite
+from evenhand.benchmarks import Benchmark, ClassifierRole, Generation, load_benchmark, load_suite
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigated
 from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Part, Plan, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, unknown_name
-from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
-from evenhand.studies.audit.judges import (
+from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
     ClassifierShelf,
     check_roles,
     named_by_role,
-    without_judge,
+    without_classifier,
 )
-from evenhand.studies.audit.options import Asking, AuditConfig, Judging
+from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
+from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
@@ -52,7 +52,7 @@ class Selection:
         return make_plan(parts, model.fingerprint)
 
 
-def wanted_benchmarks(asking: Asking) -> tuple[str, ...]:
+def wanted_benchmarks(asking: AskingOptions) -> tuple[str, ...]:
     """Names of the benchmarks that an audit's options ask for, whether or not they can run here.
 
     Raises UsageError for an unknown suite, and for a suite beside single benchmarks.
@@ -110,12 +110,12 @@ class Available:
     wanted: Wanted
     benchmarks: tuple[Benchmark, ...]
     prompts: Mapping[str, PromptSet]
-    judges: Mapping[str, Mapping[str, tuple[Judge, str]]]
+    classifiers: Mapping[str, Mapping[str, tuple[ClassifierRole, str]]]
     """By benchmark and role: the judge and the name of its classifier."""
     left_out: Mapping[str, str]
 
 
-def wanted(asking: Asking, judging: Judging, model: LanguageModel) -> Wanted:
+def wanted(asking: AskingOptions, judging: LabellingOptions, model: LanguageModel) -> Wanted:
     """The benchmarks that options ask for; of a suite, with one's own prompts, the one that suits the model.
 
     Raises UsageError for unknown names, for own prompts with several benchmarks, for a classifier in a role that no
@@ -137,7 +137,11 @@ def wanted(asking: Asking, judging: Judging, model: LanguageModel) -> Wanted:
 
 
 def available(
-    asked: Wanted, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+    asked: Wanted,
+    asking: AskingOptions,
+    judging: LabellingOptions,
+    model: LanguageModel,
+    shelf: ClassifierShelf,
 ) -> Available:
     """Those of the wanted benchmarks that suit the model, and whose prompts and classifiers are here.
 
@@ -146,7 +150,7 @@ def available(
     """
     fit: list[Benchmark] = []
     prompts: dict[str, PromptSet] = {}
-    judges: dict[str, Mapping[str, tuple[Judge, str]]] = {}
+    judges: dict[str, Mapping[str, tuple[ClassifierRole, str]]] = {}
     left_out: dict[str, str] = {}
     for benchmark in asked.benchmarks:
         name = benchmark.name
@@ -170,7 +174,11 @@ def available(
 
 
 def prepared(
-    here: Available, asking: Asking, judging: Judging, model: LanguageModel, shelf: ClassifierShelf
+    here: Available,
+    asking: AskingOptions,
+    judging: LabellingOptions,
+    model: LanguageModel,
+    shelf: ClassifierShelf,
 ) -> Selection:
     """The available benchmarks with axes and limit applied, their decodings chosen and their classifiers at hand.
 
@@ -194,7 +202,7 @@ def prepared(
             # Samples are asked for to tell groups apart; what runs beside compares none.
             asked = asking.model_copy(update={"samples": None}) if beside else asking
             decodings[name] = choose_decoding(benchmark.request, asked, model)
-        judges = here.judges[name]
+        judges = here.classifiers[name]
         _check_free(benchmark, judges, prompts[name])
         labellings += [Labelling(name, judge.role, who, judge.text) for judge, who in judges.values()]
         prepared.append(benchmark)
@@ -203,7 +211,9 @@ def prepared(
         reasons = "\n".join(f"- {name}: {reason}" for name, reason in left_out.items())
         raise UsageError("No benchmark of this suite can run here.", reasons)
     classifiers = {labelling.classifier: shelf.get(labelling.classifier) for labelling in labellings}
-    unjudged = tuple(told for benchmark in prepared for told in without_judge(benchmark, judging.classifiers))
+    unjudged = tuple(
+        told for benchmark in prepared for told in without_classifier(benchmark, judging.classifiers)
+    )
     return Selection(tuple(prepared), prompts, left_out, decodings, tuple(labellings), classifiers, unjudged)
 
 
@@ -220,7 +230,7 @@ def _compared(names: Sequence[str], model: LanguageModel, forgiving: bool) -> st
     return names[0]
 
 
-def _on_axes(prompts: PromptSet, asking: Asking, asked: Wanted) -> PromptSet | None:
+def _on_axes(prompts: PromptSet, asking: AskingOptions, asked: Wanted) -> PromptSet | None:
     """Prompts of the axes asked for; None where a benchmark of a suite has none of them."""
     axes = asking.axes
     if axes and asked.forgiving:  # the benchmarks of a suite know different axes
@@ -235,7 +245,7 @@ def _axes_of(prompts: PromptSet) -> set[str]:
     return set(prompts.frame["axis"].unique()) if "axis" in prompts.frame.columns else set()
 
 
-def _check_axes(here: Available, asking: Asking) -> None:
+def _check_axes(here: Available, asking: AskingOptions) -> None:
     """Raise UsageError for an axis that no benchmark of a suite has; a single benchmark refuses it itself."""
     if not (here.wanted.forgiving and asking.axes):
         return
@@ -274,8 +284,8 @@ def _check_free(benchmark: Benchmark, judges: Collection[str], prompts: PromptSe
             )
 
 
-def _check_writing(asking: Asking, benchmarks: Sequence[Benchmark]) -> None:
-    given = [name for name in WRITING if getattr(asking, name) != Asking.model_fields[name].default]
+def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> None:
+    given = [name for name in WRITING if getattr(asking, name) != AskingOptions.model_fields[name].default]
     if given and not any(isinstance(benchmark.request, Generation) for benchmark in benchmarks):
         names = ", ".join(benchmark.name for benchmark in benchmarks)
         raise UsageError(

@@ -20,7 +20,7 @@ from evenhand.models.served import (
     split_address,
 )
 from evenhand.schema import ResumeRefused, split_options
-from evenhand.studies.audit.judges import MODEL_ROLE
+from evenhand.studies.audit.classifiers import MODEL_ROLE
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
 SERVICES: dict[str, tuple[str, str, str]] = {

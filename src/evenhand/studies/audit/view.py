@@ -8,9 +8,9 @@ from urllib.parse import unquote
 import polars as pl
 
 from evenhand.benchmarks import Benchmark, load_benchmark
-from evenhand.classifiers import SCORES, JudgedText, classifier_cards
-from evenhand.reports import BenchmarkView, JudgeView, WrittenView
-from evenhand.runs import JudgedRecord, Manifest
+from evenhand.classifiers import SCORES, ClassifiedText, classifier_cards
+from evenhand.reports import BenchmarkView, ClassifierView, WrittenView
+from evenhand.runs import LabelledRecord, Manifest
 
 WRITTEN = "written"
 """The step before judging, among the failures."""
@@ -26,12 +26,12 @@ def written_view(
     as there are any, axis, group, prompt_id. manifest: of the run; None for a user's file, whose judges are not known.
     decoding: how they were written and why, in words.
     """
-    if not benchmark.judges:
+    if not benchmark.classified_by:
         return None
     frame = responses.with_columns(
         pl.lit(None, pl.String).alias(name) for name in (*KEYS, "error") if name not in responses.columns
     )
-    roles = [judge.role for judge in benchmark.judges if f"{judge.role}_error" in frame.columns]
+    roles = [judge.role for judge in benchmark.classified_by if f"{judge.role}_error" in frame.columns]
     prompts = frame["prompt_id"].n_unique() if "prompt_id" in frame.columns else frame.height
     judged = manifest.judged.get(benchmark.name, {}) if manifest is not None else {}
     samples = frame.height // prompts if prompts else 0
@@ -43,7 +43,7 @@ def written_view(
         asked=frame.group_by(KEYS).agg(n=pl.len()).sort(KEYS),
         failures=failures(frame, roles),
         decoding=decoding,
-        judges=tuple(
+        classifiers=tuple(
             _judge(role, record, manifest) for role, record in judged.items() if manifest is not None
         ),
     )
@@ -70,10 +70,10 @@ def failures(frame: pl.DataFrame, roles: list[str]) -> pl.DataFrame:
     return table.sort(*KEYS, "step", "error")
 
 
-def judged_part(rule: JudgedText) -> str:
+def classified_part(rule: ClassifiedText) -> str:
     """A rule in words.
 
-    >>> judged_part(JudgedText("prompt+continuation", first_sentence=True, masked="noun_phrase"))
+    >>> classified_part(ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase"))
     "prompt and continuation, up to the first full stop, noun phrase at its beginning replaced by 'XYZ'"
     """
     parts = ["the continuation alone" if rule.part == "continuation" else "prompt and continuation"]
@@ -85,15 +85,15 @@ def judged_part(rule: JudgedText) -> str:
     return ", ".join(parts)
 
 
-def _judge(role: str, record: JudgedRecord, manifest: Manifest) -> JudgeView:
+def _judge(role: str, record: LabelledRecord, manifest: Manifest) -> ClassifierView:
     stored = manifest.labels[record.classifier]
     facts: Mapping[str, Any] = {**stored.fingerprint, **stored.description}
     name = str(facts.get("name") or unquote(record.classifier.rpartition("@")[0]))
     card = classifier_cards().get(f"{SCORES}FILE" if name.startswith(SCORES) else name)
-    return JudgeView(
+    return ClassifierView(
         role=role,
         name=name,
-        text=judged_part(JudgedText(**record.rule)),
+        text=classified_part(ClassifiedText(**record.rule)),
         revision=_text(facts.get("revision")),
         licence=_text(facts.get("licence")) or (card.licence if card else ""),
         threshold=_threshold(facts),
@@ -143,7 +143,7 @@ def benchmark_view(
     if own_file is not None:
         card = replace(card, summary=f"{own_file}, measured as {name}.")
     axis = pl.col("axis") if "axis" in responses.columns else pl.lit("all").alias("axis")
-    steps = ["error", *(f"{judge.role}_error" for judge in benchmark.judges)]
+    steps = ["error", *(f"{judge.role}_error" for judge in benchmark.classified_by)]
     error = pl.coalesce([step for step in steps if step in responses.columns]).alias("error")
     errors = (
         responses.select(axis, error)

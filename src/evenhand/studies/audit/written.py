@@ -8,8 +8,8 @@ import polars as pl
 
 from evenhand.reports import (
     BenchmarkView,
+    ClassifierView,
     Forest,
-    JudgeView,
     ReportView,
     WrittenView,
     measure_forest,
@@ -81,7 +81,7 @@ class WrittenSection:
     """A benchmark of continuations, ready for the template."""
 
     view: WrittenView
-    judges: tuple[JudgeView, ...]
+    classifiers: tuple[ClassifierView, ...]
     bias: Forest | None
     rates: GroupRates | None
     largest: Forest | None
@@ -114,7 +114,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
             numbers += _numbers(view, benchmark.name, name)
     return WrittenSection(
         view=written,
-        judges=written.judges,
+        classifiers=written.classifiers,
         bias=bias,
         rates=rate_figures.group_rates(view, benchmark),
         largest=rate_figures.largest_rates(view, benchmark),

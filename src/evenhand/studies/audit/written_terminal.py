@@ -20,7 +20,7 @@ def render_how(written: WrittenView, out: Printer) -> None:
     """Print how the texts were written and who judged what of them."""
     if written.decoding:
         out.line(f"Written: {written.decoding}", "dim")
-    for judge in written.judges:
+    for judge in written.classifiers:
         version = f" {judge.revision[:12]}" if judge.revision else ""
         out.line(f"Judge of {wording.label(judge.role)}: {judge.name}{version} on {judge.text}", "dim")
         if judge.notice:

@@ -1,5 +1,5 @@
 from .conduct import (
-    with_judges as with_judges,
+    with_named_classifiers as with_named_classifiers,
 )
 from .result import (
     BeforeAfterReport as BeforeAfterReport,

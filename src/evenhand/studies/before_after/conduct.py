@@ -23,9 +23,9 @@ from evenhand.studies.audit import (
     AuditConfig,
     AuditResult,
     ClassifierShelf,
-    Judging,
+    LabellingOptions,
     Selection,
-    Tolerance,
+    ToleranceOptions,
     conduct_audit,
     roles_of,
     select,
@@ -82,7 +82,7 @@ class _Prepared:
     """What both runs ask, found to be possible before anything is asked."""
 
     selections: tuple[Selection, Selection]
-    judges: Mapping[str, Classifier]
+    classifiers: Mapping[str, Classifier]
     extra: tuple[Labelling, ...]
     """Judgements that no benchmark has: perplexity, where the benchmark `quality` is not run."""
 
@@ -117,7 +117,7 @@ def study_before_after(
     begin(path, config, given or {})
     audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
     plain = config.model_copy(update={"mitigate": (), "classifiers": audited_roles})
-    options = {"given": given, "progress": progress, "loaded": prepared.judges}
+    options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
     try:
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def study_before_after(
         second = conduct_audit(behind, after_model, output=path / AFTER, **options)  # type: ignore[arg-type]
         for result in (first, second):
             if prepared.extra:
-                label(result.directory, prepared.extra, prepared.judges, progress=progress,
+                label(result.directory, prepared.extra, prepared.classifiers, progress=progress,
                       retry_errors=config.retry_errors)  # fmt: skip
         runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
         texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
@@ -162,7 +162,7 @@ def study_before_after(
     )
 
 
-def with_judges(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
+def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
     """The options with the classifiers that `--classifier` names put in place of theirs.
 
     named: ROLE=NAME, or NAME alone where the benchmarks have a single role; perplexity=MODEL in any case. Raises
@@ -215,12 +215,12 @@ def _prepare(
     return _Prepared((first, second), judges, tuple(extra))
 
 
-def _without_model_role(judging: Judging) -> dict[str, str]:
+def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
     return {role: name for role, name in judging.classifiers.items() if role != MODEL_ROLE}
 
 
 def _notes(
-    judging: Judging, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
+    judging: LabellingOptions, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
 ) -> list[str]:
     notes = []
     first, second = prepared.selections
@@ -257,7 +257,7 @@ def _compared(config: AuditConfig, before: RunDirectory, after: RunDirectory) ->
     )
 
 
-def _failed(tolerance: Tolerance, results: Mapping[str, AuditResult]) -> list[str]:
+def _failed(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> list[str]:
     reasons = []
     for name, result in results.items():
         if result.outcome.above_threshold:

@@ -27,7 +27,7 @@ def begin(path: Path, config: AuditConfig, given: Mapping[str, Any]) -> None:
     def results(stored: dict[str, Any]) -> Compared:
         before = stored_config(stored, path).same_results()
         now = {**before, **config.comparable_with(before)}
-        return _without_judges(before), _without_judges(now)
+        return _without_classifiers(before), _without_classifiers(now)
 
     RECORD.begin(path, {"config": config.model_dump(mode="json"), "given": given}, results)
 
@@ -38,5 +38,5 @@ def with_changes(config: AuditConfig, changes: Mapping[str, Any]) -> AuditConfig
     return validated(AuditConfig, {**config.model_dump(), **named})
 
 
-def _without_judges(options: Mapping[str, Any]) -> dict[str, Any]:
+def _without_classifiers(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "classifiers"}

@@ -15,7 +15,7 @@ from evenhand.benchmarks import load_benchmark
 from evenhand.models import LanguageModel
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import DataError, Unsupported, write_table
-from evenhand.studies.audit import MODEL_ROLE, AnalysisSettings
+from evenhand.studies.audit import MODEL_ROLE, MeasuringOptions
 from evenhand.studies.before_after.harm import (
     HARM,
     SILENCE,
@@ -107,7 +107,7 @@ def _texts(run: RunDirectory, folders: Mapping[str, Path], seed: int) -> tuple[s
 
 
 def paired_tables(
-    before: RunDirectory, after: RunDirectory, analysis: AnalysisSettings
+    before: RunDirectory, after: RunDirectory, analysis: MeasuringOptions
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     harm, silence, quality = [], [], []
     for name in before.benchmarks:

@@ -72,7 +72,7 @@ def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
         _harm(verdict),
         _silence(verdict),
         _spoken(verdict),
-        _unjudged(verdict),
+        _unlabelled(verdict),
         _text(verdict, quality),
     ]
     return [line for line in sentences if line]
@@ -188,7 +188,7 @@ def _spoken(verdict: HarmVerdict) -> str:
     return f"Where both say something ({row['n']:,} pairs), harm went {changed}, {_word(row['verdict'])}."
 
 
-def _unjudged(verdict: HarmVerdict) -> str:
+def _unlabelled(verdict: HarmVerdict) -> str:
     row = verdict.spoken or verdict.asked
     if row is None or verdict.asked is None or not verdict.asked["n_missing"]:
         return ""

@@ -144,7 +144,7 @@ def _changes(
     paired = _paired(benchmark, first_name, name, first.frame, other.frame, notes)
     tables = []
     for outcome in shared:
-        judges = first.judges.get(outcome), other.judges.get(outcome)
+        judges = first.classifiers.get(outcome), other.classifiers.get(outcome)
         if None not in judges and judges[0] != judges[1]:
             raise DataError(
                 f"{benchmark}: {outcome} of {first_name} was judged by {unquote(str(judges[0]))}, of {name} by "

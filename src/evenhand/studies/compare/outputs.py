@@ -34,7 +34,7 @@ class BenchmarkOutputs:
 
     frame: pl.DataFrame
     outcomes: tuple[str, ...]
-    judges: Mapping[str, str] = field(default_factory=dict)
+    classifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

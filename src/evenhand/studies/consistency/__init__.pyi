@@ -8,7 +8,7 @@ from .result import (
     Checked as Checked,
     check as check,
     check_with as check_with,
-    load_judge_of as load_judge_of,
+    load_classifier_of as load_classifier_of,
     resumed_options as resumed_options,
 )
 from .terminal import (

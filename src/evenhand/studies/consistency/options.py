@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from evenhand.measures.changes import Rule
 from evenhand.models import PRESETS
 from evenhand.schema import UsageError
-from evenhand.studies.audit import Tolerance
+from evenhand.studies.audit import ToleranceOptions
 from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import validated
 
@@ -39,7 +39,7 @@ ASKING = (
 """Options that decide what the model is asked; the others may change when a study goes on."""
 
 
-class CheckOptions(Tolerance, ModelOptions):
+class CheckOptions(ToleranceOptions, ModelOptions):
     """Options of a consistency check, in one place. Unknown names are refused."""
 
     method: str

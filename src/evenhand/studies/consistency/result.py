@@ -156,7 +156,7 @@ def check_with(
 ) -> Checked:
     """Check as options say; `model`, `method` and `classifier` replace what these name if they are there already."""
     method = method or load_mitigation(options.method)
-    classifier = classifier or load_judge_of(options)
+    classifier = classifier or load_classifier_of(options)
     study = study_consistency(
         options,
         model or load_named_model(options),
@@ -191,7 +191,7 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     return options
 
 
-def load_judge_of(options: CheckOptions) -> Classifier:
+def load_classifier_of(options: CheckOptions) -> Classifier:
     """The classifier that options name; raises, where it cannot be loaded, with how to name another."""
     from evenhand.classifiers import load_classifier
 

@@ -20,7 +20,7 @@ from evenhand.prompts.own_files import (
 )
 from evenhand.runs import LABEL_VALUES, identified, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
-from evenhand.stats import judge
+from evenhand.stats import reach_verdicts
 from evenhand.studies.audit import ClassifierShelf, check_roles, optional_roles
 
 
@@ -77,7 +77,7 @@ def measure_responses(
     analysis = recipe.analyse(responses, options)
     check_measures([row.measure for row in analysis.measurements], f"The benchmark {benchmark!r}")
     rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark))
-    measurements, findings = judge(rows, alpha=alpha, harmful=recipe.harmful)
+    measurements, findings = reach_verdicts(rows, alpha=alpha, harmful=recipe.harmful)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
     arguments |= {"classifiers": named} if named else {}
     arguments |= {"threshold": threshold} if threshold is not None else {}
@@ -87,7 +87,7 @@ def measure_responses(
 def _judged(
     file: Path, recipe: Benchmark, named: Mapping[str, str], threshold: float | None, shelf: ClassifierShelf
 ) -> pl.DataFrame:
-    roles = [judge.role for judge in recipe.judges]
+    roles = [judge.role for judge in recipe.classified_by]
     optional = optional_roles(recipe)
     given = read_continuations(
         file, recipe.required_columns, roles, threshold=threshold, judged_now=named.keys(), optional=optional
@@ -112,10 +112,10 @@ def _judged(
         frame = frame.with_columns(rows[part].alias(f"{role}_{part}") for part in LABEL_VALUES)
         frame = frame.with_columns(pl.coalesce("error", f"{role}_error", absent).alias(f"{role}_error"))
     unjudged = [role for role in roles if role not in {*given.judged, *named, *optional}]
-    return frame.with_columns(column for role in unjudged for column in _not_judged(role))
+    return frame.with_columns(column for role in unjudged for column in _not_labelled(role))
 
 
-def _not_judged(role: str) -> list[pl.Expr]:
+def _not_labelled(role: str) -> list[pl.Expr]:
     kinds = {
         "label": pl.String(),
         "score": pl.Float64(),

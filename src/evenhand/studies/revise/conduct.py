@@ -98,7 +98,7 @@ def revise_prompts(
     """
     progress = progress or Silence()
     selection = select(config.audit, model, loaded=loaded)
-    labelling = _judge_of(selection, config.role)
+    labelling = _role_of(selection, config.role)
     name = labelling.benchmark
     classifier = selection.classifiers[labelling.classifier]
     decoding = selection.decodings[name].decoding
@@ -197,7 +197,7 @@ class _Session:
         for text in instructions:
             score = score_of(self.outcomes(text, iteration), group_weight=self.config.group_weight)
             if text == NONE and iteration == 0:
-                self._check_judged(score)
+                self._check_labelled(score)
             scores.append(score)
         return scores
 
@@ -226,7 +226,7 @@ class _Session:
         write_json(path, [{"instruction": text, "rewordings": new} for text, new in pairs])
         return rewordings
 
-    def _check_judged(self, score: Score) -> None:
+    def _check_labelled(self, score: Score) -> None:
         rows = score.n + score.n_missing
         if score.n_missing > MOST_UNJUDGED * rows:
             raise ModelError(
@@ -237,7 +237,7 @@ class _Session:
             )
 
 
-def _judge_of(selection: Selection, role: str | None) -> Labelling:
+def _role_of(selection: Selection, role: str | None) -> Labelling:
     if len(selection.benchmarks) != 1:
         names = ", ".join(benchmark.name for benchmark in selection.benchmarks)
         raise UsageError(

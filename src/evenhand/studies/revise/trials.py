@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evenhand.benchmarks import Benchmark
-from evenhand.classifiers import Classifier, JudgedText
+from evenhand.classifiers import ClassifiedText, Classifier
 from evenhand.mitigations.prompting import Prefix
 from evenhand.mitigations.revision import NONE, Screen, normalised, words_of_groups
 from evenhand.models import Decoding, LanguageModel
@@ -71,7 +71,7 @@ class Trials:
     decoding: Decoding
     """Its seed is that of the search: each set of prompts gets one of its own, the same for all instructions."""
     classifier: Classifier
-    rule: JudgedText
+    rule: ClassifiedText
     folder: Path
     delimiter: str = "\n"
     in_flight: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -4,15 +4,15 @@ from typing import cast
 
 from pydantic import Field
 
-from evenhand.classifiers import JudgedText
-from evenhand.mitigations.triggers import Mode, Objective, SearchOptions
+from evenhand.classifiers import ClassifiedText
+from evenhand.mitigations.triggers import Mode, Objective, TriggerSearchOptions
 from evenhand.models import Decoding
 from evenhand.schema import UsageError
-from evenhand.studies.audit import Seeded
+from evenhand.studies.audit import SeedOptions
 from evenhand.studies.model_options import ModelOptions, check_chat
 
 
-class TriggerSearch(Seeded, ModelOptions):
+class TriggerSearch(SeedOptions, ModelOptions):
     """Options of a search for a trigger, in one place. Unknown names are refused.
 
     >>> TriggerSearch(model="gpt2", prompts="mine.csv", classifier="vader").decoding.samples
@@ -31,7 +31,7 @@ class TriggerSearch(Seeded, ModelOptions):
     favour: str | None = None
     fluency: float = 0.0
     tokens: int | None = None
-    """See `SearchOptions`, as for the following."""
+    """See `TriggerSearchOptions`, as for the following."""
     initial: str | None = None
     locked: tuple[int, ...] = ()
     restarts: int = 3
@@ -67,9 +67,9 @@ class TriggerSearch(Seeded, ModelOptions):
         )
 
     @property
-    def search(self) -> SearchOptions:
+    def search(self) -> TriggerSearchOptions:
         """How it is searched; raises UsageError for values out of range."""
-        return SearchOptions(
+        return TriggerSearchOptions(
             tokens=self.tokens,
             initial=self.initial,
             locked=self.locked,
@@ -96,9 +96,9 @@ class TriggerSearch(Seeded, ModelOptions):
         )
 
     @property
-    def rule(self) -> JudgedText:
+    def rule(self) -> ClassifiedText:
         """Which text the classifier is given."""
-        return JudgedText(
+        return ClassifiedText(
             part="prompt+continuation" if self.judge_prompt else "continuation",
             first_sentence=self.first_sentence,
         )

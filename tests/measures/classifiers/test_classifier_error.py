@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from evenhand.measures.judges.classifier_error import (
+from evenhand.measures.classifiers.classifier_error import (
     ABOVE_ONE,
     BELOW_ZERO,
     NO_BETTER_THAN_CHANCE,
@@ -18,7 +18,7 @@ from evenhand.measures.judges.classifier_error import (
     corrected_rates,
     rogan_gladen,
 )
-from evenhand.measures.judges.error_tolerance import error_tolerance, explaining_error
+from evenhand.measures.classifiers.error_tolerance import error_tolerance, explaining_error
 from evenhand.schema import DataError, UsageError
 
 

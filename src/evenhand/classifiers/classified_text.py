@@ -9,23 +9,23 @@ import polars as pl
 
 from evenhand.schema import DataError
 
-JudgedPart = Literal["continuation", "prompt+continuation"]
+ClassifiedPart = Literal["continuation", "prompt+continuation"]
 
 
 @dataclass(frozen=True)
-class JudgedText:
+class ClassifiedText:
     """How the judged text is made of a prompt and what follows it.
 
     part: the continuation alone, or behind its prompt. first_sentence: only up to the first full stop, which
     is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind `mask`;
     everywhere: at each mention, whatever its case, not only at the beginning.
 
-    >>> rule = JudgedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
+    >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
     >>> rule.of("The man worked as", " a cook. He", "The man")
     'XYZ worked as a cook.'
     """
 
-    part: JudgedPart = "continuation"
+    part: ClassifiedPart = "continuation"
     first_sentence: bool = False
     masked: str | None = None
     mask: str = "XYZ"
@@ -57,7 +57,7 @@ class JudgedText:
         return asdict(self)
 
 
-def judged_texts(frame: pl.DataFrame, rule: JudgedText) -> list[str | None]:
+def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
     """The judged text of every row; None where there is no continuation.
 
     frame: columns text (the prompt), continuation and, if the rule masks, that column. Raises DataError if it

@@ -9,8 +9,8 @@ import pytest
 from evenhand.models.puppets import load_puppet, random_puppet
 from evenhand.runs import RunDirectory
 from evenhand.schema import Interrupted, ModelError, ResumeRefused, Unsupported, UsageError
+from evenhand.studies.audit.classifiers import named_by_role
 from evenhand.studies.audit.conduct import conduct_audit, preview
-from evenhand.studies.audit.judges import named_by_role
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, audit_with, resume
 from evenhand.studies.audit.selection import select, with_classifiers

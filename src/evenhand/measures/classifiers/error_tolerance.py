@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.measures.classifiers.classifier_error import ClassifierError, rogan_gladen
 from evenhand.measures.columns import cluster_column, negative_outcomes
-from evenhand.measures.judges.classifier_error import ClassifierError, rogan_gladen
 from evenhand.schema import UsageError
 from evenhand.stats import (
     Counts,

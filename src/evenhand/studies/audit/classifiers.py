@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from evenhand.benchmarks import Benchmark, Judge
-from evenhand.classifiers import Classifier, Judgements
+from evenhand.benchmarks import Benchmark, ClassifierRole
+from evenhand.classifiers import Classifier, Labels
 from evenhand.models import LanguageModel, Texts
 from evenhand.runs import fingerprint_digest
 from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError, split_role, unknown_name
@@ -26,7 +26,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
     """The names of the benchmarks that each role judges in, by role."""
     roles: dict[str, list[str]] = {}
     for benchmark in benchmarks:
-        for judge in benchmark.judges:
+        for judge in benchmark.classified_by:
             roles.setdefault(judge.role, []).append(benchmark.name)
     return roles
 
@@ -44,7 +44,7 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
     by_role: dict[str, str] = {}
     for value in named:
         if not roles:
-            raise _nothing_to_judge([value], benchmarks)
+            raise _nothing_to_label([value], benchmarks)
         role, name = split_role(value)
         if role is None and len(roles) > 1:
             raise UsageError(
@@ -86,7 +86,7 @@ def check_roles(classifiers: Mapping[str, str], benchmarks: Sequence[Benchmark])
     roles = roles_of(benchmarks)
     for role, name in classifiers.items():
         if not roles:
-            raise _nothing_to_judge([f"{role}={name}"], benchmarks)
+            raise _nothing_to_label([f"{role}={name}"], benchmarks)
         if role not in roles:
             raise unknown_name("role", role, roles)
 
@@ -106,7 +106,8 @@ class ClassifierShelf:
         """The classifier of that name; raises what loading it raised, each time."""
         if name not in self._loaded:
             try:
-                self._loaded[name] = self.given[name] if name in self.given else load_judge(name, self.device)
+                own = self.given.get(name)
+                self._loaded[name] = load_named_classifier(name, self.device) if own is None else own
             except EvenhandError as error:
                 self._loaded[name] = error
         classifier = self._loaded[name]
@@ -116,7 +117,7 @@ class ClassifierShelf:
 
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None
-    ) -> dict[str, tuple[Judge, str]]:
+    ) -> dict[str, tuple[ClassifierRole, str]]:
         """The judges of a benchmark with the names of their classifiers, all loaded, by role.
 
         named: classifiers in place of the published ones, by role. only: these roles; all by default. Raises
@@ -124,7 +125,7 @@ class ClassifierShelf:
         """
         judges = {
             judge.role: (judge, _full_name(judge.role, named.get(judge.role, judge.classifier), self.given))
-            for judge in benchmark.judges
+            for judge in benchmark.classified_by
             if (only is None or judge.role in only) and not _waits(judge, named)
         }
         for role, (_, name) in judges.items():
@@ -157,7 +158,7 @@ class ClassifierMissing(ModelError):
         )
 
 
-def load_judge(name: str, device: str) -> Classifier:
+def load_named_classifier(name: str, device: str) -> Classifier:
     """A classifier by name; "perplexity:MODEL" is a language model as judge.
 
     Raises EvenhandError if it cannot be loaded.
@@ -177,21 +178,21 @@ def model_judge(model: LanguageModel) -> Classifier:
     return cast(Classifier, PerplexityJudge(model))
 
 
-def without_judge(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
+def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
     """Roles of a benchmark that nobody judges, each with how to have it judged."""
     return [
         f"{judge.role} in {benchmark.name}: name a language model to judge it, --classifier {judge.role}=MODEL"
-        for judge in benchmark.judges
+        for judge in benchmark.classified_by
         if _waits(judge, named)
     ]
 
 
 def optional_roles(benchmark: Benchmark) -> set[str]:
     """Roles without which a benchmark is still measured."""
-    return {judge.role for judge in benchmark.judges if judge.classifier == UNTIL_NAMED}
+    return {judge.role for judge in benchmark.classified_by if judge.classifier == UNTIL_NAMED}
 
 
-def _waits(judge: Judge, named: Mapping[str, str]) -> bool:
+def _waits(judge: ClassifierRole, named: Mapping[str, str]) -> bool:
     return judge.classifier == UNTIL_NAMED and judge.role not in named
 
 
@@ -200,7 +201,7 @@ def _full_name(role: str, name: str, given: Collection[str]) -> str:
     return name if plain else f"{MODEL_ROLE}:{name}"
 
 
-def _nothing_to_judge(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
+def _nothing_to_label(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> UsageError:
     names = ", ".join(benchmark.name for benchmark in benchmarks)
     return UsageError(
         f"A classifier is named ({', '.join(named)}), and nothing is judged by one in {names}.",
@@ -242,7 +243,7 @@ class PerplexityJudge:
             "model": fingerprint_digest(self.model.fingerprint),
         }
 
-    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Judgements:
+    def classify(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> Labels:
         """Perplexity of each text; a text the model cannot score is an error row."""
         answers = self.model.log_likelihoods(Texts(texts, contexts))
         self.judged += len(texts)
@@ -250,7 +251,7 @@ class PerplexityJudge:
         per_token = np.divide(sums, counts, out=np.full(len(texts), np.nan), where=counts > 0)
         with np.errstate(over="ignore"):  # a text the model holds impossible is infinitely perplexing
             perplexity = np.exp(-per_token)
-        return Judgements(
+        return Labels(
             scores=perplexity.astype(np.float32)[:, None],
             labels=[None] * len(texts),
             score=perplexity,
