@@ -70,6 +70,14 @@ def test_same_names_are_told_apart_and_given_names_are_taken() -> None:
     assert compare(one, two, names=["old", "new"]).names == ("old", "new")
 
 
+def test_folders_whose_names_hold_a_full_stop_are_told_apart(tmp_path: Path) -> None:
+    folders = [tmp_path / f"temperature-0.{tenth}" for tenth in (5, 7)]
+    for folder in folders:
+        folder.mkdir()
+    one, two = (replace(outputs("m", {}, 1), source=folder) for folder in folders)
+    assert compare(one, two).names == ("m (temperature-0.5)", "m (temperature-0.7)")
+
+
 def test_answers_without_partner_are_counted_not_dropped_in_silence() -> None:
     one, two = outputs("a", {}, 1), outputs("b", {}, 2)
     frame = two.benchmarks["bold"].frame[:-7]

@@ -1,5 +1,6 @@
 """Self-debiasing makes words less likely that descriptions of harm make likelier; self-diagnosis asks for harm."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -61,7 +62,7 @@ CARD = Card(
 )
 
 
-class SteeredByPrefixes:
+class SteeredByPrefixes(ABC):
     """What mitigations share that steer by prefixes; a subclass is a frozen dataclass with a rule and these fields."""
 
     prefixes: tuple[str, ...] | str
@@ -78,9 +79,9 @@ class SteeredByPrefixes:
         Steering(tuple(texts), self.rule)  # refuses what cannot be steered by, now rather than with a model
 
     @property
+    @abstractmethod
     def rule(self) -> SelfDebiasingRule | ContrastiveRule:
         """How distributions are combined."""
-        raise NotImplementedError
 
     @property
     def specification(self) -> Specification:

@@ -277,9 +277,13 @@ def _largest(frame: pl.DataFrame, outcome: str) -> dict[str, object]:
 def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:
     """Names as given; where two are the same, the folder or file tells them apart."""
     return [
-        name if list(names).count(name) == 1 else f"{name} ({one.source.stem})"
+        name if list(names).count(name) == 1 else f"{name} ({_last_part(one.source)})"
         for name, one in zip(names, outputs, strict=True)
     ]
+
+
+def _last_part(source: Path) -> str:
+    return source.name if source.is_dir() else source.stem  # a folder's name may hold a full stop
 
 
 def _model(name: str, outputs: Outputs) -> ComparedModel:
