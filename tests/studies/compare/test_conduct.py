@@ -1,6 +1,7 @@
 """Comparisons: planted changes are named, none are invented, and other programs' real files are read."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
