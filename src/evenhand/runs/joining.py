@@ -88,7 +88,7 @@ def judgements(
     texts = identified(frame, rule, reads_context=record.reads_context)
     labelled = _labelled(frame["error"], texts, _labels(directory, judged.classifier))
     return pl.concat(
-        [frame.select("prompt_id", "sample"), texts.select(classified_text="text"), labelled],
+        [frame.select("prompt_id", "sample"), texts.select(judged_text="text"), labelled],
         how="horizontal",
     )
 
