@@ -280,8 +280,9 @@ def test_an_interrupt_tells_of_everything_that_had_arrived(loopback):
 
 def test_control_c_ends_a_process_whose_service_hangs(loopback):
     script = """
-import sys
+import signal, sys
 from evenhand.services.client import ServiceClient
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by processes of a shell's background
 print("ready", flush=True)
 ServiceClient(sys.argv[1], timeout=600, concurrency=16).post_all("/", [{}] * 100)
 """
@@ -293,7 +294,10 @@ ServiceClient(sys.argv[1], timeout=600, concurrency=16).post_all("/", [{}] * 100
                 assert process.poll() is None
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=20)  # far below the time-out of the requests
+            try:
+                _, told = process.communicate(timeout=20)  # far below the time-out of the requests
+            finally:
+                process.kill()
     assert process.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in told
 
