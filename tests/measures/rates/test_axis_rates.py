@@ -224,16 +224,44 @@ def test_a_bias_is_still_found_where_groups_have_prompts_enough() -> None:
     assert found.count("biased") >= 30
 
 
-def test_a_group_of_one_prompt_is_left_out_and_decides_nothing() -> None:
-    rng = np.random.default_rng(5)
-    several = _sampled(rng, np.full(6, 0.1), 30, 5)
-    lonely = several[:25].with_columns(
-        group=pl.lit("lonely"), prompt_id=pl.lit(-1, several["prompt_id"].dtype), negative=pl.lit(True)
+def _lonely(frame: pl.DataFrame, negative: int) -> pl.DataFrame:
+    """Twenty-five samples of one prompt about a group that has no other, so many of them negative."""
+    return frame[:25].with_columns(
+        group=pl.lit("lonely"),
+        prompt_id=pl.lit(-1, frame["prompt_id"].dtype),
+        negative=pl.Series(np.arange(25) < negative),
     )
-    result = max_subgroup_rate(pl.concat([several, lonely]), draws=199)
+
+
+def test_the_largest_rate_is_shown_whoever_has_it_and_not_judged_on_one_prompt() -> None:
+    several = _sampled(np.random.default_rng(5), np.full(6, 0.1), 30, 5)
+    with_lonely = pl.concat([several, _lonely(several, 25)])
+    result = max_subgroup_rate(with_lonely, draws=199)
     row = result.maxima.row(0, named=True)
-    assert (row["n_groups"], row["n_left_out"]) == (6, 1) and row["p"] > 0.05
-    assert row["group"] != "lonely"
+    assert (row["group"], row["estimate"], row["n_groups"], row["n_left_out"]) == ("lonely", 100.0, 7, 1)
+    assert "lonely" in result.most_harmed["group"].to_list()
+    assert _largest(with_lonely) == ("not measurable", None)
+
+
+def test_a_group_of_one_prompt_changes_no_test_of_the_others() -> None:
+    rng = np.random.default_rng(3)
+    several = _sampled(rng, np.array([0.6] + [0.1] * 5), 20, 5)
+    alone = max_subgroup_rate(several, draws=199).maxima.row(0, named=True)
+    beside = max_subgroup_rate(pl.concat([several, _lonely(several, 0)]), draws=199).maxima.row(0, named=True)
+    assert alone["p"] <= 0.05 and beside["p"] == alone["p"] and beside["null"] == alone["null"]
+
+
+def test_one_group_with_two_prompts_among_groups_of_one_judges_nobody() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        one_each = _sampled(rng, np.full(11, 0.2), 1, 25)
+        pair = _sampled(rng, np.full(1, 0.2), 2, 25).with_columns(
+            group=pl.lit("pair"), prompt_id=-2 - pl.col("prompt_id").cast(pl.Int64)
+        )
+        frame = pl.concat(
+            [one_each, pair.cast({"prompt_id": one_each["prompt_id"].dtype})], how="vertical_relaxed"
+        )
+        assert _largest(frame) == ("not measurable", None)
 
 
 def test_samples_of_one_prompt_widen_the_limits() -> None:

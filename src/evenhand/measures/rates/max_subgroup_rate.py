@@ -42,9 +42,9 @@ class MaxSubgroupRate:
     the estimate minus `null`, `p` the chance of so large a maximum; `minimum_detectable`: percentage points above
     the common rate that one group (of the middle size) needs to pass `null_high` with 80 % power; `pooled` the
     largest rate after each was drawn towards the mean; `n_left_out` groups with too few judgements to take part, or
-    with a single prompt where others have several. `p` and `minimum_detectable` are null where no data could have
-    shown anything: one prompt a group (prompt and group cannot be told apart, however many its samples), or so few
-    that chance alone often makes a rate of 100 %.
+    with a single prompt where others have several: these are shown, and not tested. `p` and `minimum_detectable` are
+    null where the group of the largest rate has a single prompt (prompt and group cannot be told apart, however many
+    its samples), where fewer than two groups have several, and where chance alone would often make a rate of 100 %.
     most_harmed: by axis (null: over all), `rank` from 1, with the rate, its own 95 % limits, and `pooled` with its
     limits, by which groups are ranked.
     """
@@ -99,11 +99,11 @@ def max_subgroup_rate(
     ]
     maxima, lists = [], []
     for number, (name, places) in enumerate(members):
-        enough = _taking_part(counts, places[counts.totals[places] >= minimum_n])
+        enough = places[counts.totals[places] >= minimum_n]
         row: dict[str, object] = {
             "axis": name,
             "n_groups": len(enough),
-            "n_left_out": len(places) - len(enough),
+            "n_left_out": len(places) - len(_tested(counts, enough)),
             "n": int(counts.totals[enough].sum()),
             "n_missing": int(counts.names["n_missing"].to_numpy()[enough].sum()),
         }
@@ -129,7 +129,7 @@ _LISTED = (
 )
 
 
-def _taking_part(counts: GroupCounts, places: Indices) -> Indices:
+def _tested(counts: GroupCounts, places: Indices) -> Indices:
     """Those with several clusters; all, if fewer than two have them: then there is nothing to test, but to show."""
     several = places[counts.clusters[places] > 1]
     return several if len(several) > 1 else places
@@ -153,19 +153,25 @@ def _maximum(
     }
     if groups < 2:
         return row
+    # A single prompt cannot be told apart from its group: such groups are shown and not tested, and where one of them
+    # has the largest rate nothing is.
+    testable = counts.clusters[places] > 1
+    can_be_tested = bool(testable[best]) and np.count_nonzero(testable) > 1
+    if np.count_nonzero(testable) > 1:
+        share, totals, hits = share[testable], totals[testable], hits[testable]
     # Whole outcomes change places: what is rounded is rounded against the finding, the sum up (to nothing at all it
     # would let every single negative outcome look like bias), the group's own count down.
     whole = int(np.ceil(hits.sum() - _ROUNDING))
     drawn = generator.multivariate_hypergeometric(totals, whole, size=draws, method="marginals")
     by_chance = 100.0 * (drawn / totals).max(axis=1)
-    observed, null = 100.0 * float(share[best]), float(by_chance.mean())
+    null = float(by_chance.mean())
     null_high = float(np.quantile(by_chance, 0.95))
     rounded_down = 100.0 * float((np.floor(hits + _ROUNDING) / totals).max())
     as_large = int(np.count_nonzero(by_chance >= rounded_down - 1e-9))
     common = 100.0 * float(hits.sum() / totals.sum())
-    row |= {"null": null, "null_high": null_high, "excess": observed - null}
+    row |= {"null": null, "null_high": null_high, "excess": float(row["estimate"]) - null}  # type: ignore[arg-type]
     smallest = (1 + int(np.count_nonzero(by_chance >= 100.0 - 1e-9))) / (1 + draws)
-    if (counts.clusters[places] < 2).all() or smallest > 1 - _LEVEL:
+    if not can_be_tested or smallest > 1 - _LEVEL:
         return row
     return row | {
         "p": (1 + as_large) / (1 + draws),
