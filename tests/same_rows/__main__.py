@@ -276,12 +276,15 @@ def compare(
     *,
     tolerance: float = 0.0,
     names: tuple[str, ...] = (),
+    without: Collection[str] = (),
 ) -> list[Compared]:
     """Print a line for each table and file, or for the tables whose path begins with one of the names."""
     print(f"\n{title}", flush=True)
     found = [
         one
-        for one in compare_folders(left, right, tolerance=tolerance, volatile=frozenset(volatile))
+        for one in compare_folders(
+            left, right, tolerance=tolerance, volatile=frozenset(volatile), without=frozenset(without)
+        )
         if not one.name.startswith(("inputs/", "data/", "cache/"))
         and (not names or (one.name.startswith(names) and one.name.endswith(".parquet")))
     ]
@@ -325,17 +328,28 @@ def make(base: str, now: Path, work: Path) -> None:
         made.end()
 
 
-def compare_all(work: Path) -> int:
-    """Compare what `make` made; the number of tables and files that differ."""
+def compare_all(
+    work: Path, tolerance: float = 0.0, without: Collection[str] = (), added: Collection[str] = ()
+) -> int:
+    """Compare what `make` made; the number of tables and files that differ.
+
+    tolerance: by how much numbers may differ. without: measures that were changed on purpose. added: JSON fields that
+    are new.
+    """
+    options = {"tolerance": tolerance, "without": without}
+    first, second = work / "resumed-before", work / "resumed-now"
+    again = (*OF_THE_PROCESS, *added)
     found = [
-        *compare("Row for row: the same runs, before and now", work / "before", work / "now"),
         *compare(
-            "Row for row: killed before, gone on with before and now",
-            work / "resumed-before",
-            work / "resumed-now",
+            "Row for row: the same runs, before and now", work / "before", work / "now", added, **options
         ),
+        *compare("Row for row: killed before, gone on with before and now", first, second, added, **options),
         *compare(
-            "Row for row: made before, and gone on with now", work / "before", work / "again", OF_THE_PROCESS
+            "Row for row: made before, and gone on with now",
+            work / "before",
+            work / "again",
+            again,
+            **options,
         ),
     ]
     near = compare(
@@ -371,9 +385,17 @@ if __name__ == "__main__":
     )
     parser.add_argument("--keep", action="store_true", help="keep the temporary folder")
     parser.add_argument("--only-compare", action="store_true", help="compare what lies in --work once more")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, help="by how much numbers may differ; 0: not at all"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], help="a measure that was changed on purpose"
+    )
+    parser.add_argument("--added", action="append", default=[], help="a JSON field that is new")
     given = parser.parse_args()
+    allowed = (given.tolerance, given.without, given.added)
     if given.only_compare:
-        sys.exit(compare_all(given.work.resolve()) > 0)
+        sys.exit(compare_all(given.work.resolve(), *allowed) > 0)
     if given.work and given.work.exists() and any(given.work.iterdir()):
         sys.exit(f"{given.work} is not empty")
     place = given.work or Path(tempfile.mkdtemp(prefix="same-rows-"))
@@ -381,7 +403,7 @@ if __name__ == "__main__":
     began = time.monotonic()
     try:
         make(given.base, given.now.resolve(), place.resolve())
-        differences = compare_all(place.resolve())
+        differences = compare_all(place.resolve(), *allowed)
         print(f"{time.monotonic() - began:.0f} s")
         sys.exit(differences > 0)
     finally:

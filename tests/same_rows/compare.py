@@ -43,12 +43,17 @@ class Compared:
 
 
 def compare_folders(
-    left: Path, right: Path, *, tolerance: float = 0.0, volatile: frozenset[str] = frozenset()
+    left: Path,
+    right: Path,
+    *,
+    tolerance: float = 0.0,
+    volatile: frozenset[str] = frozenset(),
+    without: frozenset[str] = frozenset(),
 ) -> Iterator[Compared]:
     """One result for every table and JSON file below either folder.
 
     left, right: folders. tolerance: by how much numbers may differ absolutely, 0 for exact equality.
-    volatile: further JSON fields to leave out, beside VOLATILE.
+    volatile: further JSON fields to leave out, beside VOLATILE. without: measures whose rows are left out.
     """
     names = sorted(_results(left) | _results(right))
     for name in names:
@@ -56,11 +61,14 @@ def compare_folders(
         if not here or not there:
             yield Compared(name, "-", f"is only in {right if there else left}", math.inf)
         elif name.endswith(".json"):
-            facts = (_parsed(here[0], left), _parsed(there[0], right))
+            facts = tuple(
+                _but(_parsed(file, folder), without) for file, folder in ((here[0], left), (there[0], right))
+            )
             places = list(_different(*facts, "", volatile | VOLATILE.keys()))
             yield _told(name, f"{_leaves(facts[0])} values", places, tolerance)
         elif name.endswith(".parquet"):
-            yield compare_tables(name, _table(here), _table(there), tolerance)
+            tables = (_but_rows(_table(files), without) for files in (here, there))
+            yield compare_tables(name, *tables, tolerance)
         else:
             same = here[0].read_bytes() == there[0].read_bytes()
             yield Compared(name, f"{here[0].stat().st_size} bytes", None if same else "other bytes", math.inf)
@@ -117,6 +125,23 @@ def _parsed(path: Path, folder: Path) -> Any:
     """A JSON file; paths below `folder` and the folders beside it are the same wherever these stand."""
     text = path.read_text(encoding="utf-8")
     return json.loads(re.sub(re.escape(f"{folder.resolve().parent}/") + r'[^/"]+/', "(folder)/", text))
+
+
+def _but(value: Any, without: frozenset[str]) -> Any:
+    """JSON without the entries of some measures."""
+    if isinstance(value, dict):
+        return {key: _but(part, without) for key, part in value.items()}
+    if isinstance(value, list):
+        return [
+            _but(one, without)
+            for one in value
+            if not (isinstance(one, dict) and one.get("measure") in without)
+        ]
+    return value
+
+
+def _but_rows(table: pl.DataFrame, without: frozenset[str]) -> pl.DataFrame:
+    return table.filter(~pl.col("measure").is_in(list(without))) if "measure" in table.columns else table
 
 
 def _leaves(value: Any) -> int:
