@@ -1,4 +1,4 @@
-"""measurements.json: an audit's numbers and verdicts for programs that do not read Parquet."""
+"""A `ReportView` as plain data, for `measurements.json`: numbers and verdicts for programs that do not read Parquet."""
 
 from typing import Any
 
