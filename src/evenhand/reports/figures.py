@@ -116,7 +116,7 @@ KINDS = {
     "lower": "lower",
     "higher": "higher",
 }
-"""CSS classes of verdicts: of an audit, and of a comparison."""
+"""CSS classes of verdicts: on one model, and on the difference between two."""
 EXTREMES = 8
 
 
