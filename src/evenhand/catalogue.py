@@ -1,4 +1,6 @@
-"""What there is: the cards behind `evenhand list` and `evenhand show`, by kind."""
+"""The cards behind `evenhand list` and `evenhand show`, which data sets are on this machine, and the sentence sets
+that `evenhand data build` writes.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping

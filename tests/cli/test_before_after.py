@@ -11,7 +11,7 @@ STUDY = ("before-after", "house/writer", "-b", "rudeness", "--mitigate", "prefix
 
 @pytest.fixture(autouse=True)
 def _known(judged_house):
-    """Benchmarks, classifiers and the model of tests/judged_house.py are there by name."""
+    """Benchmarks, classifiers and the model of tests/helpers/judged_house.py are there by name."""
 
 
 def test_one_command_from_model_to_page(evenhand, tmp_path):

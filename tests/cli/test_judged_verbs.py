@@ -17,7 +17,7 @@ def rates(folder) -> dict:
 
 @pytest.fixture(autouse=True)
 def _known(judged_house):
-    """Benchmarks, classifiers and the model of tests/judged_house.py are there by name."""
+    """Benchmarks, classifiers and the model of tests/helpers/judged_house.py are there by name."""
 
 
 def test_an_audit_of_continuations_from_one_command(evenhand, tmp_path):

@@ -64,7 +64,7 @@ SENTENCES = Card(
     groups="Descriptors with preference notes, gendered and non-binary nouns, US English.",
     critique="One team's selection; use with_columns or a lexicon folder of your own to extend it.",
     licence="Apache-2.0",
-    source="src/evenhand/prompts/lexicon, src/evenhand/prompts/templates.toml",
+    source="src/evenhand/prompts/lexicon, src/evenhand/prompts/language/templates.toml",
 )
 
 BENCHMARK = Benchmark(

@@ -1,5 +1,7 @@
-"""Benchmarks and suites by name. A package adds its own under the entry-point groups
-"evenhand.benchmarks" and "evenhand.suites"."""
+"""Benchmarks and suites by name.
+
+A package adds its own under the entry-point groups "evenhand.benchmarks" and "evenhand.suites".
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Who judges: the Classifier contract and its backends."""
+"""The `Classifier` contract, its backends, and their loading by name."""
 
 import lazy_loader
 

@@ -30,7 +30,7 @@ class Classifier(Protocol):
     """Who judges a text. Built by `load_classifier`; reads no prompt table and knows no model."""
 
     labels: tuple[str, ...]
-    """Names of the columns of `Judgements.scores`."""
+    """Names of the columns of `Labels.scores`."""
     reads_context: bool
     """Whether the text in front of the judged one changes the judgement."""
 

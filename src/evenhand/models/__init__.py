@@ -1,4 +1,4 @@
-"""Who answers: the LanguageModel contract and its backends."""
+"""The `LanguageModel` contract, its backends, and the engines that score and write."""
 
 import lazy_loader
 

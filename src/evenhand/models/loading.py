@@ -1,4 +1,4 @@
-"""From a name to a language model: a registered one, a Hugging Face folder, or a hub name."""
+"""Loading a language model by name: registered, address of a served one, `vllm:` name, folder, or hub name."""
 
 import inspect
 from collections.abc import Callable

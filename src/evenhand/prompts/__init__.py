@@ -1,4 +1,4 @@
-"""What we say: lexicon x templates, published prompt sets, and a user's own files."""
+"""Prompt sets: lexicon x templates, published sets, downloaded data sets, and the files of a user."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What a World is told: phrases about people, frames around them, plants, and the joint distribution."""
+"""The parts a World is made of: phrases about people, frames around them, plants, and their joint distribution."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Figures of an audit as data for tables: forest plots, histograms, the heat map of descriptors by templates."""
+"""The data of the figures of a `ReportView`: forest plots, histograms, and heat maps of descriptors by templates."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -116,7 +116,7 @@ KINDS = {
     "lower": "lower",
     "higher": "higher",
 }
-"""CSS classes of verdicts: of an audit, and of a comparison."""
+"""CSS classes of verdicts: on one model, and on the difference between two."""
 EXTREMES = 8
 
 

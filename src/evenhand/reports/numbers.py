@@ -1,4 +1,4 @@
-"""measurements.json: an audit's numbers and verdicts for programs that do not read Parquet."""
+"""A `ReportView` as plain data, for `measurements.json`: numbers and verdicts for programs that do not read Parquet."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def measurement_numbers(view: ReportView) -> dict[str, Any]:
     """Measurements, findings and manifest as plain data, as they stand in measurements.json.
 
     view: the report. Numbers that are NaN or infinite become null; rows keep the order and the columns of the tables,
-    the manifest's keys are sorted, so that two equal audits give equal files.
+    the manifest's keys are sorted, so that equal views give equal files.
 
     >>> import polars as pl
     >>> from evenhand.schema import FINDINGS, MEASUREMENTS

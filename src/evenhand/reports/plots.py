@@ -1,4 +1,4 @@
-"""Drawings of their own: lines from model to model (before and after), and rates against model size."""
+"""Two plots as SVG: lines from model to model (before and after), and rates against model size."""
 
 import math
 from collections.abc import Sequence

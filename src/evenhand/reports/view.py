@@ -1,4 +1,4 @@
-"""What a report shows, as frozen values: page, terminal and JSON of an audit read from nothing else."""
+"""`ReportView`: the frozen values that page, terminal and JSON are all made from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What asks a model: requests in, response rows out.
+"""A batch of requests put to a model, and its responses or errors as rows.
 
 A batch that fails is halved, level by level, until the texts that cause it stand alone as error rows; classifiers are
 asked in the same way (`runs/labelling.py`).
@@ -45,7 +45,6 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
     Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same masking and decoding.
     Returns: a RESPONSES frame (in another order if a batch failed).
     Raises EvenhandError as the model raises it, and ModelError if it answers nothing at all.
-    Source: DESIGN.md, "The engine" (row errors are rows).
     """
     stored = requests["decoding"][0]
     if stored is not None:
@@ -184,7 +183,6 @@ def ask_in_halves(
     Returns: all rows, in another order if the batch failed.
     Raises EvenhandError as `ask` raises it, with all rows that are settled in its `rows`, and ModelError if nothing
     at all is answered.
-    Source: DESIGN.md, "The engine" (row errors are rows).
     """
     level = [batch]
     answered: list[pl.DataFrame] = []

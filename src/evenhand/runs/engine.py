@@ -80,7 +80,6 @@ def execute(
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
     another model or other prompts, UsageError if another process runs it, WriteError if a shard
     cannot be written (resumable), and whatever EvenhandError the model raises (resumable).
-    Source: DESIGN.md, "The engine".
     """
     progress = progress or Silence()
     with directory.lock(), Stopping() as stopping:

@@ -1,4 +1,4 @@
-"""What joins stored tables: each prompt of a benchmark beside its likelihood, or its continuations and their labels."""
+"""Stored tables joined: the prompts of a benchmark with their likelihoods, or with continuations and labels."""
 
 from collections.abc import Sequence
 

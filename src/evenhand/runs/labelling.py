@@ -1,4 +1,4 @@
-"""What labels the continuations of a run: each distinct text once by each classifier, in shards, resumable."""
+"""The labelling of a run's continuations: each classifier labels each distinct text once, in shards, resumable."""
 
 import itertools
 import time
@@ -108,7 +108,6 @@ def label(
     process works on the run, DataError if there are no such continuations or their judged texts cannot be made,
     WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
     EvenhandError it raises (resumable).
-    Source: DESIGN.md, "The engine".
     """
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)

@@ -1,4 +1,4 @@
-"""What labels are found by: the classifier that gave them, and the text that was judged."""
+"""The keys of stored labels: the name of a classifier's folder, and the id of each classified text."""
 
 from pathlib import Path
 from urllib.parse import quote

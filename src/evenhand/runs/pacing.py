@@ -1,4 +1,4 @@
-"""Work done in shards that grow until one takes about as long as may be lost."""
+"""Work done and stored shard by shard, the size of each shard chosen by how long the one before took."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -84,7 +84,7 @@ class Plan:
         """The requests that have no answer yet, in plan order.
 
         Arguments: done_ids: request identifiers that are answered; unknown ones are ignored.
-        Returns: rows of `requests`. Source: DESIGN.md, "The engine" (resume is an anti-join).
+        Returns: rows of `requests` (resuming is an anti-join).
 
         >>> frame = pl.DataFrame({"prompt_id": ["a", "b"], "text": ["Hi.", "Hello."]})
         >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})
@@ -103,7 +103,6 @@ def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
     Returns: the plan; its prompts have a `request_id` column, in the order given.
     Raises UsageError if there is nothing to ask or a benchmark comes twice, DataError if a prompt
     table lacks a column, has one the engine writes itself, or holds a null or repeated key.
-    Source: DESIGN.md, "The engine".
 
     >>> frame = pl.DataFrame({"prompt_id": ["a", "b", "c"], "text": ["Hi.", "Hello.", "Hi."]})
     >>> plan = make_plan([Part("greetings", frame)], {"name": "a model"})

@@ -62,7 +62,7 @@ def fingerprint_digest(fingerprint: Mapping[str, Any]) -> str:
     """A model's fingerprint as 64 hex characters, the same whatever the order of its keys.
 
     Arguments: fingerprint: what `LanguageModel.fingerprint` gives; must be JSON-serialisable.
-    Raises TypeError if it is not. Source: DESIGN.md, "The engine".
+    Raises TypeError if it is not.
 
     >>> fingerprint_digest({"name": "a", "dtype": "f"}) == fingerprint_digest({"dtype": "f", "name": "a"})
     True
@@ -86,7 +86,6 @@ def request_ids(
     Arguments: texts: n strings. contexts, spans: n values (or None) as for `Texts`; a list of Nones is the same
     as None. request: kind and parameters. fingerprint: of the model that answers.
     Returns: n identifiers. Raises ValueError if the lengths differ.
-    Source: DESIGN.md, "The engine".
 
     >>> model = {"name": "a model"}
     >>> one, two = request_ids(["Hi.", "Hello."], None, None, ScoreRequest(), model)

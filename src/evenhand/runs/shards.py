@@ -35,7 +35,6 @@ def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTab
     Arguments: folder: the run's `responses`, or that of one classifier's labels. number: see `next_number`.
     rows: a frame of the table's columns.
     Returns: the path. Raises WriteError (full disk, no permission), with earlier parts intact.
-    Source: DESIGN.md, "The engine" (shards).
     """
     whole = rows.select(pl.col(name).cast(kind) for name, kind in table.columns.items())
     return write_table(folder / f"part-{number:06d}.parquet", whole)

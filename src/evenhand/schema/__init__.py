@@ -1,4 +1,4 @@
-"""What every floor of the house shares: tables, cards, errors, and files that are written whole."""
+"""What every other room builds on: table columns, cards, errors, options, files, keys, and the registry of names."""
 
 import lazy_loader
 

@@ -22,7 +22,7 @@ class AnsweredBefore:
     places: list[int]
     """Of the texts in the batch that are settled, in order."""
     answers: Any
-    """Likelihoods, Generations or Judgements of those texts."""
+    """Likelihoods, Generations or Labels of those texts."""
 
 
 class EvenhandError(Exception):

@@ -1,4 +1,4 @@
-"""The tables that flow through the house (DESIGN.md), as Polars schemas.
+"""The columns of the stored tables as Polars schemas, with `Measurement` and `ResponseError`.
 
 prompts ──► requests ──► responses ──► labels ──► measurements ──► findings
 
@@ -107,7 +107,7 @@ class ResponseError(StrEnum):
 class Measurement:
     """One number beside its null: one row of the measurements table.
 
-    `q` is filled in by `evenhand.stats.judge`, which knows the whole family of tests.
+    `q` is filled in by `evenhand.stats.reach_verdicts`, which knows the whole family of tests.
     """
 
     measure: str
@@ -147,7 +147,7 @@ def measurement_rows(
 
     frame: columns called like the fields of Measurement are taken, others ignored. names: fields that other
     columns hold, as {column: field}. constants: fields that are the same in every row; they win. `q` is never
-    taken: it is `evenhand.stats.judge`'s, over the whole family.
+    taken: it is `evenhand.stats.reach_verdicts`'s, over the whole family.
 
     >>> table = pl.DataFrame({"axis": ["age"], "descriptor": ["old"], "shift": [0.5], "note": ["x"]})
     >>> rows = measurement_rows(table, "m", "nats", names={"descriptor": "group", "shift": "estimate"}, null=0.0)

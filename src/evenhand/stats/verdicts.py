@@ -66,7 +66,7 @@ def reach_verdicts(
     rate; `minimum_n`; `harmful`, by measure, on which side of the null harm lies ("either" unless
     given). Returns (measurements with q filled in, findings with the columns of `schema.FINDINGS`), rows
     in their order. Raises DataError if a column is missing, UsageError for a bad alpha or side.
-    Source: DESIGN.md, "Every number stands beside its null"; methods/statistics.md, best practice.
+    Source: methods/statistics.md, best practice.
 
     >>> from evenhand.schema import Measurement, measurement_frame
     >>> rows = [Measurement(measure="m", estimate=0.7, low=0.6, high=0.8, n=90, null=0.5, p=0.001)]

@@ -1,4 +1,4 @@
-"""Questions put to models: an audit of one (later: before and after, consistency, calibration)."""
+"""The questions put to models, a folder each, and what the folders share: options, records, results, plain pages."""
 
 import lazy_loader
 

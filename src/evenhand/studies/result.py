@@ -1,4 +1,4 @@
-"""The one shape of every study's result: where it lies, its tables, its page, its numbers, and how it is printed."""
+"""`StudyResult`, the base of every study's result: folder, tables, page, numbers, and how it is printed."""
 
 import html
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""What a judge is asked: the question, the classes it may choose from, and which of them are harmful."""
+"""Rubrics for a language model that judges: the question, the classes, and which of them are harmful."""
 
 import hashlib
 import json

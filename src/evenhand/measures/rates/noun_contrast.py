@@ -1,4 +1,4 @@
-"""Male beside female nouns: does the gender of the noun change how a descriptor is spoken of?
+"""Rates after male and after female nouns, compared within cells of one descriptor and one template.
 
 Each (axis, bucket, descriptor, template) is its own comparison; what is summed up is the difference within these cells,
 so neither the descriptor nor the template can make it.

@@ -1,4 +1,4 @@
-"""One Hugging Face checkpoint in memory, or a clear reason why not."""
+"""Loading a Hugging Face checkpoint: memory checked, weights fingerprinted, each failure a clear error."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The scoring engine: token sequences, the prefix tree, the output head, the check of fast paths against plain ones."""
+"""The engine that scores texts: token sequences, prefix tree, output head, and a check against plain forward passes."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
-"""The prefix tree of token sequences, cut into segments that a decoder can run in one pass.
+"""The tree of distinct prefixes of token sequences, and its segments, each run by a decoder in one pass.
 
 Templated sentences share most of their beginnings. Here each distinct prefix becomes one node; nodes
 below which nothing is scored (the leaves, mostly) are never run. Nodes are numbered depth first, so the
 descendants of node u are exactly the nodes u+1 .. end[u]-1, which makes the attention mask of a segment
-one comparison: query v may look at key u iff u <= v < end[u].
+one comparison: query v may look at key u iff u <= v < end[u]. The mask itself is built in `scorer.py`.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The scoring engine: log probabilities of many token sequences under one decoder.
+"""`Scorer`, which computes log probabilities of many token sequences under one decoder.
 
 Three paths give the same numbers. `PREFIX_TREE` packs the tree of distinct prefixes into segments, with an
 attention mask that lets each node see its ancestors and a position equal to its depth. `PADDED` runs

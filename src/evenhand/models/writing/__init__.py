@@ -1,4 +1,4 @@
-"""The generation engine: states of a model, seats, beams, drawing, steering by other contexts."""
+"""The engine that writes continuations: drawing, beam search, batches and model states, steering."""
 
 import lazy_loader
 

@@ -1,7 +1,8 @@
-"""Beam search: several continuations of a prompt are followed, the likeliest for its length is kept.
+"""Beam search, and `continue_prompts`, which writes with it or by drawing, as the decoding says.
 
-The rules are those of Hugging Face's `generate(num_beams=...)`, so that published decodings can be repeated;
-what each prompt gets does not depend on its batch.
+Several continuations of a prompt are followed; the likeliest for its length is kept. The rules are those of Hugging
+Face's `generate(num_beams=...)`, so that published decodings can be repeated; what each prompt gets does not depend on
+its batch.
 """
 
 import math

@@ -1,4 +1,8 @@
-"""The generation engine: prompts read once and branched into samples, places of finished rows filled again."""
+"""`Writer`, which draws continuations of many prompts in batches.
+
+A prompt is read once and branched into its samples. Where continuations of a batch have ended, the next prompts take
+their places.
+"""
 
 import sys
 import time

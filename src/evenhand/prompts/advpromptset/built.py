@@ -1,4 +1,4 @@
-"""A set that `evenhand data build advpromptset` wrote: its file, the settings beside it, and its card."""
+"""Writing and loading a set that `evenhand data build advpromptset` made: file, settings beside it, and card."""
 
 import json
 from dataclasses import replace

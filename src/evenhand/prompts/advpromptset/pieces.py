@@ -1,4 +1,4 @@
-"""AdvPromptSet: pieces of comments that people judged for toxicity, cut out of a user's Jigsaw downloads."""
+"""Pieces of comments with the toxicity that raters saw in them, cut from a user's downloads of the Jigsaw data."""
 
 import json
 import re

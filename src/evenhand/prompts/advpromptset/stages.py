@@ -1,4 +1,7 @@
-"""What has been built already: stages by the content they were made from, so that a run goes on where it stopped."""
+"""Intermediate tables of a build, each recorded with the content it was made from.
+
+A build that is run again makes only the stages whose input has changed.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A user's own prompts or responses: CSV, JSON Lines or Parquet in, checked tables out."""
+"""A user's tables of prompts, responses and scores, read from CSV, JSON Lines or Parquet, and checked."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Published prompts and texts that several benchmarks read."""
+"""Readers of published prompts and texts: RealToxicityPrompts, StereoSet, WikiText."""
 
 import lazy_loader
 

@@ -34,7 +34,7 @@ def choose_decoding(generation: Generation, asking: AskingOptions, model: Langua
 
     >>> from evenhand.models.puppets import writes
     >>> writer = writes(lambda prompt, sample: "")
-    >>> chosen = choose_decoding(Generation(max_new_tokens=30), Asking(), writer)
+    >>> chosen = choose_decoding(Generation(max_new_tokens=30), AskingOptions(), writer)
     >>> chosen.decoding.temperature, chosen.decoding.top_p
     (1.0, 0.9)
     """

@@ -27,7 +27,7 @@ class SeedOptions(Options):
 class AskingOptions(SeedOptions):
     """What is asked: benchmarks, their prompts, and how continuations are written.
 
-    >>> Asking(limit=5, seed=1).model_dump(include={"limit", "seed"})
+    >>> AskingOptions(limit=5, seed=1).model_dump(include={"limit", "seed"})
     {'seed': 1, 'limit': 5}
     """
 

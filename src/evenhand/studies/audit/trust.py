@@ -1,4 +1,4 @@
-"""What a folder that is gone on with may not decide by itself: whose code is run, who is asked with whose keys.
+"""Refusal to run code, or to ask a server with the user's keys, only because a stored folder says so.
 
 A folder may come from somebody else. Code that a model brings is run, and a server that a folder names is asked, only
 if the person who goes on says so now.

@@ -1,4 +1,4 @@
-"""What the page shows of a benchmark of continuations beyond what it shows of any benchmark."""
+"""The section of the page that only benchmarks of continuations have: rates, examples, and what is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a terminal shows of a benchmark of continuations beyond what it shows of any benchmark."""
+"""The lines of the terminal report that only benchmarks of continuations have."""
 
 import polars as pl
 

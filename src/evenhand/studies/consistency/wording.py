@@ -1,4 +1,4 @@
-"""The words in which a consistency check is told, for terminal and page alike."""
+"""The sentences and cells of a consistency check, for terminal and page alike."""
 
 import re
 from collections.abc import Sequence
