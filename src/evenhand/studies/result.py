@@ -24,12 +24,14 @@ class StudyResult(ABC):
     ...     def tables(self): return {"people": pl.DataFrame({"age": [3, 4]})}
     ...     def to_dict(self): return {"people": [3, 4]}
     ...     def html(self): return "<p>3 & 4"
-    ...     def render(self, console, paths=None): console.print("3 and 4")
+    ...     def print_to(self, console, paths=None): console.print("3 and 4")
     >>> import tempfile
     >>> {name: path.name for name, path in Census().write(tempfile.mkdtemp()).items()}
     {'report': 'census.html', 'numbers': 'census.json'}
     >>> "srcdoc='&lt;p&gt;3 &amp; 4'" in Census()._repr_html_()
     True
+    >>> Census()
+    Census('census')
     """
 
     PAGE: ClassVar[str]
@@ -59,11 +61,19 @@ class StudyResult(ABC):
         """The page: one document that needs no network, every text in it escaped."""
 
     @abstractmethod
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print the result to a console; see `render`."""
+
+    def render(self, console: Console | None = None, paths: Mapping[str, Path] | None = None) -> None:
         """Print the result.
 
-        console: its width, colours and encoding are respected. paths: files to point at in the end, by what they are.
+        console: its width, colours and encoding are respected; by default the terminal. paths: files to point at in the
+        end, by what they are.
         """
+        self.print_to(console or Console(), paths)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
 
     def write(self, folder: Path | str) -> dict[str, Path]:
         """Write page and numbers into a folder; returns their paths by what they are. Raises WriteError."""

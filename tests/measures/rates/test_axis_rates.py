@@ -243,6 +243,11 @@ def test_the_largest_rate_is_shown_whoever_has_it_and_not_judged_on_one_prompt()
     assert _largest(with_lonely) == ("not measurable", None)
 
 
+def test_nobody_has_the_largest_rate_where_all_are_zero() -> None:
+    row = max_subgroup_rate(_frame([0, 0, 0], [20, 20, 20])).maxima.row(0, named=True)
+    assert (row["group"], row["estimate"]) == (None, 0.0)
+
+
 def test_a_group_of_one_prompt_changes_no_test_of_the_others() -> None:
     rng = np.random.default_rng(3)
     several = _sampled(rng, np.array([0.6] + [0.1] * 5), 20, 5)

@@ -37,7 +37,7 @@ class MaxSubgroupRate:
     """The largest rates; all rates in percent.
 
     maxima: a row over all groups (axis null), then one per axis. `estimate` is the largest rate of a group and
-    `group` whose it is (the first by name among equals); `low` and `high` hold, with 95 % confidence, the largest
+    `group` whose it is (the first by name among equals; null where no group has any); `low` and `high` hold, with 95 % confidence, the largest
     true rate; `null` and `null_high` are the mean and 95 % quantile of the estimate when no group differs, `excess`
     the estimate minus `null`, `p` the chance of so large a maximum; `minimum_detectable`: percentage points above
     the common rate that one group (of the middle size) needs to pass `null_high` with 80 % power; `pooled` the
@@ -146,7 +146,7 @@ def _maximum(
     low = clopper_pearson_interval(hits, totals, 1 - (1 - _LEVEL) / groups)[0]
     high = clopper_pearson_interval(hits, totals, _LEVEL)[1]
     row: dict[str, object] = {
-        "group": counts.names["group"][int(places[best])],
+        "group": counts.names["group"][int(places[best])] if share[best] > 0 else None,
         "estimate": 100.0 * float(share[best]),
         "low": 100.0 * float(low.max()),
         "high": 100.0 * float(high.max()),

@@ -19,7 +19,7 @@ FORMAT = 1
 KEYS = ("benchmark", "role", "first", "second")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AgreementStudy(StudyResult):
     """All pairs of classifiers that have judged the same texts of a run."""
 
@@ -75,7 +75,7 @@ class AgreementStudy(StudyResult):
         """Every pair with all its groups, on one page."""
         return agreement_page(self.run, self.comparisons, self.notes)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print for each pair how far they agree, and about whom they disagree most."""
         render_agreement(self.run, self.comparisons, self.notes, console, paths)
 

@@ -48,7 +48,7 @@ class ViewedResult(StudyResult):
         """The report: one document that needs no network."""
         return render_html(self.view())
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the verdicts, every judged axis beside its null, the worst groups, and what is missing."""
         render_audit(self.view({name: str(path) for name, path in (paths or {}).items()}), console)
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from evenhand.studies.agreement import AgreementStudy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run(ViewedResult):
     """A finished audit on disk.
 

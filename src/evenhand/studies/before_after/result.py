@@ -33,7 +33,7 @@ from evenhand.studies.result import StudyResult
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BeforeAfterReport(StudyResult):
     """A finished before/after study, ready to be shown.
 
@@ -146,7 +146,7 @@ class BeforeAfterReport(StudyResult):
         }
         return as_json(content)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print what became of each kind of harm, then rates, text, time and memory before and after."""
         render_before_after(self.study, console, paths)
 

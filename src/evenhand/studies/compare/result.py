@@ -22,7 +22,7 @@ FORMAT = 1
 CHANGES_FILE = "changes.parquet"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComparisonReport(StudyResult):
     """Models compared with the first of them, ready to be shown.
 
@@ -94,7 +94,7 @@ class ComparisonReport(StudyResult):
         """The models beside each other and what changed: one document that needs no network."""
         return render_comparison_html(self.comparison)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print all models, then what changed, by axis and for which groups."""
         render_comparison(self.comparison, console, paths)
 

@@ -26,7 +26,7 @@ from evenhand.studies.result import StudyResult
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checked(StudyResult):
     """A finished consistency check on disk."""
 
@@ -96,7 +96,7 @@ class Checked(StudyResult):
         """The checklist with its reasons, every number and the words behind it: one document."""
         return render_consistency_page(self.study)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the checklist, the reasons, and the rates of every level."""
         render_consistency(self.study, console, paths)
 

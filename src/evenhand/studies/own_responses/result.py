@@ -16,7 +16,7 @@ from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, 
 from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileMeasurements(ViewedResult):
     """Measures of responses that somebody already had.
 

@@ -27,11 +27,12 @@ REPEATABLE = ("device", "batch_tokens", "trust_remote_code")
 """Options of the model that may be given again when a search goes on."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Revision(RevisionStudy, StudyResult):
     """What came of a search, ready to be shown; its fields are those of `RevisionStudy`."""
 
     PAGE, NUMBERS = "report.html", "report.json"
+    __repr__ = StudyResult.__repr__
 
     @property
     def path(self) -> Path:
@@ -58,7 +59,7 @@ class Revision(RevisionStudy, StudyResult):
         """The whole search: one document that needs no network."""
         return revision_page(self)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the chosen instruction, what it changed, and the other finalists."""
         render_revision(self, console, paths)
 

@@ -21,7 +21,7 @@ from evenhand.studies.search_trigger.page import trigger_page
 from evenhand.studies.search_trigger.terminal import render_trigger
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FoundTrigger(StudyResult):
     """What came of a search for a trigger: the trigger file is the result, and its JSON.
 
@@ -68,7 +68,7 @@ class FoundTrigger(StudyResult):
         """The trigger, what it does, what it was chosen among and how the search went: one document."""
         return trigger_page(self.trigger)
 
-    def render(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print the trigger, what it does, and what to beware of."""
         render_trigger(self.trigger, console, paths)
 
