@@ -12,7 +12,7 @@ from evenhand.classifiers.loading import BACKENDS
 from evenhand.schema import ResumeRefused
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
-from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by
+from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by, check_addresses
 from evenhand.studies.before_after.result import before_after
 from tests.helpers.loopback_server import LoopbackServer
 
@@ -143,6 +143,83 @@ def test_an_instruction_of_a_folder_is_not_shown_to_a_server_of_the_folder(
     evenhand("check", folder, "--retry-errors").refused(2, "203.0.113.7")
 
 
+@pytest.mark.parametrize("verb", STUDIES)
+@pytest.mark.parametrize("of", ["model", "judge"])
+def test_no_file_is_opened_as_a_store_because_a_folder_says_so(
+    verb: str, of: str, evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    file = tmp_path / "private" / "mine.sqlite"
+    address = f"{server.url}/v1#m"
+    options: dict[str, Any] = {"model": "house/writer"}
+    if of == "model":
+        options["model"] = f"{address}?store={file}"
+    else:
+        options["classifiers"] = {"rudeness": f"llm-judge?model=j&url={server.url}/v1&store={file}"}
+    folder = stranger(verb, tmp_path / "theirs", **options)
+    evenhand(verb, folder).refused(2, str(file), "--trust-addresses")
+    assert not server.asked and not file.parent.exists()
+
+
+@pytest.mark.parametrize("verb", STUDIES)
+@pytest.mark.parametrize("of", ["method", "judge"])
+def test_no_private_file_is_shown_to_a_service_because_a_folder_says_so(
+    verb: str, of: str, evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    """Not even to a server on this machine, which may be anybody's, and whose answers go into a report."""
+    file = tmp_path / "id_ed25519.toml"
+    file.write_text(SECRET)
+    options: dict[str, Any] = {"model": "house/writer"}
+    if of == "judge":
+        judge = f"llm-judge?model=j&url={server.url}/v1&rubric={file}"
+        options["classifiers"] = {"rudeness": judge}
+    else:
+        options |= {"model": f"{server.url}/v1#m", "classifiers": {"rudeness": "house/words?word=rude"}}
+        options["mitigate"] = [f"instruction-file={file}"]
+    folder = stranger(verb, tmp_path / "theirs", **options)
+    if of == "method":
+        give_method(verb, folder, f"instruction-file={file}")
+    ended = evenhand(verb, folder)
+    ended.refused(2, str(file), "--trust-addresses")
+    assert SECRET not in told(server) + ended.out + ended.err and not server.asked
+
+
+def give_method(verb: str, folder: Path, words: str) -> None:
+    """Have the record of a study name this mitigation, where `stranger` has named another."""
+    name, part, option = {
+        "check": ("study.json", "options", "method"),
+        "before-after": ("before-after-options.json", "config", "mitigate"),
+    }.get(verb, ("", "", ""))
+    if name:
+        record = json.loads((folder / name).read_text())
+        record[part][option] = words if option == "method" else [words]
+        (folder / name).write_text(json.dumps(record))
+
+
+def test_an_honest_run_goes_on_with_its_own_instruction(
+    server: Any, judged_house: ModuleType, evenhand: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Before a service the file is named again; within the folder, or before a model here, nothing is."""
+    file = tmp_path / "kind.txt"
+    file.write_text("Be kind.")
+    words = f"instruction-file={file}"
+    options: dict[str, Any] = {"benchmarks": ["rudeness"], "limit": 6}
+    run = audit(f"{server.url}/v1#m", mitigate=[words], output=tmp_path / "run", **options)
+    with pytest.raises(ResumeRefused, match=r"kind\.txt"):
+        resume(run.path, None, [], {})
+    assert resume(run.path, None, [], {}, trust_addresses=True).findings.equals(run.findings)
+    assert evenhand("audit", run.path, "--mitigate", words).code == 0
+    here = audit("house/writer", mitigate=[words], output=tmp_path / "here", **options)
+    assert resume(here.path, None, [], {}).findings.equals(here.findings)
+    check_addresses(tmp_path, [f"{server.url}/v1#m"], mitigations=[words])
+
+
+@pytest.mark.parametrize(
+    "words", ["prefix=" + "Be kind. " * 99, "prefix=README.md", "self-debiasing", "x=~nobody/\0"]
+)
+def test_a_text_is_no_file(words: str, tmp_path: Path) -> None:
+    check_addresses(tmp_path, ["http://localhost:8000/v1#m"], mitigations=[words])
+
+
 def test_rescoring_asks_no_judge_that_only_the_folder_names(
     evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
 ) -> None:
@@ -239,6 +316,9 @@ def test_honest_runs_with_and_without_remote_code_go_on(
         ("perplexity:http://10.0.0.7/v1#m", {}, Asked("10.0.0.7", "", False)),
         ("https://localhost.evil.org/v1#m", {}, Asked("localhost.evil.org", "", False)),
         ("https://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
+        ("https://api.openai.com:443/v1#m", {}, Asked("api.openai.com:443", "", True)),
+        ("https://api.openai.com:8443/v1#m", {}, Asked("api.openai.com:8443", "", False)),
+        ("https://api.openai.com/v1#m", {"EVENHAND_API_KEY": "k"}, Asked("api.openai.com", "EVENHAND_API_KEY", False)),
         ("http://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", False)),
         ("https://api.openai.com/v1#m?key=HOME", {"HOME": "h"}, Asked("api.openai.com", "HOME", False)),
         ("https://api.openai.com@evil.org/v1#m", {}, Asked("api.openai.com@evil.org", "", False)),

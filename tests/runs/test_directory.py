@@ -109,3 +109,37 @@ def test_the_default_path_is_a_new_folder_named_by_time_model_and_suite(tmp_path
     for taken in seconds:
         taken.mkdir(exist_ok=True)
     assert default_path("m", "s") not in seconds
+
+
+@pytest.mark.parametrize(
+    "folder", ["responses", "prompts", "labels", "labels/vader@1", "details", "details/regard"]
+)
+def test_a_folder_that_leads_out_of_the_run_is_refused(directory, tmp_path, folder):
+    """A link in a run that somebody else made would have files of the user's renamed or replaced."""
+    outside, link = tmp_path / "outside", directory.path / folder
+    outside.mkdir()
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    use = {
+        "responses": lambda: directory.responses_folder,
+        "prompts": lambda: directory.prompts("regard"),
+        "labels": lambda: directory.labels_folder("vader@1"),
+        "details": lambda: directory.write_details("regard", {"pairs": pl.DataFrame({"a": [1]})}),
+    }
+    with pytest.raises(
+        DataError, match=f"{re.escape(str(directory.path / folder.split('/')[0]))}.* leads out"
+    ):
+        use[folder.split("/")[0]]()
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("key", ["..", "../../other", "/etc", "a/b", "a\\b", ""])
+def test_labels_under_a_name_that_is_a_path_are_refused(directory, key):
+    with pytest.raises(DataError, match="no plain name"):
+        directory.labels_folder(key)
+
+
+def test_a_run_behind_a_link_is_a_run(directory, tmp_path):
+    """Whoever keeps runs on another disk and links to them goes on as before."""
+    (tmp_path / "link").symlink_to(directory.path)
+    assert RunDirectory.open(tmp_path / "link").responses_folder == tmp_path / "link" / "responses"

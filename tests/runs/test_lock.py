@@ -85,3 +85,18 @@ def test_nothing_but_the_lock_stays(tmp_path):
     with locked(tmp_path / ".lock"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("name", [".lock", ".lock.holder"])
+def test_a_link_in_a_folder_that_somebody_else_made_harms_no_file(tmp_path, name):
+    theirs, mine = tmp_path / "run", tmp_path / "mine.txt"
+    theirs.mkdir()
+    mine.write_text("precious")
+    (theirs / name).symlink_to(mine)
+    if name == ".lock":
+        with pytest.raises(WriteError, match="link"), locked(theirs / ".lock"):
+            pytest.fail("a link is no lock")
+    else:
+        with locked(theirs / ".lock"):
+            assert not (theirs / name).is_symlink()
+    assert mine.read_text() == "precious"

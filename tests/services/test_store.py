@@ -133,3 +133,25 @@ def test_the_folder_is_the_users_choice(monkeypatch, tmp_path):
     assert answer_store_path("models") == tmp_path / "answers" / "models.sqlite"
     monkeypatch.delenv("EVENHAND_CACHE")
     assert answer_store_path("models").parts[-4:] == (".cache", "evenhand", "answers", "models.sqlite")
+
+
+def test_the_database_of_something_else_is_not_touched(tmp_path):
+    """Not even its journal mode, which lies in the file: a browser's or a wallet's must open as before."""
+    for name, columns in (("notes", "text"), ("answers", "question, answer")):
+        path = tmp_path / f"{name}.sqlite"
+        with sqlite3.connect(path) as other:
+            other.execute(f"CREATE TABLE {name} ({columns})")
+        other.close()
+        before = path.read_bytes()
+        with AnswerStore(path) as store, pytest.raises(DataError, match="something else"):
+            store.put("k", {"v": 1})
+        assert path.read_bytes() == before
+        assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(name)) == [path.name]
+
+
+def test_a_file_that_is_no_database_is_not_touched(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("precious")
+    with AnswerStore(path) as store, pytest.raises(DataError, match=r"mine\.txt"):
+        store.get(["k"])
+    assert path.read_text() == "precious" and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]

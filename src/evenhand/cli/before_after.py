@@ -48,7 +48,8 @@ def before_after(**flags: Any) -> None:
     if folder is not None and not (folder / "config.json").is_file():
         kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
         config = with_named_classifiers(read_config(file, settings, {**kept, **stated(given)}), classifiers)
-        check_going_on(folder, config, named=classifiers, trust_addresses=trusted)
+        mitigations = stated(given).get("mitigate") or ()
+        check_going_on(folder, config, named=[*classifiers, *mitigations], trust_addresses=trusted)
         output = folder
     else:
         config = with_named_classifiers(read_config(file, settings, {"model": model, **given}), classifiers)

@@ -24,6 +24,7 @@ System = Annotated[str | None, typer.Option(help="With --chat: the system messag
 TrustAddresses = Annotated[
     bool,
     typer.Option(
-        "--trust-addresses", help="On going on, ask servers that only the folder names, with your keys."
+        "--trust-addresses",
+        help="On going on, use what only the folder names: servers, with your keys, and files outside it.",
     ),
 ]

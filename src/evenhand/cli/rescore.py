@@ -22,7 +22,9 @@ def rescore(
         False, "--retry-errors", help="Ask again where a classifier failed (not where the text is at fault)."
     ),
     trust_addresses: bool = typer.Option(
-        False, "--trust-addresses", help="Ask servers that only the run's folder names, with your keys."
+        False,
+        "--trust-addresses",
+        help="Use what only the folder names: servers, with your keys, and files outside it.",
     ),
     report: Path | None = typer.Option(None, help="Also write the report to this file."),
 ) -> None:

@@ -124,11 +124,20 @@ class RunDirectory:
 
     @property
     def responses_folder(self) -> Path:
-        return self.path / "responses"
+        """Where answers lie; raises DataError if that is outside the run."""
+        return self._inside("responses")
 
     def labels_folder(self, key: str) -> Path:
-        """Where a classifier's labels lie; key: of `manifest.labels`."""
-        return self.path / "labels" / key
+        """Where a classifier's labels lie; key: of `manifest.labels`.
+
+        Raises DataError for a key that is no plain name, or a folder outside the run.
+        """
+        if key in ("", ".", "..") or re.search(r"[/\\\0]", key):
+            raise DataError(
+                f"{self.path / MANIFEST} names labels {key!r}, which is no plain name of a folder.",
+                "The file was altered: take an intact copy of the run, or start another with -o.",
+            )
+        return self._inside("labels", key)
 
     @property
     def report_path(self) -> Path:
@@ -200,9 +209,8 @@ class RunDirectory:
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
         for name, table in details.items():
-            write_table(
-                self.path / "details" / quote(benchmark, safe="") / f"{quote(name, safe='')}.parquet", table
-            )
+            folder = self._inside("details", quote(benchmark, safe=""))
+            write_table(folder / f"{quote(name, safe='')}.parquet", table)
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
         """A benchmark's detail tables by name; empty if there are none."""
@@ -210,7 +218,17 @@ class RunDirectory:
         return {unquote(path.stem): _read_table(path) for path in sorted(folder.glob("*.parquet"))}
 
     def _prompts_path(self, benchmark: str) -> Path:
-        return self.path / "prompts" / f"{quote(benchmark, safe='')}.parquet"
+        return self._inside("prompts") / f"{quote(benchmark, safe='')}.parquet"
+
+    def _inside(self, *parts: str) -> Path:
+        # Of a folder from somebody else: a link would have files of the user's written, moved or read.
+        folder = self.path.joinpath(*parts)
+        if not folder.resolve().is_relative_to(self.path.resolve()):
+            raise DataError(
+                f"{folder} leads out of the run {self.path}, to {folder.resolve()}.",
+                "Put a folder there in place of the link.",
+            )
+        return folder
 
 
 def _is_empty(path: Path) -> bool:

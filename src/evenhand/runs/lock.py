@@ -1,5 +1,6 @@
 """One process at a time in a run directory: a lock the system drops when its holder dies."""
 
+import errno
 import json
 import os
 import platform
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evenhand.schema import UsageError, WriteError
+from evenhand.schema import UsageError, WriteError, write_json
 
 
 @contextmanager
@@ -28,6 +29,8 @@ def locked(path: Path) -> Iterator[None]:
     try:
         if not path.parent.is_dir():  # which would be made
             raise FileNotFoundError(2, "No such directory")
+        if path.is_symlink():  # of a folder that somebody else made: what it leads to is not the run's
+            raise OSError(errno.ELOOP, "It is a link to another file")
         lock.acquire(blocking=False)
     except Timeout as error:
         raise UsageError(
@@ -42,10 +45,7 @@ def locked(path: Path) -> Iterator[None]:
             "host": platform.node(),
             "since": datetime.now(UTC).isoformat("T", "seconds"),
         }
-        try:
-            holder.write_text(json.dumps(me), encoding="utf-8")
-        except OSError as error:
-            raise _unwritable(path, error) from error
+        write_json(holder, me)  # by renaming, which replaces a link that lies there and not what it leads to
         yield
     finally:
         holder.unlink(missing_ok=True)

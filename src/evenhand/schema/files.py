@@ -29,7 +29,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as handle:
+        temporary.unlink(missing_ok=True)  # of a dead process, or a link to somewhere else
+        with open(temporary, "xb") as handle:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())

@@ -124,6 +124,7 @@ class AnswerStore:
                 f"Could not create {self.path.parent}: {error.strerror or error}.",
                 "Set $EVENHAND_CACHE to a folder that can be written to.",
             ) from error
+        self._check_ours()
         database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
             # A log that is appended to: no wait for the disk at each answer, and readers never wait for writers.
@@ -137,3 +138,21 @@ class AnswerStore:
             database.close()
             raise
         return database
+
+    def _check_ours(self) -> None:
+        # A file that something else keeps must not be altered: it is looked at read-only before anything is set.
+        if not self.path.exists() or not self.path.stat().st_size:
+            return
+        database = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
+        try:
+            tables = {
+                name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
+            columns = {row[1] for row in database.execute("PRAGMA table_info(answers)")}
+        finally:
+            database.close()
+        if tables and columns != {"key", "value"}:
+            raise DataError(
+                f"{self.path} is a database of something else and no store of answers: it was not touched.",
+                "Name a new file, or leave `store` out.",
+            )

@@ -2,7 +2,6 @@ from .model import (
     load_http_model as load_http_model,
 )
 from .options import (
-    KEY as KEY,
     OPENAI_KEY as OPENAI_KEY,
     api_key as api_key,
     is_address as is_address,

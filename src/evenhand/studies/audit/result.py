@@ -352,7 +352,11 @@ def resume(
     check_code(path, stored.trust_remote_code, now.trust_remote_code)
     # What is named again is what is stored, or it would have been refused.
     check_addresses(
-        path, [stored.model, *stored.classifiers.values()], named=judges.values(), trusted=trust_addresses
+        path,
+        [stored.model, *stored.classifiers.values()],
+        mitigations=stored.mitigate,
+        named=[*judges.values(), *named.get("mitigate", ())],
+        trusted=trust_addresses,
     )
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})

@@ -1,7 +1,8 @@
 """Refusal to run code, or to ask a server with the user's keys, only because a stored folder says so.
 
-A folder may come from somebody else. Code that a model brings is run, and a server that a folder names is asked, only
-if the person who goes on says so now.
+A folder may come from somebody else. Code that a model brings is run, a server that a folder names is asked, a file of
+answers is opened and the text of a file outside the folder is put to a service only if the person who goes on says so
+now.
 """
 
 import ipaddress
@@ -13,13 +14,12 @@ from urllib.parse import urlsplit
 
 from evenhand.classifiers import SCORES
 from evenhand.models.served import (
-    KEY,
     OPENAI_KEY,
     api_key,
     is_address,
     split_address,
 )
-from evenhand.schema import ResumeRefused, split_options
+from evenhand.schema import ResumeRefused, split_options, split_value
 from evenhand.studies.audit.classifiers import MODEL_ROLE
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
@@ -30,6 +30,13 @@ SERVICES: dict[str, tuple[str, str, str]] = {
 }
 """By classifier: where it asks by default ("" where the user's own environment says it), the official host, and the
 variable that holds the official host's key."""
+HTTPS_PORT = 443
+MEND = (
+    "If you trust it, add --trust-addresses, or name the classifier again (--classifier ROLE=NAME), the mitigation "
+    "again (--mitigate ...), or the model with all its options and the folder behind -o."
+)
+TEXTS = ("prefix", "instruction")
+"""Mitigations whose value is a text or a name of ours, even where a file is called so."""
 
 
 @dataclass(frozen=True)
@@ -55,28 +62,84 @@ def check_code(where: Path, stored: bool, given: bool) -> None:
 
 
 def check_addresses(
-    where: Path, stored: Iterable[str], *, named: Iterable[str] = (), trusted: bool = False
+    where: Path,
+    stored: Iterable[str],
+    *,
+    mitigations: Iterable[str] = (),
+    named: Iterable[str] = (),
+    trusted: bool = False,
 ) -> None:
-    """Raise ResumeRefused if going on with a folder would ask a server that only the folder names.
+    """Raise ResumeRefused if going on with a folder would use a server or a private file that only the folder names.
 
-    where: the folder. stored: names of models and classifiers in it that would be loaded. named: those that the user
-    has named now, each as NAME or ROLE=NAME. trusted: whether the user trusts every address in the folder. Official
-    services with their own key, and servers on this machine that get no key, need no naming.
+    where: the folder. stored: names of models and classifiers in it that would be loaded. mitigations: those in it, as
+    `--mitigate` takes them. named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
+    trusts every address and file in the folder. Official services with their own key, and servers on this machine that
+    get no key, need no naming. Nor do files within the folder, or any that no service would get to read.
     """
     if trusted:
         return
+    stored = list(stored)
     given = {part for value in named for part in (value, value.partition("=")[2])}
-    for name in stored:
-        asked = None if name in given else asked_by(name)
-        if asked is None or asked.safe:
-            continue
-        key = f" with your key from {asked.variable}" if asked.variable else ""
-        raise ResumeRefused(
-            f"Going on with {where} would ask {asked.host}{key}. That address stands in the folder, "
-            "and you have not named it.",
-            "If you trust it, add --trust-addresses, or name the classifier again (--classifier ROLE=NAME), or the "
-            "model with all its options and the folder behind -o.",
-        )
+    anew = [name for name in stored if name not in given]
+    for name in anew:
+        _check_server(where, name)
+    for name in anew:
+        if store := _store_of(name):
+            raise ResumeRefused(
+                f"Going on with {where} would open {store} as a store of answers and write into it. That file stands "
+                "in the folder, and you have not named it.",
+                MEND,
+            )
+    if all(asked_by(name) is None for name in stored):
+        return
+    classifiers = [
+        name for name in anew if not is_address(name) and not name.startswith((SCORES, f"{MODEL_ROLE}:"))
+    ]
+    texts = [(name, list(split_options(name, blank=False)[1].values())) for name in classifiers]
+    for words in mitigations:
+        name, value, options = split_value(words)
+        if words not in given and name not in TEXTS:
+            texts.append((words, [value or "", *options.values()]))
+    for words, values in texts:
+        if file := next((value for value in values if _is_private(value, where)), None):
+            raise ResumeRefused(
+                f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
+                f"folder as {words}, lies outside it, and you have not named it.",
+                MEND,
+            )
+
+
+def _check_server(where: Path, name: str) -> None:
+    asked = asked_by(name)
+    if asked is None or asked.safe:
+        return
+    key = f" with your key from {asked.variable}" if asked.variable else ""
+    raise ResumeRefused(
+        f"Going on with {where} would ask {asked.host}{key}. That address stands in the folder, "
+        "and you have not named it.",
+        MEND,
+    )
+
+
+def _store_of(name: str) -> str:
+    """The file of answers that a name has; "" for the user's own, or none."""
+    bare = name.removeprefix(f"{MODEL_ROLE}:")
+    if is_address(bare):
+        return split_address(bare)[2].store or ""
+    if bare.startswith(SCORES):
+        return ""
+    store = split_options(bare, blank=False)[1].get("store", "")
+    return "" if store.lower() == "none" else store
+
+
+def _is_private(value: str, where: Path) -> bool:
+    """Whether a text is the path of a file outside a folder, links followed."""
+    try:
+        candidates = {Path(value), Path(value).expanduser()} if value else set()
+        files = [path.resolve() for path in candidates if path.exists() and not path.is_dir()]
+    except (OSError, RuntimeError, ValueError):  # too long for a path, no such user, a NUL: some other text
+        return False
+    return any(not file.is_relative_to(where.resolve()) for file in files)
 
 
 def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:
@@ -97,7 +160,7 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         if not variable:
             key, default = api_key(base, options, environment)
             variable = default if key else ""
-        return _asked(base, variable, OPENAI, (KEY, OPENAI_KEY))
+        return _asked(base, variable, OPENAI, OPENAI_KEY)
     if name.startswith(SCORES):
         return None
     bare, given = split_options(name, blank=False)
@@ -107,18 +170,30 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         variable = named or (own if environment.get(own) else "")
         if not address:  # the user's own $OPENAI_BASE_URL, with the key that goes with it
             return Asked("$OPENAI_BASE_URL", variable, safe=named in ("", own))
-        return _asked(address, variable, host, (own,))
+        return _asked(address, variable, host, own)
     for value in given.values():  # of another package's classifier, whose keys cannot be known
         if is_address(value.lower()):
             return Asked(urlsplit(value).netloc, "", safe=False)
     return None
 
 
-def _asked(address: str, variable: str, official: str, its_own: tuple[str, ...]) -> Asked:
+def _asked(address: str, variable: str, official: str, its_own: str) -> Asked:
     parts = urlsplit(address)
-    if parts.scheme == "https" and parts.hostname == official and variable in ("", *its_own):
+    if (
+        parts.scheme == "https"
+        and parts.hostname == official
+        and variable in ("", its_own)
+        and _usual_port(address)
+    ):
         return Asked(parts.netloc, variable, safe=True)
     return Asked(parts.netloc, variable, safe=not variable and _is_this_machine(parts.hostname or ""))
+
+
+def _usual_port(address: str) -> bool:
+    try:
+        return urlsplit(address).port in (None, HTTPS_PORT)
+    except ValueError:
+        return False
 
 
 def _is_this_machine(host: str) -> bool:

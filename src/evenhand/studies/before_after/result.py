@@ -241,8 +241,14 @@ def check_going_on(
 ) -> None:
     """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
 
-    path: of the study. config: with which it is gone on. named: classifiers that the user has named now, as NAME or
-    ROLE=NAME. trust_addresses: whether the user trusts the addresses in the folder.
+    path: of the study. config: with which it is gone on. named: classifiers and mitigations that the user has named
+    now, classifiers as NAME or ROLE=NAME. trust_addresses: whether the user trusts the addresses in the folder.
     """
     check_code(path, stored_study(path).trust_remote_code, config.trust_remote_code)
-    check_addresses(path, [config.model, *config.classifiers.values()], named=named, trusted=trust_addresses)
+    check_addresses(
+        path,
+        [config.model, *config.classifiers.values()],
+        mitigations=config.mitigate,
+        named=named,
+        trusted=trust_addresses,
+    )

@@ -187,7 +187,8 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     check_code(folder, bool(stored.pop("trust_remote_code", False)), bool(given.get("trust_remote_code")))
     options = check_options(given, stored)
     named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
-    check_addresses(folder, [options.model, options.classifier], named=named, trusted=trust_addresses)
+    names = [options.model, options.classifier]
+    check_addresses(folder, names, mitigations=[options.method], named=named, trusted=trust_addresses)
     return options
 
 
