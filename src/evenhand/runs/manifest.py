@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
-from evenhand.schema import DataError, ResumeRefused, as_json, write_text
+from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_text
 
 VERSION = 2
 """1 had no decodings, labels and judgements."""
@@ -181,7 +181,7 @@ class Manifest(Record):
     def read(cls, path: Path) -> Self:
         """Read a manifest; raises DataError if it is absent, damaged, or of a newer evenhand."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_text(encoding="utf-8"))
             version = content["version"]
         except FileNotFoundError as error:
             raise DataError(

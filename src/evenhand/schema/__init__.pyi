@@ -18,6 +18,7 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    parse_json as parse_json,
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,
@@ -42,6 +43,7 @@ from .options import (
 from .registry import (
     ExtensionError as ExtensionError,
     Registry as Registry,
+    unusable as unusable,
 )
 from .tables import (
     FINDINGS as FINDINGS,

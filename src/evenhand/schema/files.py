@@ -100,10 +100,24 @@ def write_text(path: Path | str, text: str) -> Path:
     return path
 
 
+def parse_json(content: str | bytes) -> Any:
+    """What a JSON text holds; all JSON of files and services is read by this.
+
+    Raises json.JSONDecodeError, also for what is nested too deeply to be read, UnicodeDecodeError for other bytes.
+
+    >>> parse_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise json.JSONDecodeError("Nested too deeply", "", 0) from error
+
+
 def read_json(path: Path, hint: str) -> Any:
     """What a JSON file holds; raises DataError with `hint` if it cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, ResponseError
+from evenhand.schema import Card, DataError, ResponseError, parse_json
 
 PROMPT_FORMAT = (
     "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
@@ -184,7 +184,7 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (UnicodeDecodeError, json.JSONDecodeError) as error:
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
             if not isinstance(row, dict):
