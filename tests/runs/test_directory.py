@@ -109,3 +109,26 @@ def test_the_default_path_is_a_new_folder_named_by_time_model_and_suite(tmp_path
     for taken in seconds:
         taken.mkdir(exist_ok=True)
     assert default_path("m", "s") not in seconds
+
+
+@pytest.mark.parametrize(
+    ("file", "read", "table"),
+    [
+        ("findings.parquet", lambda run: run.findings(), pl.DataFrame({"measure": ["m"]})),
+        ("measurements.parquet", lambda run: run.measurements(), pl.DataFrame({"measure": [3]})),
+        (
+            "prompts/b.parquet",
+            lambda run: run.prompts("b"),
+            pl.DataFrame({"prompt_id": ["a"], "text": ["b"]}),
+        ),
+        ("prompts/b.parquet", lambda run: run.prompts("b", ["text"]), pl.DataFrame({"request_id": [3]})),
+    ],
+)
+def test_a_table_of_other_columns_or_types_is_named_with_them(directory, file, read, table):
+    path = directory.path / file
+    path.parent.mkdir(exist_ok=True)
+    table.write_parquet(path)
+    with pytest.raises(
+        DataError, match=r"is not a table as evenhand writes it: .*(is absent|is Int64, not String)"
+    ):
+        read(directory)

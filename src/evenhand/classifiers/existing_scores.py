@@ -57,7 +57,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
             frame = _frame(content.get("scores", []) if isinstance(content, dict) else content)
         else:
             raise DataError(f"{path}: files ending in {kind!r} cannot be read.", FORMAT)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:
+    except (pl.exceptions.PolarsError, UnicodeError, json.JSONDecodeError, TypeError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise DataError(f"The score file {path} cannot be read: {first}.", FORMAT) from error
     if frame.is_empty():

@@ -192,10 +192,10 @@ class Manifest(Record):
                 f"{path} is not a manifest: {error or type(error).__name__}.",
                 "The responses beside it are intact. Start a new run, or restore the file from a copy.",
             ) from error
-        if not isinstance(version, int) or version > VERSION:
+        if type(version) is not int or not 1 <= version <= VERSION:
             raise DataError(
                 f"{path} has version {version}; this evenhand reads up to {VERSION}.",
-                "The run was made by a newer evenhand: `pip install --upgrade evenhand`.",
+                "The run was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
             )
         try:
             return cls.model_validate({**content, "version": VERSION})

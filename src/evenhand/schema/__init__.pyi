@@ -22,6 +22,7 @@ from .files import (
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,
+    without_surrogates as without_surrogates,
     write_json as write_json,
     write_table as write_table,
     write_text as write_text,

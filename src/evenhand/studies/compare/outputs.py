@@ -66,7 +66,7 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
             with path.open(encoding="utf-8") as lines:
                 return _lm_eval(path, [parse_json(line) for line in lines if line.strip()], name)
         content = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", FORMATS) from error
     if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
         return _inspect(path, content, name)
