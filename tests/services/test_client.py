@@ -202,6 +202,9 @@ def test_addresses_that_cannot_be(address):
         ServiceClient(address)
 
 
+NAN = float("nan")
+
+
 @pytest.mark.parametrize(
     "option",
     [
