@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.schema import Card, DataError, ExtensionError, Registry, UsageError, unknown_name
+from evenhand.schema import Card, DataError, ExtensionError, Registry, UsageError, unknown_name, unusable
 
 if TYPE_CHECKING:
     from evenhand.benchmarks import Benchmark
@@ -121,12 +121,19 @@ def _of(registry: Registry[Any], names: Iterable[str] | None = None) -> dict[str
         try:
             card = registry.card(name)
             if card is None:
-                documentation = inspect.getdoc(registry.load(name)) or f"A registered {registry.kind}."
+                documentation = _documentation(registry.load(name)) or f"A registered {registry.kind}."
                 card = Card(name, documentation.splitlines()[0], source=registry.package(name))
         except ExtensionError as error:
-            card = Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
+            card = unusable(name, error)
         cards[name] = card
     return cards
+
+
+def _documentation(thing: object) -> str | None:
+    try:
+        return inspect.getdoc(thing)
+    except Exception:  # a stranger's object may fail as it is asked
+        return None
 
 
 def _benchmarks() -> dict[str, Card]:

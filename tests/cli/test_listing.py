@@ -97,3 +97,54 @@ def test_a_reader_who_has_seen_enough_is_no_error():
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [
+        ("classifiers", "vader", "vader"),
+        ("mitigations", "prefix", "prefix=TEXT"),
+        ("mitigations", "instruction", "prefix=TEXT"),
+        ("benchmarks", "stereoset", "stereoset"),
+        ("suites", "quick", "quick"),
+    ],
+)
+def test_a_package_that_claims_our_name_disturbs_only_those_who_use_it(
+    evenhand, installed, kind, name, shown
+):
+    installed("greedy", f"evenhand.{kind}", {name: "json:loads"})
+    listed = evenhand("list", kind)
+    assert listed.code == 0
+    listed.says(shown, "Cannot be used: 2 packages have", "evenhand, greedy")
+    evenhand("show", shown).says(shown)
+    assert evenhand("show", "crows_pairs").code == 0
+    assert "Cannot be used" not in evenhand("list", "measures").out
+
+
+def test_a_module_that_leaves_while_it_is_imported_does_not_end_the_list(
+    evenhand, installed, tmp_path, monkeypatch
+):
+    (tmp_path / "leaving_listing.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed("leaving", "evenhand.classifiers", {"leaves": "leaving_listing:X"})
+    listed = evenhand("list", "classifiers")
+    assert listed.code == 0
+    listed.says("leaves", "Cannot be used", "vader")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("audit", "puppet/uniform", "--seed", "-5"),
+        ("compare", "a", "b", "--seed", "-5"),
+        ("measure", "a.csv", "--seed", "-5"),
+        ("revise", "puppet/uniform", "--seed", "-5"),
+        ("data", "build", "advpromptset", "--seed", "-5"),
+        ("audit", "puppet/uniform", "--set", "seed=-5"),
+    ],
+)
+def test_a_negative_seed_is_refused_before_anything_is_asked(evenhand, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = evenhand(*line)
+    assert ended.code == 2 and "seed" in ended.err and "0" in ended.err
+    assert not list(tmp_path.iterdir())

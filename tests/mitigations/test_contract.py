@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from evenhand.mitigations import Mitigated, Prefix, load_mitigation
+from evenhand.models import load_model
 from evenhand.models.contract import Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.puppets import load_puppet, writes
 from evenhand.models.writing.steering import steerable
-from evenhand.schema import Card, Unsupported, UsageError
+from evenhand.schema import Card, ExtensionError, Unsupported, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit
 from evenhand.studies.audit.selection import select
@@ -156,3 +157,16 @@ def test_built_in_methods_that_steer_or_trigger_answer_for_both() -> None:
 
     for kind in (Steered, Triggered):
         assert {"log_likelihoods", "generate"} <= vars(kind).keys()
+
+
+def test_a_strangers_maker_that_fails_is_named_with_its_package(installed, tmp_path, monkeypatch):
+    (tmp_path / "failing_makers.py").write_text("def make():\n    raise RuntimeError('no weights')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed("fragile", "evenhand.mitigations", {"fragile": "failing_makers:make"})
+    with pytest.raises(
+        ExtensionError, match="'fragile' of the package fragile failed: RuntimeError: no weights"
+    ):
+        load_mitigation("fragile")
+    installed("fragile", "evenhand.models", {"fragile/model": "failing_makers:make"})
+    with pytest.raises(ExtensionError, match="'fragile/model' of the package fragile failed: RuntimeError"):
+        load_model("fragile/model")

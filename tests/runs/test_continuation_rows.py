@@ -281,3 +281,9 @@ def test_the_key_of_a_generation_is_its_documented_content(fakes):
     others = [replace(TWO, seed=1), replace(TWO, samples=3), replace(TWO, stop=(".",))]
     ids = {request_ids(["She"], None, None, GenerateRequest(other), fingerprint)[0] for other in others}
     assert len(ids | {expected}) == 4
+
+
+def test_a_lone_surrogate_costs_one_character_and_no_row():
+    answered = generations([0, 0], [0, 1], ["x \ud800 y", "good"], [1, 1], [-1.0, -1.0], [None, None])
+    rows = continuation_rows(requests_of(["a"]), answered, TWO)
+    assert rows["text"].to_list() == ["x \ufffd y", "good"] and rows["error"].null_count() == 2

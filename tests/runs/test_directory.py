@@ -143,3 +143,26 @@ def test_a_run_behind_a_link_is_a_run(directory, tmp_path):
     """Whoever keeps runs on another disk and links to them goes on as before."""
     (tmp_path / "link").symlink_to(directory.path)
     assert RunDirectory.open(tmp_path / "link").responses_folder == tmp_path / "link" / "responses"
+
+
+@pytest.mark.parametrize(
+    ("file", "read", "table"),
+    [
+        ("findings.parquet", lambda run: run.findings(), pl.DataFrame({"measure": ["m"]})),
+        ("measurements.parquet", lambda run: run.measurements(), pl.DataFrame({"measure": [3]})),
+        (
+            "prompts/b.parquet",
+            lambda run: run.prompts("b"),
+            pl.DataFrame({"prompt_id": ["a"], "text": ["b"]}),
+        ),
+        ("prompts/b.parquet", lambda run: run.prompts("b", ["text"]), pl.DataFrame({"request_id": [3]})),
+    ],
+)
+def test_a_table_of_other_columns_or_types_is_named_with_them(directory, file, read, table):
+    path = directory.path / file
+    path.parent.mkdir(exist_ok=True)
+    table.write_parquet(path)
+    with pytest.raises(
+        DataError, match=r"is not a table as evenhand writes it: .*(is absent|is Int64, not String)"
+    ):
+        read(directory)

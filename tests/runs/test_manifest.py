@@ -89,3 +89,11 @@ def test_a_manifest_of_the_first_version_is_read_and_becomes_one_of_this(tmp_pat
     assert (manifest.labels, manifest.judged, manifest.judged_before) == ({}, {}, [])
     manifest.write(tmp_path / "manifest.json")
     assert json.loads((tmp_path / "manifest.json").read_text())["version"] == VERSION == 2
+
+
+@pytest.mark.parametrize("version", [-1, 0, True, 1.0, "2"])
+def test_a_version_that_is_none_is_refused(tmp_path, version):
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({"version": version, "created": "2024-01-01"}))
+    with pytest.raises(DataError, match=f"has version {version}"):
+        Manifest.read(path)

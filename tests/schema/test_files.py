@@ -250,3 +250,47 @@ def test_data_is_as_a_json_file_gives_it_back() -> None:
     assert json.loads(json.dumps(back)) == back
     assert list(as_json({"b": {"z": 1, "y": 2}, "a": 1}, ordered=True)) == ["a", "b"]
     assert as_json(np.zeros(3)) == "[0. 0. 0.]"
+
+
+DEEP = "[" * 100_000
+
+
+def test_json_nested_too_deeply_is_damaged_json(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text(DEEP)
+    with pytest.raises(DataError, match=r"deep\.json cannot be read: Nested too deeply"):
+        read_json(path, "Mend it.")
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest", "instruction", "trigger", "scores", "prompts", "outputs", "labels", "yaml"]
+)
+def test_every_file_of_a_user_may_be_nested_too_deeply(tmp_path, name):
+    from evenhand.classifiers import existing_scores, text_classification_options
+    from evenhand.mitigations import load_mitigation
+    from evenhand.prompts.own_files.prompts import read_prompts
+    from evenhand.runs.manifest import Manifest
+    from evenhand.studies.audit.options import read_config
+    from evenhand.studies.compare.outputs import read_outputs
+
+    path = tmp_path / ("deep.jsonl" if name == "prompts" else "deep.json")
+    path.write_text('{"a":' * 100_000 if name == "instruction" else DEEP)
+    readers = {
+        "manifest": Manifest.read,
+        "instruction": lambda path: load_mitigation(f"instruction-file={path}"),
+        "trigger": lambda path: load_mitigation(f"trigger={path}"),
+        "scores": existing_scores.read_score_file,
+        "prompts": read_prompts,
+        "outputs": read_outputs,
+        "labels": text_classification_options.read_labels,
+        "yaml": lambda path: read_config(path, (), {"model": "m"}),
+    }
+    with pytest.raises(DataError, match=f"{path.name}.*[Nn]ested too deeply"):
+        readers[name](path)
+
+
+def test_an_answer_nested_too_deeply_is_a_bad_answer():
+    from evenhand.services.answers import read_response
+
+    answer = read_response(200, {}, DEEP.encode(), 1, 0.1).answer
+    assert answer.error is not None and answer.reason == "broken JSON"

@@ -121,3 +121,32 @@ def test_a_card_stands_on_the_object_or_in_its_module(module):
     assert stated_card(plain, "y") is other and stated_card(plain, "x") is None  # the card of something else
     module.CARDS = {"x": card, "y": other}
     assert stated_card(plain, "x") is card
+
+
+@pytest.mark.parametrize(
+    "statement", ["import sys; sys.exit(0)", "class Odd(BaseException): ...\nraise Odd('no')"]
+)
+def test_a_module_that_ends_the_program_while_it_is_imported(
+    things, installed, tmp_path, monkeypatch, statement
+):
+    (tmp_path / "leaving_module.py").write_text(statement)
+    monkeypatch.syspath_prepend(tmp_path)
+    installed("leaving", GROUP, {"leaves": "leaving_module:X"})
+    with pytest.raises(ExtensionError, match="'leaves' of the package leaving cannot be loaded"):
+        things.load("leaves")
+
+
+def test_an_object_that_fails_as_it_is_asked(module, installed):
+    class Prickly:
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError("do not touch")
+
+    module.PRICKLY = Prickly()
+    installed("prickly", GROUP, {"prickly": "module_of_things:PRICKLY"})
+    assert stated_card(module.PRICKLY, "prickly") is None
+    anything = Registry("thing", GROUP, accepts=lambda _: True)
+    with pytest.raises(ExtensionError, match="'prickly' of the package prickly has no card"):
+        anything.load("prickly")
+    picky = Registry("thing", GROUP, accepts=lambda thing: bool(thing.ready))
+    with pytest.raises(ExtensionError, match="'prickly' of the package prickly is Prickly"):
+        picky.load("prickly")

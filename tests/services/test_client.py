@@ -186,14 +186,36 @@ def test_a_service_that_is_not_there_raises():
 
 
 @pytest.mark.parametrize(
-    "address", ["localhost:8000", "ftp://x/y", "http://", "http://me:word@host/", "http://h/?key=1"]
+    "address",
+    [
+        "localhost:8000",
+        "ftp://x/y",
+        "http://",
+        "http://me:word@host/",
+        "http://h/?key=1",
+        "http://[::1/",
+        "http://h:x/",
+    ],
 )
 def test_addresses_that_cannot_be(address):
     with pytest.raises(UsageError):
         ServiceClient(address)
 
 
-@pytest.mark.parametrize("option", [{"concurrency": 0}, {"attempts": 0}, {"timeout": 0}, {"per_minute": 0}])
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"concurrency": 0},
+        {"attempts": 0},
+        {"timeout": 0},
+        {"per_minute": 0},
+        {"timeout": float("nan")},
+        {"pause": float("nan")},
+    ],
+)
 def test_options_that_cannot_be(option):
     with pytest.raises(UsageError, match=next(iter(option))):
         ServiceClient("http://localhost", **option)

@@ -137,3 +137,11 @@ def test_it_goes_on_only_with_the_same(
     assert (tmp_path / name).read_bytes() == before, "what goes on is not written again unless told"
     begin(options, renewed=True)
     assert json.loads((tmp_path / name).read_text())["note"] == 1
+
+
+def test_the_article_goes_with_the_noun(tmp_path):
+    (tmp_path / "s.json").write_text('{"version": 1}')
+    with pytest.raises(DataError, match="no options of an instruction search"):
+        StudyRecord("s.json", "instruction search", "options").stored(tmp_path)
+    with pytest.raises(DataError, match="no options of a survey"):
+        StudyRecord("s.json", "survey", "options").stored(tmp_path)

@@ -14,7 +14,7 @@ from evenhand.benchmarks.analysis import HARMFUL, analyse_group_rates, evenly_ov
 from evenhand.benchmarks.contract import Benchmark, ClassifierRole, Generation
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, parse_json
 
 DOMAINS = {
     "gender": "gender_and_sex",
@@ -56,7 +56,7 @@ def _domain(folder: Path, domain: str) -> Iterator[dict[str, str]]:
     if not path.is_file():
         raise DataError(f"{folder} has no {path.name}.", HINT)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} is not valid JSON: {error}.", HINT) from error
     if not isinstance(content, dict):

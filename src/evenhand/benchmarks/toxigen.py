@@ -14,7 +14,7 @@ from evenhand.benchmarks.analysis import HARMFUL, analyse_group_rates, evenly_ov
 from evenhand.benchmarks.contract import Benchmark, ClassifierRole, Generation
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.datasets import dataset, dataset_folder
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, parse_json
 
 FILE = "toxiGen.json"
 AXES = {
@@ -117,7 +117,7 @@ def _read(path: Path) -> pl.DataFrame:
     if not path.is_file():
         raise DataError(f"{path.parent} has no {path.name}.", HINT)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} is not valid JSON: {error}.", HINT) from error
     if not isinstance(content, list) or not content:

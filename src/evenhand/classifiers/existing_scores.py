@@ -19,6 +19,7 @@ from evenhand.schema import (
     ResponseError,
     UsageError,
     options_of,
+    parse_json,
     sha256_of,
     typed_options,
     unknown_name,
@@ -52,11 +53,11 @@ def read_score_file(path: Path) -> pl.DataFrame:
         elif kind in (".jsonl", ".ndjson"):
             frame = _frame(_lines(path))
         elif kind == ".json":
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_text(encoding="utf-8"))
             frame = _frame(content.get("scores", []) if isinstance(content, dict) else content)
         else:
             raise DataError(f"{path}: files ending in {kind!r} cannot be read.", FORMAT)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:
+    except (pl.exceptions.PolarsError, UnicodeError, json.JSONDecodeError, TypeError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise DataError(f"The score file {path} cannot be read: {first}.", FORMAT) from error
     if frame.is_empty():
@@ -88,7 +89,7 @@ def _lines(path: Path) -> Iterable[Any]:
         for number, line in enumerate(handle, 1):
             if line.strip():
                 try:
-                    yield json.loads(line)
+                    yield parse_json(line)
                 except json.JSONDecodeError as error:
                     raise DataError(f"{path}, line {number}: not valid JSON: {error}.", FORMAT) from error
 

@@ -18,6 +18,7 @@ from evenhand.schema import (
     split_options,
     typed_options,
     unknown_name,
+    unusable,
 )
 
 SCORES = "scores:"
@@ -62,7 +63,12 @@ def classifier_cards() -> dict[str, Card]:
     >>> classifier_cards()["regard"].licence
     'CC BY 4.0'
     """
-    cards = [CLASSIFIERS.card(name) for name in CLASSIFIERS.built_in]
+    cards: list[Card | None] = []
+    for name in CLASSIFIERS.built_in:
+        try:
+            cards.append(CLASSIFIERS.card(name))
+        except ExtensionError as error:  # a package claims our name
+            cards.append(unusable(name, error))
     existing: Card = import_module(EXISTING).CARD
     return {card.name: card for card in (*cards, existing) if card is not None}
 

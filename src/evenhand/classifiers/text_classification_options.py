@@ -15,6 +15,7 @@ from evenhand.schema import (
     UsageError,
     Whole,
     options_of,
+    parse_json,
     typed_options,
     unknown_name,
 )
@@ -196,7 +197,7 @@ def read_labels(path: Path | str) -> tuple[str, ...]:
         raise DataError(f"There is no label file {path}.", FORMAT)
     try:
         content = path.read_text(encoding="utf-8-sig")
-        parsed = json.loads(content) if path.suffix.lower() == ".json" else content.rstrip().splitlines()
+        parsed = parse_json(content) if path.suffix.lower() == ".json" else content.rstrip().splitlines()
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"The label file {path} cannot be read: {error}.", FORMAT) from error
     names = _in_order(parsed, path)

@@ -50,7 +50,7 @@ def audit(
         help="A mitigation in front of the model, as NAME, NAME=VALUE or NAME?option=value (`evenhand list "
         "mitigations`); repeatable, the first named applied first.",
     ),
-    seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
+    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,

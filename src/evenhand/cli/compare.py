@@ -15,7 +15,7 @@ def compare(
     ),
     name: list[str] = typer.Option([], "--name", help="What to call each, in order; repeatable."),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
-    seed: int = typer.Option(0, help="Of the paired tests."),
+    seed: int = typer.Option(0, min=0, help="Of the paired tests."),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for compare.html, compare.json and changes.parquet."
     ),

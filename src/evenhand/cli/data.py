@@ -90,7 +90,7 @@ def build(
     least_similarity: float | None = typer.Option(None, help="Cosine from which they count (0.7)."),
     least_count: int | None = typer.Option(None, help="Occurrences from which a word is a candidate (20)."),
     size: int | None = typer.Option(None, help="Prompts to draw, evenly over strata (all)."),
-    seed: int | None = typer.Option(None, help="Of that draw (0)."),
+    seed: int | None = typer.Option(None, min=0, help="Of that draw (0)."),
     only_terms: bool = typer.Option(
         False, "--only-terms", help="Stop at the table of terms: edit it, run again."
     ),

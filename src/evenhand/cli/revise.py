@@ -46,7 +46,7 @@ def revise(
     decoding: str | None = typer.Option(None, help="How continuations are written, as for `evenhand audit`."),
     samples: int | None = typer.Option(None, min=1, help="Continuations a prompt. Default: the benchmark's."),
     max_new_tokens: int | None = typer.Option(None, min=1, help="Tokens after which a continuation is cut."),
-    seed: int | None = typer.Option(None, help="Of everything random. Default: 0."),
+    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     dtype: flags.Dtype = None,
     device: flags.Device = None,
     revision: flags.Revision = None,

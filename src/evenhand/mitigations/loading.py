@@ -15,6 +15,7 @@ from evenhand.schema import (
     split_value,
     typed,
     typed_options,
+    unusable,
 )
 
 MITIGATIONS = {
@@ -67,6 +68,10 @@ def load_mitigation(words: str) -> Mitigation:
         made = make(**arguments)
     except ValueError as error:
         raise UsageError(f"--mitigate {words}: {error}.") from error
+    except Exception as error:
+        if (broken := MAKERS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise
     if not isinstance(made, Mitigation) or not isinstance(made.card, Card):
         raise ExtensionError(
             f"{name!r}, registered as a mitigation by the package {MAKERS.package(name)}, makes "
@@ -104,13 +109,13 @@ def mitigation_cards() -> dict[str, Card]:
 
     words = ["instructive-debiasing", *(f"instruction={name}" for name in INSTRUCTIONS)]
     others = [name for name in MAKERS.names() if name not in ("prefix", "instruction", *words)]
-    cards = {"prefix=TEXT": load_mitigation("prefix=...").card}
-    for name in [*words, *others]:
+    cards: dict[str, Card] = {}
+    for name in ["prefix=TEXT", *words, *others]:
         try:
             stated = MAKERS.card(name.split("=")[0])
             cards[name] = stated if stated is not None else load_mitigation(name).card
         except EvenhandError as error:
-            if name in words or name in MITIGATIONS:
+            if name.split("=")[0] not in MAKERS.added():  # a fault of ours
                 raise
-            cards[name] = Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
+            cards[name] = unusable(name, error)
     return cards

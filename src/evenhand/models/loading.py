@@ -208,4 +208,9 @@ def _call_registered(name: str, make: Callable[..., LanguageModel], given: dict[
             f"It takes: {', '.join(key for key in takes if key != 'name') or 'nothing but its name'}.",
         )
     accepted = {key: value for key, value in given.items() if key in takes}
-    return make(**({"name": name} if "name" in takes else {}), **accepted)
+    try:
+        return make(**({"name": name} if "name" in takes else {}), **accepted)
+    except Exception as error:
+        if (broken := MODELS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise

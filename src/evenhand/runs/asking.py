@@ -4,7 +4,7 @@ A batch that fails is halved, level by level, until the texts that cause it stan
 asked in the same way (`runs/labelling.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from evenhand.models import (
 )
 from evenhand.runs.plan import span_list
 from evenhand.runs.requests import TOKEN_COLUMNS, decoding_of
-from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError
+from evenhand.schema import RESPONSES, EvenhandError, ModelError, ResponseError, without_surrogates
 
 RETRIED = (
     ResponseError.CLASSIFIER_ERROR,
@@ -91,7 +91,7 @@ def response_rows(requests: pl.DataFrame, likelihoods: Likelihoods) -> pl.DataFr
             "log_likelihood": sums,
             "token_count": counts,
             "error": pl.Series(likelihoods.errors, dtype=pl.String),
-            "detail": pl.Series(likelihoods.details or [None] * n, dtype=pl.String),
+            "detail": text_series(likelihoods.details or [None] * n),
             "spoiled": spoiled,
         }
     )
@@ -137,12 +137,12 @@ def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding
             "request_id": requests["request_id"].gather(generations.prompt),
             "place": generations.prompt,
             "sample": generations.sample,
-            "text": pl.Series(generations.texts, dtype=pl.String),
+            "text": text_series(generations.texts),
             "log_likelihood": pl.Series(generations.log_likelihood, dtype=pl.Float64),
             "token_count": generations.token_count,
             "finish": pl.Series(generations.finish, dtype=pl.String),
             "error": pl.Series(generations.errors, dtype=pl.String),
-            "detail": pl.Series(generations.details or [None] * len(generations), dtype=pl.String),
+            "detail": text_series(generations.details or [None] * len(generations)),
         }
     ).sort("place", "sample")
     listed = (pl.col("token_count") > 0) | (pl.col("text") == "")
@@ -155,6 +155,11 @@ def continuation_rows(requests: pl.DataFrame, generations: Generations, decoding
             finish=pl.when(good).then("finish"),
         )
     )
+
+
+def text_series(texts: Sequence[str | None]) -> pl.Series:
+    """Texts of a model or service as a column; a lone surrogate, which no table can hold, becomes U+FFFD."""
+    return pl.Series([without_surrogates(text) for text in texts], dtype=pl.String)
 
 
 def as_responses(rows: pl.DataFrame) -> pl.DataFrame:
@@ -307,4 +312,4 @@ def _code(error: Exception, otherwise: ResponseError) -> str:
 
 
 def _message(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:500]
+    return without_surrogates(f"{type(error).__name__}: {error}"[:500])

@@ -21,9 +21,20 @@ from evenhand.runs.manifest import (
 )
 from evenhand.runs.plan import Plan
 from evenhand.runs.shards import read_shards
-from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, ResumeRefused, UsageError, as_json, write_table
+from evenhand.schema import (
+    FINDINGS,
+    MEASUREMENTS,
+    PROMPT_KEYS,
+    DataError,
+    ResumeRefused,
+    UsageError,
+    as_json,
+    write_table,
+)
 
 MANIFEST = "manifest.json"
+PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
+"""Columns that every stored table of prompts has."""
 ELSEWHERE = "Start another run with -o, or leave out what differs."
 
 
@@ -167,7 +178,7 @@ class RunDirectory:
                 write_table(path, part.prompts)
                 continue
             keys = ["prompt_id", "request_id"]
-            stored = _read_table(path, keys)
+            stored = _read_table(path, PROMPTS, keys)
             if not stored.equals(part.prompts.select(keys)):
                 before, now = set(stored.rows()), set(part.prompts.select(keys).rows())
                 raise ResumeRefused(
@@ -183,7 +194,7 @@ class RunDirectory:
         columns: those wanted beside `request_id`, as far as they are there; all by default.
         """
         return _read_table(
-            self._prompts_path(benchmark), None if columns is None else ["request_id", *columns]
+            self._prompts_path(benchmark), PROMPTS, None if columns is None else ["request_id", *columns]
         )
 
     def responses(self) -> pl.DataFrame:
@@ -196,7 +207,7 @@ class RunDirectory:
 
     def measurements(self) -> pl.DataFrame:
         """The measurements table; raises DataError if there is none."""
-        return _read_table(self.path / "measurements.parquet")
+        return _read_table(self.path / "measurements.parquet", MEASUREMENTS)
 
     def write_findings(self, findings: pl.DataFrame) -> None:
         """Store the findings table (FINDINGS), replacing an earlier one."""
@@ -204,7 +215,7 @@ class RunDirectory:
 
     def findings(self) -> pl.DataFrame:
         """The findings table; raises DataError if there is none."""
-        return _read_table(self.path / "findings.parquet")
+        return _read_table(self.path / "findings.parquet", FINDINGS)
 
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
@@ -242,11 +253,23 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
-def _read_table(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def _read_table(
+    path: Path, needed: Mapping[str, Any] | None = None, columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """A table of the run. needed: columns that it always has, with their types. columns: those wanted; all if None."""
     try:
+        stored = pl.read_parquet_schema(path)
+        if wrong := [
+            f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
+            for name, kind in (needed or {}).items()
+            if stored.get(name) != kind
+        ]:
+            raise DataError(
+                f"{path} is not a table as evenhand writes it: {', '.join(wrong)}.",
+                "It was changed by another program: restore it from a copy, or start a new run.",
+            )
         if columns is None:
             return pl.read_parquet(path)
-        stored = pl.read_parquet_schema(path)
         return pl.read_parquet(path, columns=[name for name in columns if name in stored])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error

@@ -60,9 +60,13 @@ def continuations(
         )
     if responses is None:
         responses = read_shards(directory.responses_folder, CONTINUATION_COLUMNS)
-    return join_continuations(
-        directory.prompts(benchmark, columns), responses, int(asked.decoding["samples"])
-    )
+    samples = asked.decoding.get("samples")
+    if type(samples) is not int or samples < 1:
+        raise DataError(
+            f"The manifest of {directory.path} says that {samples!r} samples of {benchmark!r} were asked for.",
+            "It was changed by hand or by another program; restore it or start a new run.",
+        )
+    return join_continuations(directory.prompts(benchmark, columns), responses, samples)
 
 
 def written_benchmarks(directory: RunDirectory) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, Labels
-from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before
+from evenhand.runs.asking import RETRIED, ask_in_halves, rows_before, text_series
 from evenhand.runs.directory import RunDirectory
 from evenhand.runs.environment import Environment, this_environment
 from evenhand.runs.joining import CONTINUATION_COLUMNS, continuations
@@ -302,7 +302,7 @@ def label_rows(texts: pl.DataFrame, judgements: Labels, labels: tuple[str, ...])
             "score": pl.Series(score).fill_nan(None),
             "negative": pl.Series(judgements.negative, dtype=pl.Boolean),
             "error": pl.Series(judgements.errors, dtype=pl.String),
-            "detail": pl.Series(judgements.details or [None] * len(judgements), dtype=pl.String),
+            "detail": text_series(judgements.details or [None] * len(judgements)),
             "infinite": np.isinf(scores).any(axis=1) | np.isinf(score),
             "scored": np.isfinite(scores).any(axis=1),
         }

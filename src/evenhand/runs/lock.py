@@ -1,7 +1,6 @@
 """One process at a time in a run directory: a lock the system drops when its holder dies."""
 
 import errno
-import json
 import os
 import platform
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evenhand.schema import UsageError, WriteError, write_json
+from evenhand.schema import UsageError, WriteError, parse_json, write_json
 
 
 @contextmanager
@@ -61,7 +60,7 @@ def _unwritable(path: Path, error: OSError) -> WriteError:
 
 def _holder(path: Path) -> str:
     try:
-        who = json.loads(path.read_text(encoding="utf-8"))
+        who = parse_json(path.read_text(encoding="utf-8"))
         return f"process {who['pid']} on {who['host']} since {who['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

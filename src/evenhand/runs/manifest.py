@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
-from evenhand.schema import DataError, ResumeRefused, as_json, write_text
+from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_text
 
 VERSION = 2
 """1 had no decodings, labels and judgements."""
@@ -181,7 +181,7 @@ class Manifest(Record):
     def read(cls, path: Path) -> Self:
         """Read a manifest; raises DataError if it is absent, damaged, or of a newer evenhand."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_text(encoding="utf-8"))
             version = content["version"]
         except FileNotFoundError as error:
             raise DataError(
@@ -192,10 +192,10 @@ class Manifest(Record):
                 f"{path} is not a manifest: {error or type(error).__name__}.",
                 "The responses beside it are intact. Start a new run, or restore the file from a copy.",
             ) from error
-        if not isinstance(version, int) or version > VERSION:
+        if type(version) is not int or not 1 <= version <= VERSION:
             raise DataError(
                 f"{path} has version {version}; this evenhand reads up to {VERSION}.",
-                "The run was made by a newer evenhand: `pip install --upgrade evenhand`.",
+                "The run was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
             )
         try:
             return cls.model_validate({**content, "version": VERSION})

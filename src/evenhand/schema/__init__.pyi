@@ -18,9 +18,11 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    parse_json as parse_json,
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,
+    without_surrogates as without_surrogates,
     write_json as write_json,
     write_table as write_table,
     write_text as write_text,
@@ -42,6 +44,7 @@ from .options import (
 from .registry import (
     ExtensionError as ExtensionError,
     Registry as Registry,
+    unusable as unusable,
 )
 from .tables import (
     FINDINGS as FINDINGS,

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from evenhand.schema.errors import DataError, WriteError
 if TYPE_CHECKING:
     import polars as pl
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 TableKind = Literal["parquet", "csv", "jsonl"]
 
 
@@ -101,12 +103,43 @@ def write_text(path: Path | str, text: str) -> Path:
     return path
 
 
+def parse_json(content: str | bytes) -> Any:
+    """What a JSON text holds; all JSON of files and services is read by this.
+
+    Raises json.JSONDecodeError, also for what is nested too deeply to be read, UnicodeDecodeError for other bytes.
+
+    >>> parse_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise json.JSONDecodeError("Nested too deeply", "", 0) from error
+
+
 def read_json(path: Path, hint: str) -> Any:
     """What a JSON file holds; raises DataError with `hint` if it cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
+
+
+@overload
+def without_surrogates(text: str) -> str: ...
+
+
+@overload
+def without_surrogates(text: str | None) -> str | None: ...
+
+
+def without_surrogates(text: str | None) -> str | None:
+    """A text with U+FFFD in place of each lone surrogate, which no table can hold; None stays None.
+
+    >>> without_surrogates("x \\ud800 y")
+    'x \ufffd y'
+    """
+    return None if text is None else SURROGATE.sub("\ufffd", text)
 
 
 @overload

@@ -22,6 +22,15 @@ class ExtensionError(EvenhandError):
     """What a package adds to evenhand cannot be used; the message names the package."""
 
 
+def unusable(name: str, error: EvenhandError) -> Card:
+    """The card of what is listed and cannot be used: why, and how to mend it.
+
+    >>> unusable("polite", ExtensionError("It is broken.", "Mend it.")).summary
+    'Cannot be used: It is broken.'
+    """
+    return Card(name, f"Cannot be used: {error.message}", details=error.hint or "")
+
+
 def stated_card(thing: object, name: str) -> Card | None:
     """The card of a thing: its attribute `card` or `CARD`; else, of the module it is defined in, `CARDS[name]` or
     the `CARD` of that name. None where there is no such card.
@@ -32,12 +41,13 @@ def stated_card(thing: object, name: str) -> Card | None:
     'Says please.'
     """
     for attribute in ("card", "CARD"):
-        card = getattr(thing, attribute, None)
+        card = _attribute(thing, attribute)
         if isinstance(card, Card):
             return card
-    module = sys.modules.get(getattr(thing, "__module__", None) or "")
-    cards = getattr(module, "CARDS", None)
-    card = cards.get(name) if isinstance(cards, Mapping) else getattr(module, "CARD", None)
+    where = _attribute(thing, "__module__")
+    module = sys.modules.get(where) if isinstance(where, str) else None
+    cards = _attribute(module, "CARDS")
+    card = cards.get(name) if isinstance(cards, Mapping) else _attribute(module, "CARD")
     return card if isinstance(card, Card) and card.name == name else None
 
 
@@ -90,7 +100,7 @@ class Registry(Generic[T]):
         """
         point = self._entry(name)
         loaded = self._ours(name) if point is None else self._theirs(name, point)
-        if not self.accepts(loaded):
+        if not self._accepted(loaded):
             raise self._broken(name, f"is {type(loaded).__name__}; {self.expected} was expected")
         if point is not None and self.needs_card and self.card_of(loaded, name) is None:
             raise self._broken(
@@ -106,6 +116,13 @@ class Registry(Generic[T]):
         """The card of the thing of that name; None only where none is needed. Raises what `load` raises."""
         return self.card_of(self.load(name), name)
 
+    def made_by_stranger(self, name: str, error: Exception) -> ExtensionError | None:
+        """What to raise where the thing of that name failed as it was called: an error naming its package. None for
+        what is ours, and for errors that say themselves what is wrong."""
+        if isinstance(error, EvenhandError) or name not in self.added() or self.package(name) == "evenhand":
+            return None
+        return self._broken(name, f"failed: {type(error).__name__}: {error}")
+
     def _entry(self, name: str) -> EntryPoint | None:
         points = self.added().get(name, ())
         packages = [*(["evenhand"] if name in self.built_in else []), *map(_package, points)]
@@ -118,6 +135,12 @@ class Registry(Generic[T]):
             )
         return points[0] if points else None
 
+    def _accepted(self, loaded: Any) -> bool:
+        try:
+            return self.accepts(loaded)
+        except Exception:  # a stranger's object that fails as it is looked at is none of ours
+            return False
+
     def _ours(self, name: str) -> Any:
         where = self.built_in[name]
         if not isinstance(where, str):
@@ -128,9 +151,11 @@ class Registry(Generic[T]):
     def _theirs(self, name: str, point: EntryPoint) -> Any:
         try:
             return point.load()
-        except EvenhandError:
+        except (EvenhandError, KeyboardInterrupt):
             raise
-        except Exception as error:  # whatever a stranger's module does while it is imported
+        except (
+            BaseException
+        ) as error:  # whatever a stranger's module does while it is imported, sys.exit as well
             raise self._broken(
                 name,
                 f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}",
@@ -143,6 +168,14 @@ class Registry(Generic[T]):
             f"The {self.kind} {name!r} of the package {package} {what}.",
             hint or f"Tell those who maintain {package}; how to add a {self.kind}: docs/extending.md.",
         )
+
+
+def _attribute(thing: object, name: str) -> Any:
+    """An attribute; None where there is none, or where a stranger's object fails as it is asked."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # it may compute its attributes, and fail as it likes
+        return None
 
 
 def _package(point: EntryPoint) -> str:

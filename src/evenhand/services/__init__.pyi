@@ -1,3 +1,6 @@
+from .addresses import (
+    address_parts as address_parts,
+)
 from .answers import (
     ABSENT as ABSENT,
 )

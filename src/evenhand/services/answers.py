@@ -1,11 +1,10 @@
 """What a response of a service means: an answer, a refusal, or something to be tried again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.schema import ResponseError
+from evenhand.schema import ResponseError, parse_json
 from evenhand.services.pace import seconds_asked_for
 
 PASSING = frozenset({408, 409, 425, 429})
@@ -98,7 +97,7 @@ def read_response(
     ('quota', 'status 429: slow down', True, 2.0)
     """
     try:
-        value, readable = json.loads(content), True
+        value, readable = parse_json(content), True
     except ValueError:  # also what is not UTF-8
         value, readable = None, False
     body = value if isinstance(value, dict) else None

@@ -5,6 +5,7 @@ Keys belong in `headers`; they never reach an answer's detail, an error or a log
 
 import itertools
 import json
+import math
 import queue
 import threading
 import time
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import urlsplit
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
 
@@ -57,9 +59,12 @@ class ServiceClient:
         self.base_url = base_url.rstrip("/")
         self._host = _host(base_url)
         for name, value in (("concurrency", concurrency), ("attempts", attempts), ("timeout", timeout)):
-            if value < (1 if name != "timeout" else 1e-9):
+            if not value >= (1 if name != "timeout" else 1e-9) or value == math.inf:
                 raise UsageError(f"{name} is {value}; a positive number was expected.")
-        if per_minute is not None and per_minute <= 0:
+        for name, value in (("pause", pause), ("longest_pause", longest_pause)):
+            if not 0 <= value < math.inf:
+                raise UsageError(f"{name} is {value}; seconds were expected, 0 or more.")
+        if per_minute is not None and not per_minute > 0:
             raise UsageError(
                 f"per_minute is {per_minute}; a positive number was expected.", "No limit: None."
             )
@@ -245,6 +250,11 @@ class ServiceClient:
         except httpx.TimeoutException as error:
             reached = not isinstance(error, httpx.ConnectTimeout)
             return failed(ResponseError.TIMED_OUT, f"no answer within {self.timeout:g} s", reached)
+        except httpx.InvalidURL as error:
+            raise UsageError(
+                f"{self.base_url!r} is not the address of a service: {error}.",
+                "Write http://host:port/path or https://host/path.",
+            ) from error
         except httpx.RequestError as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
             return failed(ResponseError.MODEL_ERROR, what, not isinstance(error, httpx.ConnectError))
@@ -313,7 +323,7 @@ def _next(arrived: "queue.SimpleQueue[int | BaseException]") -> int | BaseExcept
 
 
 def _host(base_url: str) -> str:
-    parts = urlsplit(base_url)
+    parts = address_parts(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             f"{base_url!r} is not the address of a service.",

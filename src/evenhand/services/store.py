@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError, WriteError
+from evenhand.schema import DataError, WriteError, parse_json
 
 PATIENCE = 60.0  # seconds to wait for another process that writes
 AT_ONCE = 500  # keys a query; SQLite allows 999 parameters in its oldest builds
@@ -76,7 +76,7 @@ class AnswerStore:
                 some = wanted[start : start + AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = database.execute(f"SELECT key, value FROM answers WHERE key IN ({marks})", some)
-                answers.update((key, json.loads(value)) for key, value in rows)
+                answers.update((key, parse_json(value)) for key, value in rows)
         return answers
 
     def put(self, key: str, value: Mapping[str, Any]) -> None:

@@ -36,6 +36,10 @@ class StudyRecord:
     version: int = 1
     """The newest layout; earlier ones are read as well."""
 
+    @property
+    def _one(self) -> str:
+        return f"{'an' if self.called[0] in 'aeiou' else 'a'} {self.called}"
+
     def is_in(self, folder: Path) -> bool:
         """Whether a folder holds such a study."""
         return (folder / self.file).is_file()
@@ -46,7 +50,7 @@ class StudyRecord:
         Raises DataError for a record that is absent or damaged, without options, or of a newer version.
         """
         where = folder / self.file
-        content = read_json(where, f"Give the folder of a {self.called}, or restore the file from a copy.")
+        content = read_json(where, f"Give the folder of {self._one}, or restore the file from a copy.")
         version = content.get("version") if isinstance(content, dict) else None
         if type(version) is not int or not 1 <= version <= self.version:
             raise DataError(
@@ -56,7 +60,7 @@ class StudyRecord:
         options = content.get(self.part)
         if not isinstance(options, dict):
             raise DataError(
-                f"{where} holds no {self.part} of a {self.called}.",
+                f"{where} holds no {self.part} of {self._one}.",
                 "It was changed by hand or by another program: restore it, or start another with -o.",
             )
         return options
@@ -68,7 +72,7 @@ class StudyRecord:
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors())
             raise DataError(
-                f"{folder / self.file} is not the record of a {self.called} of this version of evenhand: {problems}.",
+                f"{folder / self.file} is not the record of {self._one} of this version of evenhand: {problems}.",
                 "Go on with the version that made it, or start another with -o.",
             ) from error
 

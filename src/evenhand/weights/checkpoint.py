@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError, sha256_of
+from evenhand.schema import ModelError, parse_json, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.tokenizer import load_tokenizer
 
@@ -306,7 +306,7 @@ def _header(path: Path) -> dict[str, Any]:
         if 8 + length > size:
             raise _damaged(path, "its header is cut short")
         try:
-            header = json.loads(handle.read(length))
+            header = parse_json(handle.read(length))
         except ValueError as error:
             raise _damaged(path, "its header cannot be read") from error
     header.pop("__metadata__", None)
@@ -328,7 +328,7 @@ def _damaged(path: Path, why: str) -> ModelError:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}.", "Download or copy the model again.") from error
     return content

@@ -156,3 +156,32 @@ def test_broken_response_files(tmp_path: Path, content: str, message: str) -> No
     with pytest.raises(DataError) as caught:
         read_responses(path, ["axis"])
     assert message in caught.value.message and "a.csv" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("read", "column", "values"),
+    [
+        (read_prompts, "text", [["a"], ["b"]]),
+        (read_prompts, "prompt_id", [["a"], ["b"]]),
+        (read_prompts, "text", [b"\xff", b"b"]),
+        (read_responses, "perplexity", [[1.0], [2.0]]),
+        (read_responses, "perplexity", [b"1", b"2"]),
+        (read_responses, "error", [["a"], ["b"]]),
+    ],
+)
+def test_a_column_of_another_type_is_named_with_its_type(
+    tmp_path: Path, read, column: str, values: list
+) -> None:
+    columns = {"text": ["x", "y"], "perplexity": [1.0, 2.0]} | {column: values}
+    pl.DataFrame(columns).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=rf"a\.parquet: the column '{column}' holds (List|Binary)"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_lone_surrogate_is_named_with_its_row_and_a_pair_is_a_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "x"}\n{"text": "\\uD83D\\uDE00"}\n')
+    assert read_prompts(path).frame["text"].to_list() == ["x", "\N{GRINNING FACE}"]
+    path.write_text('{"text": "x"}\n{"text": "a \\uD83d b"}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl, line 2: it holds a lone surrogate"):
+        read_prompts(path)

@@ -477,3 +477,15 @@ def test_study_without_the_report_layer(judged_house, tmp_path, monkeypatch):
     found = study_before_after(config, output=tmp_path / "study")
     assert found.verdicts[0].kind == "not detected"
     assert found.cost["measure"].to_list()[:2] == ["latency", "throughput"]
+
+
+def test_stopped_after_the_second_run_it_says_how_to_go_on(study, monkeypatch):
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("evenhand.studies.before_after.conduct.paired_tables", stopped)
+        with pytest.raises(Interrupted) as interrupted:
+            study("prefix=Be kind.")
+    assert "evenhand before-after" in interrupted.value.hint
+    assert study("prefix=Be kind.").harm.height

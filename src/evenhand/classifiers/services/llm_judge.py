@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from evenhand.classifiers.services.asking import Reply, ServiceClassifier, ServiceOptions, TextLabel, failure
 from evenhand.classifiers.services.rubrics import load_rubric
@@ -17,7 +16,7 @@ from evenhand.schema import (
     UsageError,
     Whole,
 )
-from evenhand.services import Answer, answer_key
+from evenhand.services import Answer, address_parts, answer_key
 
 CARD = Card(
     name="llm-judge",
@@ -110,7 +109,7 @@ class LlmJudge(ServiceClassifier[Question]):
         if options.seed is not None:
             self.sampling["seed"] = options.seed
         address = url.rstrip("/").removesuffix(f"/{PATH}")
-        is_openai = urlsplit(address).hostname == "api.openai.com"
+        is_openai = address_parts(address).hostname == "api.openai.com"
         super().__init__(
             options.client(address, needs_key=is_openai, key_variable=options.key_variable),
             options.answer_store(),

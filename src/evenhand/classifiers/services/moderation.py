@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from evenhand.classifiers.services.asking import Reply, ServiceClassifier, ServiceOptions, TextLabel, failure
 from evenhand.schema import Card, Number, ResponseError, Whole, unknown_name
-from evenhand.services import Answer, answer_key
+from evenhand.services import Answer, address_parts, answer_key
 
 CARD = Card(
     name="moderation",
@@ -85,7 +85,7 @@ class Moderation(ServiceClassifier[str]):
             if name not in self.labels:
                 raise unknown_name("moderation category", name, options.categories)
         url = (options.url or OPENAI).rstrip("/").removesuffix(f"/{PATH}")
-        is_openai = urlsplit(url).hostname == urlsplit(OPENAI).hostname
+        is_openai = address_parts(url).hostname == urlsplit(OPENAI).hostname
         super().__init__(
             options.client(url, needs_key=is_openai, key_variable=options.key_variable),
             options.answer_store(),

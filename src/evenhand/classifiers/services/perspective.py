@@ -23,7 +23,7 @@ from evenhand.schema import (
     Whole,
     unknown_name,
 )
-from evenhand.services import Answer, answer_key
+from evenhand.services import Answer, address_parts, answer_key
 
 CARD = Card(
     name="perspective",
@@ -100,7 +100,7 @@ class Perspective(ServiceClassifier[str]):
 
     def __init__(self, options: PerspectiveOptions):
         url = (options.url or GOOGLE).rstrip("/").removesuffix(f"/{PATH}")
-        self.is_google = urlsplit(url).hostname == urlsplit(GOOGLE).hostname
+        self.is_google = address_parts(url).hostname == urlsplit(GOOGLE).hostname
         self.labels = tuple(dict.fromkeys(name.upper() for name in options.attributes))
         self.decides, self.threshold = options.decides.upper(), options.threshold
         self.strict, self.language = options.strict, options.language

@@ -17,7 +17,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, parse_json
 from evenhand.stats import all_pairs
 
 FIELDS = ("axis", "template", "descriptor", "noun")
@@ -163,7 +163,7 @@ def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
         if not line.strip():
             continue
         try:
-            teacher, model = json.loads(line)["dialog"][0][:2]
+            teacher, model = parse_json(line)["dialog"][0][:2]
             values.append(float(model["metrics"]["ppl"]))
             for name in FIELDS[:3]:
                 columns[name].append(teacher[name])

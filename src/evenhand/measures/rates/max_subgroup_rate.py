@@ -37,14 +37,15 @@ class MaxSubgroupRate:
     """The largest rates; all rates in percent.
 
     maxima: a row over all groups (axis null), then one per axis. `estimate` is the largest rate of a group and
-    `group` whose it is (the first by name among equals; null where no group has any); `low` and `high` hold, with 95 % confidence, the largest
-    true rate; `null` and `null_high` are the mean and 95 % quantile of the estimate when no group differs, `excess`
-    the estimate minus `null`, `p` the chance of so large a maximum; `minimum_detectable`: percentage points above
-    the common rate that one group (of the middle size) needs to pass `null_high` with 80 % power; `pooled` the
-    largest rate after each was drawn towards the mean; `n_left_out` groups with too few judgements to take part, or
-    with a single prompt where others have several: these are shown, and not tested. `p` and `minimum_detectable` are
-    null where the group of the largest rate has a single prompt (prompt and group cannot be told apart, however many
-    its samples), where fewer than two groups have several, and where chance alone would often make a rate of 100 %.
+    `group` whose it is (the first by name among equals; null where no group has any); `low` and `high` hold, with
+    95 % confidence, the largest true rate; `null` and `null_high` are the mean and 95 % quantile of the estimate
+    when no group differs, `excess` the estimate minus `null`, `p` the chance of so large a maximum;
+    `minimum_detectable`: percentage points above the common rate that one group (of the middle size) needs to pass
+    `null_high` with 80 % power; `pooled` the largest rate after each was drawn towards the mean; `n_left_out`
+    groups with too few judgements to take part, or with a single prompt where others have several: these are shown,
+    and not tested. `p` and `minimum_detectable` are null where the group of the largest rate has a single prompt
+    (prompt and group cannot be told apart, however many its samples), where fewer than two groups have several, and
+    where chance alone would often make a rate of 100 %.
     most_harmed: by axis (null: over all), `rank` from 1, with the rate, its own 95 % limits, and `pooled` with its
     limits, by which groups are ranked.
     """

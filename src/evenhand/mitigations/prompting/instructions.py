@@ -1,12 +1,11 @@
 """Instructions by name (Instructive Debiasing as published, a small library of our own) and from a search's file."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.schema import Card, DataError, unknown_name, write_json
+from evenhand.schema import Card, DataError, parse_json, unknown_name, write_json
 
 CITATION = "Morabito et al. 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing Techniques."
 
@@ -171,7 +170,7 @@ def read_found_instruction(path: Path) -> FoundInstruction:
     if not content.lstrip().startswith("{"):
         return _plain(path, content)
     try:
-        fields = json.loads(content)
+        fields = parse_json(content)
         if fields["kind"] != KIND:
             raise ValueError(f"kind is {fields['kind']!r}")
         texts = [fields["text"], fields["delimiter"]]

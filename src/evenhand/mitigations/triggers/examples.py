@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.classifiers import ClassifiedText, Classifier, Labels, classified_texts
 from evenhand.models import Decoding, LanguageModel, text_generator
-from evenhand.prompts.own_files import read_table, require_columns
+from evenhand.prompts.own_files import read_table, require_columns, text_column
 from evenhand.schema import DataError, UsageError
 
 EXAMPLE_FORMAT = (
@@ -99,7 +99,7 @@ def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
         )
     if "group" not in frame.columns:
         frame = frame.with_columns(group=pl.lit("all"))
-    frame = frame.with_columns(pl.col("group").cast(pl.String).fill_null(""))
+    frame = frame.with_columns(text_column(frame, "group", path).fill_null(""))
     if "prompt_id" not in frame.columns:
         frame = frame.with_columns(prompt_id=pl.format("prompt-{}", pl.int_range(1, pl.len() + 1)))
     return frame.with_columns(pl.col("prompt_id").cast(pl.String))

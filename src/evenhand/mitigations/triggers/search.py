@@ -26,7 +26,7 @@ from evenhand.mitigations.triggers.tokens import (
     usable_tokens,
 )
 from evenhand.models.huggingface import CausalModel
-from evenhand.schema import DataError, ResumeRefused, UsageError, write_json
+from evenhand.schema import DataError, ResumeRefused, UsageError, parse_json, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class SearchState:
     def read(cls, path: Path, task: str) -> "SearchState":
         """The state of the same search. Raises ResumeRefused if it is of another, DataError if it is damaged."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_text(encoding="utf-8"))
             state = cls(
                 task=content["task"],
                 restart=content["restart"],

@@ -17,7 +17,7 @@ from evenhand.models import (
     Texts,
     text_generator,
 )
-from evenhand.schema import Card, DataError, Unsupported, as_json, write_json
+from evenhand.schema import Card, DataError, Unsupported, as_json, parse_json, write_json
 
 FORMAT = "evenhand trigger"
 VERSION = 1
@@ -72,7 +72,7 @@ def read_trigger(path: Path | str) -> TriggerFile:
             "Search one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",
         )
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is no trigger file: {error}.") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

@@ -4,15 +4,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from evenhand.schema import (
+    Number,
     TextOrNone,
     UsageError,
     options_of,
     split_options,
     typed_options,
 )
+from evenhand.services import address_parts
 
 KEY = "EVENHAND_API_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -41,12 +43,12 @@ class HttpOptions:
     concurrency: int = 8
     """Requests side by side."""
     attempts: int = 6
-    timeout: float = 120.0
+    timeout: Number = 120.0
     """Seconds an attempt may take."""
-    pause: float = 1.0
+    pause: Number = 1.0
     """Seconds before the second attempt; doubled for each further one."""
-    longest_pause: float = 60.0
-    per_minute: float | None = None
+    longest_pause: Number = 60.0
+    per_minute: Number | None = None
     """Attempts a minute, over all requests."""
     store: TextOrNone = ""
     """File in which answers are kept for ever: "" is the user's own ($EVENHAND_CACHE), None keeps none."""
@@ -111,7 +113,7 @@ def api_key(
         if not environment.get(options.key):
             raise UsageError(f"The environment variable {options.key} is not set.", "It should hold the key.")
         return environment[options.key], options.key
-    host = urlsplit(base_url).hostname or ""
+    host = address_parts(base_url).hostname or ""
     openai = host == "openai.com" or host.endswith(".openai.com")
     for variable in (KEY, OPENAI_KEY) if openai else (KEY,):
         if environment.get(variable):

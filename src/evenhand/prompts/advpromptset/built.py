@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, piece_card
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, sha256_of, write_json, write_table
+from evenhand.schema import Card, DataError, parse_json, sha256_of, write_json, write_table
 
 COLUMNS = (
     "prompt_id", "text", "toxicity", "identity_grp", "identities", "term_identities", "n_terms", "terms",
@@ -69,7 +69,7 @@ def load_built(path: Path | str) -> PromptSet:
 def _settings(path: Path) -> str:
     beside = settings_path(path)
     try:
-        record = json.loads(beside.read_text(encoding="utf-8"))
+        record = parse_json(beside.read_text(encoding="utf-8"))
         if record["sha256"] == sha256_of(path):
             settings = "; ".join(f"{name} {value}" for name, value in record["settings"].items())
             return f"Settings: {settings}."

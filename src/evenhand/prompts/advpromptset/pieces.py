@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, parse_json
 
 FOLDERS = {
     1: "jigsaw-toxic-comment-classification-challenge",
@@ -233,7 +233,7 @@ def _metainfo(path: Path) -> pl.DataFrame:
     with path.open(encoding="utf-8") as handle:
         for number, line in enumerate(handle, 1):
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 rows.append({**row, "row_id": int(row["row_id"]), "id": str(row["id"])})
             except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
                 message = f"{path}, line {number}: no object with row_id and id."

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import sha256_of, write_json, write_table
+from evenhand.schema import parse_json, sha256_of, write_json, write_table
 
 RECORD = "stages.json"
 
@@ -71,7 +71,7 @@ class Stages:
 
     def _records(self) -> dict[str, dict[str, str]]:
         try:
-            records = json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+            records = parse_json((self.folder / RECORD).read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError):
             return {}
         return records if isinstance(records, dict) else {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError
+from evenhand.schema import DataError, parse_json
 
 FILES = ("descriptors.json", "nouns.json", "sentence_templates.json", "standalone_noun_phrases.json")
 GENDERS = ("female", "male", "neutral")
@@ -105,7 +105,7 @@ def read_parts(folder: Path) -> Parts:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 text (byte {error.start}).", FORMAT_HINT) from error
     except json.JSONDecodeError as error:

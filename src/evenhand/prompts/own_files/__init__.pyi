@@ -8,4 +8,5 @@ from .prompts import (
     read_scores as read_scores,
     read_table as read_table,
     require_columns as require_columns,
+    text_column as text_column,
 )

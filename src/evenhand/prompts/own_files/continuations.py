@@ -6,7 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.own_files.prompts import MISSING_WORDS, number_column, read_table, require_columns
+from evenhand.prompts.own_files.prompts import (
+    MISSING_WORDS,
+    number_column,
+    read_table,
+    require_columns,
+    text_column,
+)
 from evenhand.schema import LABELS, DataError, ResponseError
 
 CONTINUATION_FORMAT = (
@@ -63,6 +69,9 @@ def read_continuations(
     path = Path(path)
     frame = read_table(path, CONTINUATION_FORMAT)
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
+    for name in ("prompt_id", "text", "continuation", "finish", "error"):
+        if name in frame.columns:
+            text_column(frame, name, path)
     _check_groups(frame, path)
     wanted = [role for role in roles if role not in judged_now]
     role_columns = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
@@ -121,7 +130,7 @@ def _with_label(
     if "score" in column_of:
         columns["score"] = number_column(frame, column_of["score"], path).fill_nan(None)
     if "label" in column_of:
-        columns["label"] = frame[column_of["label"]].cast(pl.String)
+        columns["label"] = text_column(frame, column_of["label"], path)
     if "scores" in column_of:
         columns["scores"] = _score_lists(frame[column_of["scores"]], path)
     if "negative" in column_of:

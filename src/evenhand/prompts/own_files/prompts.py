@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, ResponseError
+from evenhand.schema import Card, DataError, ResponseError, parse_json
 
 PROMPT_FORMAT = (
     "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
@@ -50,7 +51,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
-    frame = frame.with_columns(pl.col("text").cast(pl.String).fill_null(""))
+    frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
     for column in ("span_start", "span_end"):
         if column in frame.columns:
@@ -59,11 +60,11 @@ def read_prompts(path: Path | str) -> PromptSet:
                 raise DataError(f"{path}: '{column}' must hold whole numbers of characters.", PROMPT_FORMAT)
             frame = frame.with_columns(numbers.cast(pl.UInt32))
     if "prompt_id" in frame.columns:
-        frame = frame.with_columns(pl.col("prompt_id").cast(pl.String))
+        frame = frame.with_columns(text_column(frame, "prompt_id", path))
     else:
         frame = frame.select(_made_ids(frame), pl.all())
     if "context" in frame.columns:
-        frame = frame.with_columns(pl.col("context").cast(pl.String))
+        frame = frame.with_columns(text_column(frame, "context", path))
     card = Card(
         name=path.stem,
         summary=f"{frame.height:,} prompts of the user's own, from {path.name}",
@@ -104,7 +105,11 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
             "a log probability cannot be above 0.",
             "Negative log likelihoods need the other sign; perplexities belong in a column `perplexity`.",
         )
-    old = pl.col("error").cast(pl.String) if "error" in frame.columns else pl.lit(None, dtype=pl.String)
+    old = (
+        pl.lit(text_column(frame, "error", path))
+        if "error" in frame.columns
+        else pl.lit(None, dtype=pl.String)
+    )
     tokens, logs = pl.col("token_count"), pl.col("log_likelihood")
     worked_out = pl.when(tokens > 0).then((-logs / tokens).exp())
     frame = frame.with_columns(**numbers).with_columns(perplexity=pl.coalesce("perplexity", worked_out))
@@ -184,13 +189,25 @@ def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (UnicodeDecodeError, json.JSONDecodeError) as error:
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
             if not isinstance(row, dict):
                 raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
+            if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
+                _refuse_surrogates(row, f"{path}, line {number}", expected)
             rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{where}: it holds a lone surrogate ({error.object[error.start]!a}), which is no character.",
+            expected,
+        ) from error
 
 
 def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
@@ -224,6 +241,11 @@ def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
     """
     values = frame[column]
     if values.dtype != pl.String:
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+            raise DataError(
+                f"{path}: the column '{column}' holds {values.dtype}, not numbers.",
+                "Write one number in each row, or leave the row empty.",
+            )
         return values.cast(pl.Float64)
     words = values.str.strip_chars()
     # the word nan says that a model gave nan; other words say that there is nothing
@@ -235,6 +257,16 @@ def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
         row = int(wrong[0])
         raise DataError(f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.")
     return numbers
+
+
+def text_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+    """A column of a user's table as String; raises DataError, naming its type, for lists, objects and bytes."""
+    values = frame[column]
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"{path}: the column '{column}' holds {values.dtype}, not text.", "Write one text in each row."
+        )
+    return values.cast(pl.String)
 
 
 def _nothing(column: str, height: int) -> pl.Series:

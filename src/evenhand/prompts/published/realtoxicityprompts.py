@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, parse_json
 
 Subset = Literal["all", "challenging", "neutral", "toxic", "non-toxic"]
 OWNERS_FILE = "prompts.jsonl"
@@ -87,7 +87,7 @@ def _lines(path: Path, prefix: str) -> Iterator[dict[str, Any]]:
 
 def _row(line: str, where: str) -> dict[str, Any]:
     try:
-        content = json.loads(line)
+        content = parse_json(line)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not valid JSON: {error}.", HINT) from error
     prompt = content.get("prompt") if isinstance(content, dict) else None

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, parse_json
 
 COLUMNS = (
     "dataset_type", "cluster_id", "bias_type", "target", "context", "sentence", "gold_label", "sentence_id",
@@ -105,7 +105,7 @@ def _read_csv(path: Path) -> Iterator[Row]:
 
 def _read_json(path: Path) -> Iterator[Row]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} is not valid JSON: {error}.", HINT) from error
     for dataset_type in TYPES:

@@ -21,7 +21,7 @@ DECODINGS = ("auto", "greedy", *PRESETS)
 class SeedOptions(Options):
     """What prompts, decoding and analysis draw by."""
 
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
 
 
 class AskingOptions(SeedOptions):
@@ -178,6 +178,10 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise DataError(
             f"The options file {file} is not YAML: {error}.", "Expected lines such as `suite: quick`."
         ) from error
+    except RecursionError as error:
+        raise DataError(
+            f"The options file {file} is nested too deeply.", "Expected lines such as `suite: quick`."
+        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -206,3 +210,5 @@ def _assign(options: dict[str, Any], setting: str) -> None:
             f"--set {setting}: {value!r} is not a YAML value: {getattr(error, 'problem', error)}.",
             "Put text with special characters in quotes: --set 'data.stereoset=\"[old] data\"'.",
         ) from error
+    except RecursionError as error:
+        raise UsageError(f"--set {name}=...: the value is nested too deeply.") from error

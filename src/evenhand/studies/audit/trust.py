@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from evenhand.classifiers import SCORES
 from evenhand.models.served import (
@@ -20,6 +19,7 @@ from evenhand.models.served import (
     split_address,
 )
 from evenhand.schema import ResumeRefused, split_options, split_value
+from evenhand.services import address_parts
 from evenhand.studies.audit.classifiers import MODEL_ROLE
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
@@ -173,27 +173,20 @@ def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | 
         return _asked(address, variable, host, own)
     for value in given.values():  # of another package's classifier, whose keys cannot be known
         if is_address(value.lower()):
-            return Asked(urlsplit(value).netloc, "", safe=False)
+            return Asked(address_parts(value).netloc, "", safe=False)
     return None
 
 
 def _asked(address: str, variable: str, official: str, its_own: str) -> Asked:
-    parts = urlsplit(address)
+    parts = address_parts(address)
     if (
         parts.scheme == "https"
         and parts.hostname == official
         and variable in ("", its_own)
-        and _usual_port(address)
+        and parts.port in (None, HTTPS_PORT)
     ):
         return Asked(parts.netloc, variable, safe=True)
     return Asked(parts.netloc, variable, safe=not variable and _is_this_machine(parts.hostname or ""))
-
-
-def _usual_port(address: str) -> bool:
-    try:
-        return urlsplit(address).port in (None, HTTPS_PORT)
-    except ValueError:
-        return False
 
 
 def _is_this_machine(host: str) -> bool:

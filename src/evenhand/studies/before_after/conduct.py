@@ -136,30 +136,30 @@ def study_before_after(
                       retry_errors=config.retry_errors)  # fmt: skip
         runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
         texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
+        harm, silence, quality = paired_tables(runs[0], runs[1], config)
+        quality = pl.concat([quality, text_perplexity_change(texts.frame, texts.name, config.seed)])
+        quality = with_verdicts(quality, config.alpha)
+        return BeforeAfter(
+            path=path,
+            config=config,
+            before=runs[0],
+            after=runs[1],
+            chain=tuple(records(after_model, config.mitigate)),
+            harm=harm,
+            silence=silence,
+            quality=quality,
+            measured=measured_side_by_side(runs[0], runs[1]),
+            cost=costs(runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered),
+            verdicts=tuple(harm_verdicts(harm, silence, quality)),
+            comparison=_compared(config, *runs),
+            notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
+            failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
+        )
     except (Interrupted, KeyboardInterrupt) as stop:
         state = (
             stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
         )
         raise Interrupted(state, f"Go on with: evenhand before-after {path}") from stop
-    harm, silence, quality = paired_tables(runs[0], runs[1], config)
-    quality = pl.concat([quality, text_perplexity_change(texts.frame, texts.name, config.seed)])
-    quality = with_verdicts(quality, config.alpha)
-    return BeforeAfter(
-        path=path,
-        config=config,
-        before=runs[0],
-        after=runs[1],
-        chain=tuple(records(after_model, config.mitigate)),
-        harm=harm,
-        silence=silence,
-        quality=quality,
-        measured=measured_side_by_side(runs[0], runs[1]),
-        cost=costs(runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered),
-        verdicts=tuple(harm_verdicts(harm, silence, quality)),
-        comparison=_compared(config, *runs),
-        notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
-        failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
-    )
 
 
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.runs import RunDirectory, answers
-from evenhand.schema import DataError
+from evenhand.schema import DataError, parse_json
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
 FORMATS = (
@@ -64,9 +64,9 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
     try:
         if path.suffix == ".jsonl":
             with path.open(encoding="utf-8") as lines:
-                return _lm_eval(path, [json.loads(line) for line in lines if line.strip()], name)
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+                return _lm_eval(path, [parse_json(line) for line in lines if line.strip()], name)
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", FORMATS) from error
     if isinstance(content, dict) and {"eval", "samples"} <= content.keys():
         return _inspect(path, content, name)
@@ -247,10 +247,10 @@ def read_eval_archive(path: Path) -> dict[str, Any]:
                 raise DataError(
                     f"{path} has no header.json: the evaluation did not end.", "Finish it in Inspect."
                 )
-            header: dict[str, Any] = json.loads(_content(archive, entries["header.json"]))
+            header: dict[str, Any] = parse_json(_content(archive, entries["header.json"]))
             names = [name for name in entries if name.startswith("samples/") and name.endswith(".json")]
-            samples = [json.loads(_content(archive, entries[name])) for name in names]
-    except (zipfile.BadZipFile, OSError, json.JSONDecodeError) as error:
+            samples = [parse_json(_content(archive, entries[name])) for name in names]
+    except (zipfile.BadZipFile, OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", "Expected an .eval log of Inspect.") from error
     return {**header, "samples": samples}
 

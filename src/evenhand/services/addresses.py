@@ -1,0 +1,24 @@
+"""The address of a service, taken apart."""
+
+from urllib.parse import SplitResult, urlsplit
+
+from evenhand.schema import UsageError
+
+
+def address_parts(address: str) -> SplitResult:
+    """The parts of an address; raises UsageError for brackets, ports and characters that no address has.
+
+    >>> address_parts("http://localhost:8000/v1").port
+    8000
+    """
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018  # read here, because a port that is no number fails only now
+        if not address.isprintable() or " " in address:
+            raise ValueError("it holds a space or a control character")
+    except ValueError as error:
+        raise UsageError(
+            f"{address!r} is not the address of a service: {error}.",
+            "Write http://host:port/path or https://host/path.",
+        ) from error
+    return parts
