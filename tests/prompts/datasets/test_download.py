@@ -1,7 +1,6 @@
 """Downloads from a server that misbehaves: cuts, lies, stumbles and refuses. All on the loopback, bounded."""
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -240,13 +239,16 @@ def test_a_folder_that_cannot_be_written(server: Server, tmp_path: Path) -> None
 
 
 def test_a_full_disk(server: Server, tmp_path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("no /dev/full")
+    resource = pytest.importorskip("resource")  # POSIX
     server.behaviours = [well]
-    (tmp_path / f".data.bin.{os.getpid()}.tmp").symlink_to(full)
-    with pytest.raises(WriteError, match="No space left on device"):
-        fetched(server, tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(WriteError, match=r"data\.bin: File too large"):
+            fetched(server, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_printed(server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
