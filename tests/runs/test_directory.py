@@ -1,5 +1,6 @@
 """Run directories: created once, opened only if they are one, and read as they were written."""
 
+import os
 import re
 
 import polars as pl
@@ -166,3 +167,11 @@ def test_a_table_of_other_columns_or_types_is_named_with_them(directory, file, r
         DataError, match=r"is not a table as evenhand writes it: .*(is absent|is Int64, not String)"
     ):
         read(directory)
+
+
+def test_a_named_pipe_in_the_place_of_a_table_is_refused_not_waited_for(directory):
+    path = directory.path / "findings.parquet"
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="not a plain file"):
+        directory.findings()

@@ -145,3 +145,21 @@ def test_the_article_goes_with_the_noun(tmp_path):
         StudyRecord("s.json", "instruction search", "options").stored(tmp_path)
     with pytest.raises(DataError, match="no options of a survey"):
         StudyRecord("s.json", "survey", "options").stored(tmp_path)
+
+
+def test_a_study_whose_folders_lead_out_of_it_is_not_gone_on_with(tmp_path: Path) -> None:
+    record = StudyRecord("survey.json", "survey", "options")
+    outside, study = tmp_path / "outside", tmp_path / "study"
+    outside.mkdir()
+    record.begin(study, {"options": {"seed": 0}}, lambda stored: (stored, {"seed": 0}))
+    (study / "before").symlink_to(outside)
+    with pytest.raises(DataError, match="before leads out of"):
+        record.stored(study)
+    (study / "before").unlink()
+    (study / "levels").mkdir()
+    (study / "levels" / "one").symlink_to(outside)
+    with pytest.raises(DataError, match="one leads out of"):
+        record.stored(study)
+    (tmp_path / "link").symlink_to(study)
+    (study / "levels" / "one").unlink()
+    assert record.stored(tmp_path / "link") == {"seed": 0}

@@ -54,7 +54,12 @@ def load_mitigation(words: str) -> Mitigation:
     """
     name, value, options = split_value(words)
     make = MAKERS.load(name)
-    takes = options_of(make, hidden=NOT_OPTIONS)
+    try:
+        takes = options_of(make, hidden=NOT_OPTIONS)
+    except Exception as error:  # an object of a stranger's may fail at anything it is asked
+        if (broken := MAKERS.made_by_stranger(name, error)) is not None:
+            raise broken from error
+        raise
     arguments = typed_options(name, options, takes)
     needed = [option for option, parameter in takes.items() if parameter.default is parameter.empty]
     if needed and value is None and needed[0] not in options:

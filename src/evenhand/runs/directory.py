@@ -257,6 +257,8 @@ def _read_table(
     path: Path, needed: Mapping[str, Any] | None = None, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """A table of the run. needed: columns that it always has, with their types. columns: those wanted; all if None."""
+    if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
+        raise DataError(f"{path} is not a plain file.", "Restore it from a copy, or start a new run.")
     try:
         stored = pl.read_parquet_schema(path)
         if wrong := [

@@ -4,7 +4,7 @@ import errno
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,7 +47,8 @@ def locked(path: Path) -> Iterator[None]:
         write_json(holder, me)  # by renaming, which replaces a link that lies there and not what it leads to
         yield
     finally:
-        holder.unlink(missing_ok=True)
+        with suppress(OSError):  # where a folder lies there, its error is on its way
+            holder.unlink(missing_ok=True)
         lock.release()
 
 

@@ -47,8 +47,10 @@ class StudyRecord:
     def stored(self, folder: Path) -> dict[str, Any]:
         """The options a study was started with.
 
-        Raises DataError for a record that is absent or damaged, without options, or of a newer version.
+        Raises DataError for a record that is absent or damaged, without options, or of a newer version, and for a
+        study whose folders lead out of it.
         """
+        self._refuse_links(folder)
         where = folder / self.file
         content = read_json(where, f"Give the folder of {self._one}, or restore the file from a copy.")
         version = content.get("version") if isinstance(content, dict) else None
@@ -100,6 +102,16 @@ class StudyRecord:
             raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})
+
+    def _refuse_links(self, folder: Path) -> None:
+        """A link in a study that somebody else made would have files elsewhere rewritten by going on with it."""
+        whole = folder.resolve()
+        for inner in (*folder.glob("*"), *folder.glob("*/*")):
+            if inner.is_symlink() and not inner.resolve().is_relative_to(whole):
+                raise DataError(
+                    f"{inner} leads out of {folder}, to {inner.resolve()}.",
+                    "Put the folder itself in the place of the link if you trust it.",
+                )
 
     def _is_empty(self, folder: Path) -> bool:
         # A start that was killed while it wrote the record leaves a temporary: nothing of value.
