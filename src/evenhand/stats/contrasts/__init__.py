@@ -1,4 +1,7 @@
-"""Descriptors beside the others of their axis, over contrasts and nouns that are samples: shifts and their spread."""
+"""Descriptors beside the others of their axis, contrasts and nouns being samples: shifts and spreads, or their changes.
+
+`moderated_shifts` and `pairwise_shifts` take differences of two models as they take one model's numbers.
+"""
 
 import lazy_loader
 

@@ -1,9 +1,10 @@
-from .axis_test import flip_contrasts as flip_contrasts
 from .here import shifts_here as shifts_here
-from .layout import with_reference as with_reference
-from .moderation import prior_weight as prior_weight
 from .population import chance_of_drawing as chance_of_drawing, differing_in_axis as differing_in_axis
-from .shifts import Shifts as Shifts, moderated_shifts as moderated_shifts
+from .shifts import (
+    Shifts as Shifts,
+    moderated_shifts as moderated_shifts,
+    pairwise_shifts as pairwise_shifts,
+)
 from .smallest import planned_shift as planned_shift, smallest_shift as smallest_shift
 from .spread import (
     Spread as Spread,

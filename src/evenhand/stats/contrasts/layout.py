@@ -126,7 +126,9 @@ def _additive(values: Floats, known: Flags) -> tuple[Floats, Floats]:
 
 def _harmonic(counts: Indices) -> Floats:
     inverse = np.divide(1.0, counts, out=np.zeros(counts.shape), where=counts > 0)
-    return np.asarray(np.count_nonzero(counts, axis=0) / np.where(inverse.sum(axis=0) > 0, inverse.sum(axis=0), np.nan))
+    return np.asarray(
+        np.count_nonzero(counts, axis=0) / np.where(inverse.sum(axis=0) > 0, inverse.sum(axis=0), np.nan)
+    )
 
 
 def _variance(rows: Floats) -> Floats:

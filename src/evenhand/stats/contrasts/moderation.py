@@ -44,21 +44,27 @@ def prior_weight(noise: float, between: float, contrasts: float, descriptors: fl
     return float(max(LEAST_WEIGHT, min(weight, free)))
 
 
-def moderate(squares: MeanSquares, *, own_nouns: bool) -> Moderated:
-    """The moderated variance of each descriptor's mean; `squares` of one axis, descriptors compared only."""
-    descriptors = len(squares.mean)
-    between, noise = float(np.nanmean(squares.between)), float(np.mean(squares.residual))
-    free, contrasts = float(np.mean(squares.free)), float(np.mean(squares.contrasts))
+def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None = None) -> Moderated:
+    """The moderated variance of each mean of `squares`: descriptors of one axis, or differences of two of them.
+
+    axis: of differences, the mean squares of the axis' descriptors, whose averages give the prior: a difference
+    of two varies 2 (d - 1) / d times as much as a descriptor beside the d - 1 others.
+    """
+    whole = squares if axis is None else axis
+    descriptors = len(whole.mean)
+    scale = 1.0 if axis is None else 2 * (descriptors - 1) / descriptors
+    between, noise = float(np.nanmean(whole.between)) * scale, float(np.mean(whole.residual)) * scale
+    free, contrasts = float(np.mean(whole.free)), float(np.mean(whole.contrasts))
     weight = prior_weight(noise, between, contrasts, descriptors, free)
     if free < 1:
-        prior = np.full(descriptors, between)
+        prior = np.full(len(squares.mean), between)
     else:
         own = (4 * noise + squares.free * squares.residual) / (4 + squares.free)
         prior = own + max(0.0, between - noise)
     rest = squares.contrasts - 1
     moderated = (weight * prior + rest * squares.between) / (weight + rest)
     if not own_nouns:
-        moderated = moderated + max(0.0, float(np.nanmean(squares.nouns_between)) - noise)
+        moderated = moderated + max(0.0, float(np.nanmean(whole.nouns_between)) * scale - noise)
     variance = moderated / (squares.contrasts * squares.nouns)
     freedom = np.minimum(weight + rest, (contrasts - 1) * (descriptors - 1))
     return Moderated(variance, freedom)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats
-from evenhand.stats.cluster_means import t_inference
+from evenhand.stats.arrays import Floats, Indices
+from evenhand.stats.cluster_means import ClusterMeans, t_inference
 from evenhand.stats.contrasts.axis_test import Flips, axis_p, flips_help
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 from evenhand.stats.contrasts.moderation import moderate
@@ -66,7 +66,8 @@ def moderated_shifts(
         nan = float("nan")
         return Shifts(*[nothing] * 6, nan, 0.0, nan, 0, obstacle)
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
-    contrasts = int(np.count_nonzero((squares.contrasts.max() > 0) & (~np.isnan(squares.by_contrast)).any(axis=1)))
+    there = (~np.isnan(squares.by_contrast)).any(axis=1)
+    contrasts = int(there.sum())
 
     def wide(numbers: Floats) -> Floats:
         result = nothing.copy()
@@ -81,7 +82,7 @@ def moderated_shifts(
     error = np.sqrt(moderated.variance)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
     flips = Flips(contrasts, seed) if flips_help(contrasts, level, own_nouns=own_nouns) else None
-    rows = squares.by_contrast[(~np.isnan(squares.by_contrast)).any(axis=1)]
+    rows = squares.by_contrast[there]
     whole = axis_p(found.p, rows, margin, flips)
     smallest = smallest_shift(
         moderated.variance,
@@ -121,6 +122,40 @@ def moderated_shifts(
         contrasts=contrasts,
         obstacle=obstacle,
     )
+
+
+def pairwise_shifts(
+    values: Floats,
+    first: Indices,
+    second: Indices,
+    *,
+    own_nouns: bool,
+    margin: float = 0.0,
+    confidence: float = 0.95,
+) -> ClusterMeans:
+    """Descriptor `first` minus descriptor `second`, pair by pair, by the same moderated t.
+
+    values, own_nouns: as in `moderated_shifts`. first, second: (pairs,) places of descriptors. The variance is of the
+    pair's own differences, drawn towards what it is on average in the axis. p is not adjusted for the number of pairs;
+    confidence: of the limits, larger where the pairs shown were selected. NaN where a pair shares fewer than two contrasts.
+
+    >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])[:, None]
+    >>> float(pairwise_shifts(rows, np.array([0]), np.array([1]), own_nouns=True).estimate[0].round(3))
+    2.0
+    """
+    deviations, compared = with_reference(values)
+    number = int(compared.sum())
+    if number < 2 or not len(first):
+        return ClusterMeans(*[np.full(len(first), np.nan)] * 4)
+    axis = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
+    differences = (deviations[:, :, first] - deviations[:, :, second]) * ((number - 1) / number)
+    squares = mean_squares(differences, own_nouns=own_nouns)
+    if axis.contrasts.max() < 2:
+        nothing = np.full(len(first), np.nan)
+        return ClusterMeans(squares.mean, nothing, nothing, nothing)
+    moderated = moderate(squares, own_nouns=own_nouns, axis=axis)
+    error = np.sqrt(moderated.variance)
+    return t_inference(squares.mean, error, moderated.freedom, margin=margin, level=confidence)
 
 
 def _too_few(contrasts: int) -> str:

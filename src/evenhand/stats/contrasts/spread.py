@@ -47,8 +47,8 @@ def shift_spread(values: Floats, *, own_nouns: bool) -> Spread:
 
     values: (contrasts, nouns, descriptors), nats, NaN where missing; own_nouns as in `moderated_shifts`. Products of
     independent cells have no noise in their mean, so the variance is unbiased. Limits are t on the jackknife
-    over contrasts (crossed: and over nouns). NaN with fewer than two contrasts, two descriptors or, crossed, nouns;
-    with two of any the limits are wide.
+    over contrasts (crossed: and over nouns, of which two are too few to be a sample). The SD is NaN with fewer than two
+    contrasts, descriptors or, crossed, nouns; limits are NaN with fewer than three contrasts.
     Source: U-statistics of independent cells; delete-one jackknife (Efron and Stein 1981).
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])
@@ -144,8 +144,9 @@ def _products(x: Floats, known: Floats, own_nouns: bool) -> float:
 
 def _error(by_contrast: Floats, by_noun: Floats) -> tuple[float, float]:
     """Standard error by the jackknife, and degrees of freedom (Satterthwaite's where nouns vary too)."""
-    parts = [part for part in (by_contrast, by_noun) if len(part)]
-    if not parts or min(len(part) for part in parts) < 2 or any(np.isnan(part).any() for part in parts):
+    # with two nouns there is no product without one of them: the limits then speak of these nouns
+    parts = [part for part in (by_contrast, by_noun) if len(part) and not np.isnan(part).any()]
+    if not len(by_contrast) or np.isnan(by_contrast).any() or min(len(part) for part in parts) < 2:
         return float("nan"), float("nan")
     variances = [(len(p) - 1) / len(p) * float(((p - p.mean()) ** 2).sum()) for p in parts]
     total = sum(variances)
