@@ -59,25 +59,19 @@ def moderated_shifts(
     [0.42, -1.27, 0.56, 0.29]
     """
     deviations, compared = with_reference(values)
-    width = values.shape[2]
-    nothing = np.full(width, np.nan)
     if not compared.any():
-        obstacle = "Fewer than two descriptors of the axis can be compared."
-        nan = float("nan")
-        return Shifts(*[nothing] * 6, nan, 0.0, nan, 0, obstacle)
+        return _unknown(np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared.")
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
     there = (~np.isnan(squares.by_contrast)).any(axis=1)
     contrasts = int(there.sum())
 
     def wide(numbers: Floats) -> Floats:
-        result = nothing.copy()
+        result = np.full(values.shape[2], np.nan)
         result[compared] = numbers
         return result
 
     if contrasts < 2:
-        obstacle = _too_few(contrasts)
-        nan = float("nan")
-        return Shifts(wide(squares.mean), *[nothing] * 5, nan, 0.0, nan, contrasts, obstacle)
+        return _unknown(wide(squares.mean), contrasts, _too_few(contrasts))
     moderated = moderate(squares, own_nouns=own_nouns)
     error = np.sqrt(moderated.variance)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
@@ -92,8 +86,10 @@ def moderated_shifts(
         margin=margin,
         level=level,
     )
-    obstacle = _too_few(contrasts) if contrasts < LEAST_CONTRASTS else None
-    if obstacle is None and whole > level and smallest > LARGEST_SMALLEST:
+    obstacle: str | None = None
+    if contrasts < LEAST_CONTRASTS:
+        obstacle = _too_few(contrasts)
+    elif whole > level and smallest > LARGEST_SMALLEST:
         obstacle = (
             f"A shift would have to be {smallest:.1f} nats to be found; "
             f"more than {LARGEST_SMALLEST:g} nats (odds of 20) is not to be expected."
@@ -124,6 +120,24 @@ def moderated_shifts(
     )
 
 
+def _unknown(shift: Floats, contrasts: int, obstacle: str) -> Shifts:
+    """Shifts of which nothing more can be said."""
+    nothing, nan = np.full(len(shift), np.nan), float("nan")
+    return Shifts(
+        shift=shift,
+        low=nothing,
+        high=nothing,
+        p=nothing,
+        variance=nothing,
+        freedom=nothing,
+        axis_p=nan,
+        least_largest=0.0,
+        minimum_detectable=nan,
+        contrasts=contrasts,
+        obstacle=obstacle,
+    )
+
+
 def pairwise_shifts(
     values: Floats,
     first: Indices,
@@ -137,7 +151,8 @@ def pairwise_shifts(
 
     values, own_nouns: as in `moderated_shifts`. first, second: (pairs,) places of descriptors. The variance is of the
     pair's own differences, drawn towards what it is on average in the axis. p is not adjusted for the number of pairs;
-    confidence: of the limits, larger where the pairs shown were selected. NaN where a pair shares fewer than two contrasts.
+    confidence: of the limits, larger where the pairs shown were selected. NaN where a pair shares fewer than two
+    contrasts.
 
     >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])[:, None]
     >>> float(pairwise_shifts(rows, np.array([0]), np.array([1]), own_nouns=True).estimate[0].round(3))

@@ -94,7 +94,7 @@ def least_spread(largest: float, descriptors: int) -> float:
     >>> round(least_spread(1.0, 16), 3)  # one at 1, fifteen at 0: sqrt((15/16)^2 + 15/16^2) / sqrt(15)
     0.25
     """
-    return largest / descriptors**0.5
+    return float(largest / np.sqrt(descriptors))
 
 
 def _jackknifed(values: Floats, *, own_nouns: bool) -> tuple[float, Floats, Floats]:
