@@ -190,7 +190,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (how much less likely the sentence, as a factor beside the axis)",
+            "Descriptors least and most likely (sentence, factor beside the others)",
         ),
         ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
