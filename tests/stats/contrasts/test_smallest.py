@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import draw
-from scipy.stats import nct
-from scipy.stats import t as student
+from scipy.stats import nct, t as student
 
 from evenhand.schema import UsageError
 from evenhand.stats.contrasts import moderated_shifts, planned_shift, smallest_shift
+from tests.helpers.contrast_worlds import draw
 
 
 def test_against_scipys_noncentral_t():
@@ -33,7 +32,9 @@ def test_two_descriptors_are_one_test_and_flips_halve_the_level():
 def test_plan_and_run_agree_where_the_plan_is_right(design):
     rng = np.random.default_rng(0)
     options = {"own_nouns": True, "margin": 0.1, "level": 0.05 / 13}
-    after = [moderated_shifts(draw("even", *design, rng=rng), **options).minimum_detectable for _ in range(40)]
+    after = [
+        moderated_shifts(draw("even", *design, rng=rng), **options).minimum_detectable for _ in range(40)
+    ]
     assert planned_shift(*design, **options) == pytest.approx(np.median(after), rel=0.15)
 
 
