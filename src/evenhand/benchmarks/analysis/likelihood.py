@@ -213,7 +213,8 @@ def planned_valence(
     """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
 
     frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and
-    between sentences, is not known before the model is asked: .3 nats each is taken here; the finding states the effect for what it met.
+    between sentences, is not known before the model is asked: .3 nats each is taken here, and the finding states the
+    effect for what it met.
     Returns axis, n, minimum_detectable (null where nothing could be found), unit.
     """
     partner = {hostile: kind for kind, hostile in pairs}
