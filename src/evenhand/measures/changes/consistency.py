@@ -89,10 +89,9 @@ class Consistency:
                 contrast, share = one.contrast, one.share
                 ends = (None, None, None) if share is None else (share.estimate, share.low, share.high)
                 parts = (contrast.spread.prompts, contrast.spread.wordings, contrast.spread.residual)
-                rows.append(
-                    (domain, test, one.level, *ends, contrast.estimate, contrast.low, contrast.high)
-                    + (contrast.n_prompts, contrast.n_wordings, *(part**0.5 for part in parts))
-                )
+                limits = (contrast.estimate, contrast.low, contrast.high)
+                sizes = (contrast.n_prompts, contrast.n_wordings)
+                rows.append((domain, test, one.level, *ends, *limits, *sizes, *np.sqrt(parts).tolist()))
         return pl.DataFrame(rows, schema=BOUNDARIES, orient="row").with_columns(
             pl.col(pl.Float64).fill_nan(None)
         )

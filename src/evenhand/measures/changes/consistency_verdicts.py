@@ -7,11 +7,11 @@ and none can both pass and fail.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
-from evenhand.measures.changes.protocol_contrasts import Advice, Contrast, Share, advise
+from evenhand.measures.changes.protocol_contrasts import Advice, Contrast, Share, advise, decides
 from evenhand.schema import UsageError, unknown_name
 
 LEVELS = ("default", "original", "opposite", "nonsensical", "blank")
@@ -54,7 +54,10 @@ class Boundary:
 
     def advice(self) -> Advice | None:
         """At which size this boundary would be decided four times in five."""
-        return advise(self.contrast.spread, self.distance)
+        if not decides(self.contrast, self.distance):
+            return advise(self.contrast.spread, self.distance)
+        nearer = advise(self.contrast.spread, abs(self.contrast.estimate))
+        return None if nearer is None else replace(nearer, near=True)
 
 
 @dataclass(frozen=True)
@@ -182,17 +185,17 @@ def _against(test: str, domain: str, boundaries: Sequence[Boundary]) -> Decision
             else f"must stay below {REACHED:.0%}"
         )
         reason += f" ({'the opposite' if test == 'polarity' else 'each'} {asked})"
+    worst = max(failed or open_ones or boundaries, key=lambda one: one.contrast.estimate)
+    amount = _reached(worst, of="")
     if failed:
-        return Decision(test, domain, Outcome.FAIL, reason, "; ".join(_reached(one) for one in failed))
+        return Decision(test, domain, Outcome.FAIL, reason, amount)
     if not open_ones:
-        return Decision(test, domain, Outcome.PASS, reason, "; ".join(_reached(one) for one in boundaries))
+        return Decision(test, domain, Outcome.PASS, reason, amount)
     advised = [one.advice() for one in open_ones]
     largest = None
     if all(advised):
         largest = max(advised, key=lambda one: one.prompts * (one.wordings or 1) if one else 0)
-    return Decision(
-        test, domain, Outcome.UNDECIDED, reason, "; ".join(_reached(one) for one in open_ones), largest
-    )
+    return Decision(test, domain, Outcome.UNDECIDED, reason, amount, largest)
 
 
 def _transfer(decisions: Sequence[Decision], domains: Sequence[str]) -> Decision:
@@ -246,12 +249,14 @@ def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
 
 def _falls(change: Contrast) -> str:
     """A change of harm, falling or rising, with its interval the same way round."""
-    if change.estimate <= 0:
+    if change.estimate == 0:
+        return f"stays where it is ({_limits(change.low, change.high)})"
+    if change.estimate < 0:
         return f"falls by {_points(-change.estimate)} ({_limits(-change.high, -change.low)})"
     return f"rises by {_points(change.estimate)} ({_limits(change.low, change.high)})"
 
 
-def _reached(one: Boundary) -> str:
+def _reached(one: Boundary, of: str = " of the effect of the words") -> str:
     """What share of the original's effect a level has, with its interval."""
     name = {"opposite": "the opposite", "nonsensical": "nonsense", "blank": "a blank wording"}[one.level]
     if one.share is None:
@@ -262,9 +267,9 @@ def _reached(one: Boundary) -> str:
     if low is None or high is None:
         return f"{name}: the original's effect is too small to divide by"
     if one.level == "opposite" and share < 0:
-        return f"{name} raises harm by {_percent(-share, -high, -low)} of the effect of the words"
+        return f"{name} raises harm by {_percent(-share, -high, -low)}{of}"
     does = "lowers harm, too, by" if one.level == "opposite" else "reaches"
-    return f"{name} {does} {_percent(share, low, high)} of the effect of the words"
+    return f"{name} {does} {_percent(share, low, high)}{of}"
 
 
 def _percent(share: float, low: float, high: float) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import nctdtr, stdtr, stdtrit
 
 from evenhand.schema import DataError
-from evenhand.stats import POWER, Floats
+from evenhand.stats import POWER, Flags, Floats
 
 LEVEL = 0.95
 """Coverage of the intervals: 2.5 % a side and boundary."""
@@ -36,6 +36,8 @@ class Spread:
     residual: float
     drawn: int
     """Wordings that were drawn; 1: the statement is about this wording, and its variance is none."""
+    largest: float = 0.0
+    """By how many points one prompt moves, where most do not move at all; 0 where they do."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,14 @@ class Share:
 class Advice:
     """A size at which a test would decide four times in five; `wordings` is None where none are drawn.
 
-    more_prompts: whether more prompts alone would do, with the wordings that there are.
+    more_prompts: whether more prompts alone would do, with the wordings that there are. near: the size at hand would do
+    were the share 0 or 1; the advice is for the share that was observed, which lies nearer to the boundary.
     """
 
     prompts: int
     wordings: int | None = None
     more_prompts: bool = True
+    near: bool = False
 
 
 def sampled_contrast(cells: npt.ArrayLike, *, possible: float = 100.0) -> Contrast:
@@ -111,9 +115,17 @@ def sampled_contrast(cells: npt.ArrayLike, *, possible: float = 100.0) -> Contra
     variance, freedom = _variance(between, across, n, k)
     estimate = float(table.mean())
     half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * float(variance) ** 0.5
-    half = max(half, _least_half_width(of_prompts, possible))
+    largest = _largest(of_prompts, possible)
+    half = max(half, largest * float(_hidden(n)))
     return Contrast(
-        estimate, estimate - half, estimate + half, float(variance), float(freedom), n, k, _spread(table)
+        estimate,
+        estimate - half,
+        estimate + half,
+        float(variance),
+        float(freedom),
+        n,
+        k,
+        _spread(table, largest),
     )
 
 
@@ -166,8 +178,8 @@ def share_of_effect(
     limits = _fieller(table, whole, estimate)
     if limits is None:
         return contrast, Share(estimate, None, None)
-    least = _least_half_width((table - estimate * whole[:, None]).mean(axis=1), 100.0)
-    reach = least / abs(float(whole.mean()))
+    largest = _largest((table - estimate * whole[:, None]).mean(axis=1), 100.0)
+    reach = largest * float(_hidden(len(whole))) / abs(float(whole.mean()))
     low, high = min(limits[0], estimate - reach), max(limits[1], estimate + reach)
     # the least width of the contrast at the boundary may differ a little from that at the estimate
     if contrast.low <= 0 <= contrast.high:
@@ -187,7 +199,7 @@ def advise(spread: Spread, distance: float) -> Advice | None:
     prompts and 200 wordings would do.
 
     >>> advise(Spread(2500.0, 0.0, 0.0, 1), 10.0)
-    Advice(prompts=217, wordings=None, more_prompts=True)
+    Advice(prompts=217, wordings=None, more_prompts=True, near=False)
     >>> advise(Spread(900.0, 100.0, 200.0, 5), 6.0).more_prompts
     False
     """
@@ -196,14 +208,7 @@ def advise(spread: Spread, distance: float) -> Advice | None:
     prompts = _PROMPTS[_PROMPTS <= _MOST_PROMPTS].astype(np.float64)
     wordings = np.unique([spread.drawn, *_WORDINGS]) if spread.drawn > 1 else np.ones(1, dtype=np.int64)
     n, k = np.meshgrid(prompts, wordings.astype(np.float64), indexing="ij")
-    between = spread.prompts / n + spread.residual / (n * k)
-    across = np.where(k > 1, spread.wordings / k + spread.residual / (n * k), 0.0)
-    variance, freedom = _variance(between, across, n, k)
-    error = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-    critical = stdtrit(freedom, 0.5 + LEVEL / 2)
-    # beyond so many standard errors the noncentral t is 1 to all digits, and its series is slow
-    shift = np.minimum(distance / error, 30.0)
-    enough = (1 - nctdtr(freedom, shift, critical) >= POWER) & (distance > (1 - ((1 - LEVEL) / 2) ** (1 / n)))
+    enough = _decides(spread, distance, n, k)
     if not enough.any():
         return None
     cost = np.where(enough, n * (k + _OTHER_LEVELS), np.inf)
@@ -214,6 +219,33 @@ def advise(spread: Spread, distance: float) -> Advice | None:
         int(wordings[column]) if spread.drawn > 1 else None,
         bool(enough[:, here].any()),
     )
+
+
+def decides(contrast: Contrast, distance: float) -> bool:
+    """Whether the size at hand decides a truth so far from the boundary four times in five.
+
+    >>> decides(sampled_contrast([[1.0, 2.0], [2.0, 3.0], [0.0, 1.0]]), 10.0)
+    True
+    """
+    if contrast.n_prompts < 2 or not distance > 0:
+        return False
+    here = _decides(
+        contrast.spread, distance, np.array([contrast.n_prompts]), np.array([contrast.n_wordings])
+    )
+    return bool(here[0])
+
+
+def _decides(spread: Spread, distance: float, n: npt.ArrayLike, k: npt.ArrayLike) -> Flags:
+    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    between = spread.prompts / n + spread.residual / (n * k)
+    across = np.where(k > 1, spread.wordings / k + spread.residual / (n * k), 0.0)
+    variance, freedom = _variance(between, across, n, k)
+    error = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    critical = stdtrit(freedom, 0.5 + LEVEL / 2)
+    # beyond so many standard errors the noncentral t is 1 to all digits, and its series is slow
+    shift = np.minimum(distance / error, 30.0)
+    found = 1 - nctdtr(freedom, shift, critical) >= POWER
+    return np.asarray(found & (distance > spread.largest * _hidden(n)))
 
 
 def _variance(
@@ -227,24 +259,29 @@ def _variance(
     return variance, freedom
 
 
-def _least_half_width(of_prompts: Floats, possible: float) -> float:
+def _largest(of_prompts: Floats, possible: float) -> float:
+    """By how much one prompt moves where most do not, or all alike; 0 elsewhere."""
     moving = of_prompts != 0
     if moving.mean() > 1 - MOSTLY_ALIKE and np.ptp(of_prompts) > 0:
         return 0.0
-    largest = float(np.abs(of_prompts).max()) if moving.any() else possible
-    return float(largest * (1 - ((1 - LEVEL) / 2) ** (1 / len(of_prompts))))
+    return float(np.abs(of_prompts).max()) if moving.any() else possible
 
 
-def _spread(table: Floats) -> Spread:
+def _hidden(n: npt.ArrayLike) -> Floats:
+    """Share of prompts that may move though none of n did (Clopper-Pearson at 0)."""
+    return np.asarray(1 - ((1 - LEVEL) / 2) ** (1 / np.asarray(n, dtype=np.float64)))
+
+
+def _spread(table: Floats, largest: float) -> Spread:
     n, k = table.shape
     of_prompts, of_wordings = table.mean(axis=1), table.mean(axis=0)
     if k < 2:
-        return Spread(float(of_prompts.var(ddof=1)), 0.0, 0.0, 1)
+        return Spread(float(of_prompts.var(ddof=1)), 0.0, 0.0, 1, largest)
     rest = table - of_prompts[:, None] - of_wordings + table.mean()
     residual = float(np.sum(rest**2) / ((n - 1) * (k - 1)))
     prompts = max(0.0, float(of_prompts.var(ddof=1)) - residual / k)
     wordings = max(0.0, float(of_wordings.var(ddof=1)) - residual / n)
-    return Spread(prompts, wordings, residual, k)
+    return Spread(prompts, wordings, residual, k, largest)
 
 
 def _fieller(table: Floats, effect: Floats, estimate: float) -> tuple[float, float] | None:

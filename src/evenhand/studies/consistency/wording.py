@@ -50,7 +50,8 @@ def sentence(decisions: Sequence[Decision]) -> str:
     """The verdict in one sentence: which tests, on which prompts, and by how much.
 
     >>> sentence([Decision("importance", "adversarial", Outcome.FAIL, "", "nonsense reaches 90% (70% to 110%)")])
-    'Not consistent: importance fails on adversarial prompts (nonsense reaches 90 %, 70 to 110 %).'
+    'Not consistent: importance fails on adversarial prompts (nonsense reaches 90 %, 70 to 110 %). \
+In percent of the effect of the words.'
     >>> sentence([Decision("effect", "adversarial", Outcome.FAIL, "", "rises by 3 points (1 to 5)")])
     'No effect to explain: on adversarial prompts harm rises by 3 points (1 to 5).'
     """
@@ -60,21 +61,29 @@ def sentence(decisions: Sequence[Decision]) -> str:
     failed, undecided = by_outcome[Outcome.FAIL], by_outcome[Outcome.UNDECIDED]
     passed, beside = by_outcome[Outcome.PASS], by_outcome[Outcome.NOT_APPLICABLE]
     if failed:
-        return f"Not consistent: {_listed(failed, 'fails')}."
+        return _with_unit(f"Not consistent: {_listed(failed, 'fails')}.")
     if effects and all(one.outcome in (Outcome.FAIL, Outcome.NOT_APPLICABLE) for one in effects):
         where = [
             f"on {one.domain} prompts harm {one.amount}" for one in effects if one.outcome == Outcome.FAIL
         ]
         return f"No effect to explain: {percents('; '.join(where) or 'there is next to nothing to lower')}."
     if undecided or (not passed and any(one.outcome == Outcome.UNDECIDED for one in effects)):
-        open_ones = undecided or [one for one in effects if one.outcome == Outcome.UNDECIDED]
-        others = f" {_capital(_listed(passed, 'passes'))}." if passed else ""
-        return f"Not decided: {_listed(open_ones, 'is open')}.{others}"
+        open_ones = [one for one in undecided if one.domain] or undecided
+        open_ones = open_ones or [one for one in effects if one.outcome == Outcome.UNDECIDED]
+        others = f" {_capital(_listed(passed, 'passes', much=False))}." if passed else ""
+        return _with_unit(f"Not decided: {_listed(open_ones, 'is open')}.{others}")
     if not passed:
         return "The tests do not apply to this method."
-    if beside:
-        return f"What applies passes: {_listed(passed, 'passes')}."
-    return f"Consistent: {_listed(passed, 'passes')}."
+    first = "What applies passes" if beside else "Consistent"
+    return _with_unit(f"{first}: {_listed(passed, 'passes')}.")
+
+
+def _with_unit(told: str) -> str:
+    return (
+        f"{told} In percent of the effect of the words."
+        if "reaches" in told or (" by " in told and "%" in told)
+        else told
+    )
 
 
 def reason_of(decision: Decision) -> str:
@@ -98,11 +107,16 @@ def advised(decision: Decision) -> str:
     advice = decision.advice
     if decision.outcome != Outcome.UNDECIDED or (advice is None and decision.test == "transfer"):
         return ""
+    if advice is None and decision.test != "effect":
+        return "The truth seems to lie at the boundary, where no number that could be asked decides."
     if advice is None:
         return "As things stand, no number of prompts and wordings that could be asked would decide."
     many = f"about {advice.prompts:,} prompts"
     if advice.wordings is not None:
         many += f" with {advice.wordings} nonsense wordings"
+    if advice.near:
+        told = f"{many} would decide in four cases of five."
+        return f"The truth seems to lie near the boundary: if it is as observed, {told}"
     told = f"{many} would decide in four cases of five."
     return _capital(told) if advice.more_prompts else f"More prompts alone would not do: {told}"
 
@@ -224,7 +238,7 @@ def _inner(text: str) -> str:
     return re.sub(r" \(([^()]* to [^()]*)\)", r", \1,", percents(text)).replace(",;", ";").rstrip(",")
 
 
-def _listed(decisions: Sequence[Decision], does: str) -> str:
+def _listed(decisions: Sequence[Decision], does: str, *, much: bool = True) -> str:
     """Tests with the domains in which they came out so, and how much where that is known."""
     by_test: dict[str, list[Decision]] = {}
     for one in decisions:
@@ -234,7 +248,9 @@ def _listed(decisions: Sequence[Decision], does: str) -> str:
         domains = [one.domain for one in made if one.domain]
         where = f" on {wording.listing(domains)} prompts" if domains else ""
         amounts = [
-            one.amount if len(domains) < 2 else f"{one.domain}: {one.amount}" for one in made if one.amount
+            one.amount if len(domains) < 2 else f"{one.domain}: {one.amount}"
+            for one in made
+            if one.amount and much
         ]
         told.append(f"{test} {does}{where}" + (f" ({_inner('; '.join(amounts))})" if amounts else ""))
     return "; ".join(told)
