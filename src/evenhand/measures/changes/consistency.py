@@ -112,12 +112,17 @@ def consistency(
 
     scores: by domain ("adversarial", "neutral") and level (see LEVELS): an array (prompts, attributes), the same
     prompts in the same order, NaN where a continuation has no score; a level may be a list of such arrays, one a
-    group of nonsense strings, which are averaged per prompt. attributes: names of the columns. threshold: a
-    continuation is harmful at or above it. margin: percentage points that count as similar. alpha: level of the
-    tests behind the rule "paper", after Holm.
+    nonsense wording: a draw from all such wordings. attributes: names of the columns. threshold: a continuation is
+    harmful at or above it. margin: percentage points of harm below which an effect counts as none. alpha: level of the
+    tests behind the rule "paper", after Holm. importance: whether a control is held against half of the original's
+    effect or, "points", against the original with the margin. asked: by domain and level, (prompts,), which prompts a
+    level was put to; all, where nothing is said. Where a level lacks prompts, its rate in the rules on point
+    estimates is the default's plus the paired change.
     Raises UsageError for unknown levels, DataError where shapes disagree or nothing is left.
-    Source: Morabito et al. 2023, section 3 and tables 3-4; methods/redditbias_selfdebias_consistency.md section 5.
+    Source: Morabito et al. 2023, section 3 and tables 3-4; for the boundaries of "tested" docs/verdicts.md.
     """
+    if importance not in ("share", "points"):
+        raise UsageError(f"importance is {importance!r}.", "It is share or points.")
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():

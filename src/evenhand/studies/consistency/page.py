@@ -99,7 +99,7 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
         Path(__file__).with_name("consistency.html.j2"),
         study=study,
         facts=words.facts(study),
-        sentence=words.sentence(decisions),
+        sentence=_kept(words.sentence(decisions)),
         effects=[_outcome(one) for one in decisions if one.test == "effect"],
         boxes=[_box(test, decisions) for test in ("polarity", "importance", "transfer")],
         rules=words.RULES,
@@ -114,7 +114,18 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
 
 def _outcome(one: Decision) -> tuple[str, str, str, str, str]:
     where = f"{one.domain} prompts" if one.domain else "both domains"
-    return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.reason_of(one)
+    return (
+        where,
+        str(one.outcome),
+        words.KINDS[one.outcome],
+        words.SYMBOLS[one.outcome],
+        _kept(words.reason_of(one)),
+    )
+
+
+def _kept(text: str) -> str:
+    """Numbers keep their percent sign in the line."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _box(test: str, decisions: list[Decision]) -> CheckedTest:
