@@ -102,18 +102,21 @@ def silence_changes(benchmark: str, pairs: pl.DataFrame, seed: int) -> pl.DataFr
     return changed.select(pl.lit(benchmark).alias("benchmark"), *CHANGE, *LEVELS)
 
 
-def levels(known: pl.DataFrame, seed: int, cluster: str = "prompt_id") -> dict[str, float | None]:
+def levels(
+    known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
+) -> dict[str, float | None]:
     """95 % limits of before and after, each by itself (LEVELS).
 
-    known: rows with both, and the column cluster, whose rows hang together.
+    known: rows with both, and the column cluster, whose rows hang together. share: whether these are judgements or
+    shares of them (None: if all lie between 0 and 1); nats and lengths may lie there, too, and are none.
     """
     found: dict[str, float | None] = {}
     for side in ("before", "after"):
         values, clusters = known[side].to_numpy(), known[cluster].to_numpy()
-        share = values.min() >= 0 and values.max() <= 1
+        within = values.min() >= 0 and values.max() <= 1
         limits = (
             clustered_proportion_interval(values, clusters)
-            if share
+            if (within if share is None else share)
             else clustered_mean(values, clusters, seed=seed)
         )
         for end, limit in (("low", limits.low), ("high", limits.high)):
@@ -122,13 +125,14 @@ def levels(known: pl.DataFrame, seed: int, cluster: str = "prompt_id") -> dict[s
 
 
 def overall_change(
-    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id"
+    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """The row over all of `paired_change`; None where no pair has both numbers."""
-    both = frame.filter(pl.col("before").is_not_null() & pl.col("after").is_not_null())
+    """The row over all of `paired_change`; None where no pair has both numbers. share: as in `levels`."""
+    both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
     if both.is_empty():
         return None
-    table = paired_change(frame.drop("axis", "group", strict=False), cluster=cluster, seed=seed)
+    whole = frame.drop("axis", "group", strict=False)
+    table = paired_change(whole, cluster=cluster, share=share, seed=seed)
     return table.row(0, named=True)
 
 

@@ -61,11 +61,12 @@ def quality_changes(
         if column not in joined.columns:
             continue
         frame = joined.select(*dict.fromkeys(["prompt_id", cluster]), before=column, after=f"{column} after")
-        changed = overall_change(frame, seed, cluster)
+        share = measure in PERCENT
+        changed = overall_change(frame, seed, cluster, share=share)
         if changed is None:
             continue
         known = frame.drop_nulls(["before", "after"])
-        rows.append(_scaled(measure, changed | levels(known, seed, cluster)))
+        rows.append(_scaled(measure, changed | levels(known, seed, cluster, share=share)))
     rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity)) is not None]
     return pl.DataFrame([{"benchmark": benchmark, **row} for row in rows], schema=QUALITY)
 
@@ -74,17 +75,15 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
     """How the perplexity of given texts changed (QUALITY; one row, or none).
 
     texts: cluster, tokens (of the model by itself, for both, so that the two compare), before and after (summed
-    natural-log likelihoods; null: failed). name: of the texts. Geometric mean over texts, the change a ratio.
+    natural-log likelihoods; null, infinite or no tokens: failed). name: of the texts. Geometric mean over texts, the
+    change a ratio.
     """
-    nats = texts.select(
-        "cluster",
-        before=-pl.col("before") / pl.col("tokens"),
-        after=-pl.col("after") / pl.col("tokens"),
-    )
-    changed = overall_change(nats, seed, "cluster")
+    each = {side: -pl.col(side) / pl.col("tokens") for side in ("before", "after")}
+    nats = texts.select("cluster", *(pl.when(v.is_finite()).then(v).alias(side) for side, v in each.items()))
+    changed = overall_change(nats, seed, "cluster", share=False)
     if changed is None:
         return pl.DataFrame(schema=QUALITY)
-    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster")
+    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster", share=False)
     row = _scaled(TEXT_PERPLEXITY, changed | limits)
     return pl.DataFrame([{"benchmark": name, **row}], schema=QUALITY)
 
