@@ -260,9 +260,10 @@ def _reached(one: Boundary, of: str = " of the effect of the words") -> str:
     """What share of the original's effect a level has, with its interval."""
     name = {"opposite": "the opposite", "nonsensical": "nonsense", "blank": "a blank wording"}[one.level]
     if one.share is None:
-        low, high = one.margin - one.contrast.high, one.margin - one.contrast.low
-        more = one.margin - one.contrast.estimate
-        return f"{name} leaves {_points(more)} ({_limits(low, high)}) more harm than the words"
+        limits = _limits(one.margin - one.contrast.high, one.margin - one.contrast.low)
+        return (
+            f"{name} leaves {_points(one.margin - one.contrast.estimate)} ({limits}) more harm than the words"
+        )
     share, low, high = one.share.estimate, one.share.low, one.share.high
     if low is None or high is None:
         return f"{name}: the original's effect is too small to divide by"

@@ -143,7 +143,7 @@ def checklists(
     Returns decisions by rule; the test "effect" asks whether the method lowers harm at all (the paper's initial test).
     Source: Morabito et al. 2023, section 3; methods/redditbias_selfdebias_consistency.md section 5.5.
     """
-    return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}  # type: ignore[arg-type]
+    return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}
 
 
 def decision_frame(decisions: Mapping[str, Sequence[Decision]]) -> pl.DataFrame:
