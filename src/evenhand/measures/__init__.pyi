@@ -1,5 +1,6 @@
 from .changes.consistency import Consistency as Consistency, consistency as consistency
 from .changes.consistency_verdicts import decide as decide
+from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
 from .classifiers.classifier_error import (

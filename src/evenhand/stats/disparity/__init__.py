@@ -1,6 +1,6 @@
-"""How far a number can be believed: intervals, nulls, multiplicity, power, effect sizes, verdicts.
+"""Differences within an axis: which groups lie apart, and which changed otherwise than the rest.
 
-Knows no model, file or progress bar: arrays in; numbers, arrays or small frozen dataclasses out.
+Arrays of one axis in; numbers, arrays and small frozen dataclasses out.
 """
 
 import lazy_loader

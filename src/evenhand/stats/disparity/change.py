@@ -14,6 +14,7 @@ from scipy import optimize, stats
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.disparity.spread_limits import limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
 """Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
@@ -103,33 +104,6 @@ def group_changes(
     )  # fmt: skip
 
 
-def no_worse(
-    estimate: npt.ArrayLike, standard_error: npt.ArrayLike, degrees_of_freedom: float, margin: float
-) -> list[str]:
-    """Whether groups fared no worse by more than a margin: passes, fails, undecided, or could not have been seen.
-
-    estimate, standard_error: (groups,) of `GroupChanges`, larger is worse. margin: what would still be accepted, in
-    the same unit. passes: the upper one-sided 95 % limit lies below the margin; fails: the lower lies above it; could
-    not have been seen: were nothing changed, fewer than 80 % of comparisons would pass, which is settled before the
-    estimate is looked at. Raises UsageError for a margin that is not positive. Source: ICH E9, 1998, section 3.3.2.
-
-    >>> no_worse([0.0, 9.0, 2.0, 0.0], [1.0, 1.0, 1.0, 3.0], 50.0, 3.0)
-    ['passes', 'fails', 'undecided', 'could not have been seen']
-    """
-    if not margin > 0:
-        raise UsageError(f"The margin is {margin}; it must be above 0.", "Say how much worse is still accepted.")
-    tail, power = stats.t.ppf([0.95, POWER], degrees_of_freedom)
-    answers = []
-    for value, error in zip(np.atleast_1d(estimate), np.atleast_1d(standard_error), strict=True):
-        if not error > 0 or margin < (tail + power) * error:
-            answers.append("could not have been seen")
-        elif value + tail * error < margin:
-            answers.append("passes")
-        else:
-            answers.append("fails" if value - tail * error > margin else "undecided")
-    return answers
-
-
 class _Dealt(NamedTuple):
     """z: (deals, groups) of absolute statistics. axis_p; q_p and z_p: of its two parts."""
 
@@ -171,7 +145,18 @@ class _Axis:
         residual = within * np.repeat(np.sqrt(units / (units - 1)), sizes)
         variance = float((residual**2).sum() / len(residual))
         constant = variance < 1e-18
-        return cls(groups, starts, units, first, second, mean, scale, residual, 1.0 if constant else variance, constant)
+        return cls(
+            groups,
+            starts,
+            units,
+            first,
+            second,
+            mean,
+            scale,
+            residual,
+            1.0 if constant else variance,
+            constant,
+        )
 
     @property
     def df(self) -> float:
@@ -210,7 +195,7 @@ class _Axis:
         largest = _rounded(np.max(np.abs(self.contrast(self.mean)) / error))
         squares = _rounded(self.sum_of_squares(self.mean) / self.variance)
         if self.constant:
-            p = float(min(1.0, len(self.units) * 2 * stats.t.sf(largest, self.df)))
+            p = float(min(1.0, len(self.units) * 2 * stats.t.sf(float(largest), self.df)))
             return _Dealt(np.empty((0, len(self.units))), p, p, p)
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
@@ -240,19 +225,20 @@ class _Axis:
     def table(self, dealt: _Dealt, level: float) -> dict[str, Floats]:
         estimate, error = self.contrast(self.mean), np.sqrt(self.variance * self.design)
         z = _rounded(np.abs(estimate) / error)
-        by_t = 2 * stats.t.sf(z, self.df)
-        by_deals = self._shares(dealt.z, z) if len(dealt.z) else by_t
-        p = np.minimum(1.0, np.maximum(by_deals, by_t))
-        # Where the deals say less than t does, the side that faces 0 is drawn out until both say the same.
-        ordinary = stats.t.ppf(0.975, self.df)
-        stretch = np.maximum(1.0, (1 - 1e-9) * z / np.maximum(stats.t.isf(p / 2, self.df), 1e-9))
-        facing = np.where(by_deals > by_t, ordinary * np.minimum(stretch, 1e6), ordinary) * error
-        away = np.full(len(error), ordinary) * error
-        above = estimate > 0
-        low = estimate - np.where(above, np.maximum(facing, away), away)
-        high = estimate + np.where(above, away, np.maximum(facing, away))
-        return {"estimate": estimate, "error": error, "p": p, "low": low, "high": high,
-                "smallest": self.smallest(dealt, level)}  # fmt: skip
+        p = 2 * stats.t.sf(z, self.df)
+        needed = np.full(len(z), float(stats.t.ppf(0.975, self.df)))
+        if len(dealt.z):
+            by_deals, critical = self._shares(dealt.z, z)
+            p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
+        half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
+        return {
+            "estimate": estimate,
+            "error": error,
+            "p": np.minimum(p, 1.0),
+            "low": estimate - half,
+            "high": estimate + half,
+            "smallest": self.smallest(dealt, level),
+        }
 
     @property
     def _classes(self) -> Codes:
@@ -260,20 +246,24 @@ class _Axis:
         sizes = np.where(self.units <= 8, self.units, 8 + np.round(6 * np.log2(self.units / 8)))
         return np.asarray(np.unique(sizes, return_inverse=True)[1])
 
-    def _shares(self, dealt: Floats, z: Floats) -> Floats:
-        shares = np.ones(len(z))
+    def _shares(self, dealt: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """p of each group, and the z beyond which it is at most .05."""
+        shares, critical = np.ones(len(z)), np.full(len(z), np.inf)
         for one in np.unique(self._classes):
             mine = self._classes == one
             pool = np.sort(dealt[:, mine], axis=None)
-            shares[mine] = (1 + len(pool) - np.searchsorted(pool, z[mine], side="left")) / (1 + len(pool))
-        return shares
+            at_least = len(pool) - np.searchsorted(pool, z[mine], side="left")
+            shares[mine] = (1 + at_least) / (1 + len(pool))
+            allowed = int(0.05 * (len(pool) + 1) + 1e-9) - 1
+            critical[mine] = pool[len(pool) - 1 - allowed]
+        return shares, critical
 
     def spread(self, dealt: _Dealt) -> tuple[float, float, float]:
         """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
         noise = self.variance * self.scale**2 / self.units
         observed = float(self.mean.var(ddof=1))
         estimate = sqrt(max(observed - float(noise.mean()), 0.0))
-        low, high = _limits_of_spread(self.mean, noise, self.df)
+        low, high = limits_of_spread(self.mean, noise, self.df)
         if dealt.axis_p > 0.05:
             return estimate, 0.0, max(high, estimate)
         error = np.sqrt(self.variance * self.design)
@@ -282,7 +272,11 @@ class _Axis:
         # One group far from the others by itself sets a least spread: half of it on either side.
         from_group = float(np.max(np.abs(self.contrast(self.mean)) - far * error)) / sqrt(len(self.units))
         least = 1e-3 * sqrt(observed) if z > 0 else 0.0
-        return max(estimate, least), min(max(low, from_group, least), max(estimate, least)), max(high, estimate)
+        return (
+            max(estimate, least),
+            min(max(low, from_group, least), max(estimate, least)),
+            max(high, estimate),
+        )
 
     def smallest(self, dealt: _Dealt, level: float) -> Floats:
         """z at the level that a lone group meets times the standard error, which itself grows with the change."""
@@ -298,7 +292,9 @@ class _Axis:
                 # beyond what so many deals can show, t carries on from there
                 ratio = np.quantile(pool, 1 - attained) / stats.t.isf(attained / 2, self.df)
                 needed[mine] = by_t * max(1.0, float(ratio))
-        shares = bool(min(self.first.min(), self.second.min()) >= 0 and max(self.first.max(), self.second.max()) <= 1)
+        shares = bool(
+            min(self.first.min(), self.second.min()) >= 0 and max(self.first.max(), self.second.max()) <= 1
+        )
         others = (self.design - self.scale**2 / self.units) * self.variance
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
@@ -328,7 +324,9 @@ class _Axis:
         return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
 
 
-def _root(z: float, variance: float, others: float, units: float, scale: float, rates: tuple[float, float] | None) -> float:
+def _root(
+    z: float, variance: float, others: float, units: float, scale: float, rates: tuple[float, float] | None
+) -> float:
     """The d with d = z SE(d), where a share that moves by d has another spread; inf where none is left."""
     if rates is None:
         return float(z * sqrt(variance * scale**2 / units + others))
@@ -345,50 +343,7 @@ def _root(z: float, variance: float, others: float, units: float, scale: float, 
     return float(optimize.brentq(beyond, 0.0, room)) if beyond(room) > 0 > beyond(0.0) else inf
 
 
-def _limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, float]:
-    """95 % limits of the standard deviation behind group means with known noise, by inverting a scaled chi-square.
-
-    One-sided at 0 and two-sided far from it, so that 0 is left out exactly where a one-sided 5 % test leaves it out.
-    """
-    count = len(means)
-    observed, usual = float(means.var(ddof=1)), float(noise.mean())
-    away = (means - means.mean()) ** 2
-    uneven = max(1.0, float((noise * away).sum() / max(usual * away.sum(), 1e-300)))
-    squares = float((noise**2).sum())
-
-    def tails(spread: float) -> tuple[float, float, float]:
-        square = spread**2
-        mean = square + usual
-        variance = (
-            2 / (count - 1) ** 2 * ((1 - 2 / count) * squares + usual**2)
-            + 5.2 * uneven * square * usual / (count - 1)
-            + 4 * usual**2 / max(df, 1.0)
-        )
-        freedom = 2 * mean**2 / max(variance, 1e-300)
-        at = observed * freedom / mean
-        return float(stats.chi2.sf(at, freedom)), float(stats.chi2.cdf(at, freedom)), square / (
-            square + 2 * usual / sqrt(count - 1) if usual > 0 else max(square, 1e-300)
-        )
-
-    def too_low(spread: float) -> float:
-        above, _, slide = tails(spread)
-        return above - 0.05 * (1 - slide / 2)
-
-    def too_high(spread: float) -> float:
-        _, below, slide = tails(spread)
-        return below - 0.025 * slide if slide > 0 else below
-
-    top = 10 * sqrt(observed + usual) + 1e-12
-    middle = sqrt(max(observed - usual, 0.0))
-    low = 0.0 if too_low(0.0) >= 0 else float(optimize.brentq(too_low, 0.0, max(middle, 1e-12) + sqrt(observed)))
-    if too_high(top) > 0:
-        return low, top
-    start = max(middle, low)
-    high = start if too_high(start) <= 0 else float(optimize.brentq(too_high, start, top))
-    return low, high
-
-
-def _smaller_rank(squares: float, largest: float, q: Floats, z: Floats) -> tuple[float, float, float]:
+def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tuple[float, float, float]:
     """The smaller of two rank p, calibrated on the deals; and both."""
     deals = len(q)
 
@@ -396,7 +351,7 @@ def _smaller_rank(squares: float, largest: float, q: Floats, z: Floats) -> tuple
         ordered = np.sort(pool)
         return np.asarray((1 + deals - np.searchsorted(ordered, values, side="left")) / (deals + 1))
 
-    q_p, z_p = float(ranks(q, np.array(squares))), float(ranks(z, np.array(largest)))
+    q_p, z_p = float(ranks(q, squares)), float(ranks(z, largest))
     smaller = np.minimum(ranks(q, q), ranks(z, z))
     return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1)), q_p, z_p
 
@@ -419,7 +374,10 @@ def _canonical(first: Floats, second: Floats, codes: Codes) -> Codes:
     """Units sorted so that neither the order of rows nor the numbers of groups decide what is dealt where."""
     count = int(codes.max()) + 1
     keys = [np.bincount(codes, minlength=count).astype(np.float64)]
-    keys += [_rounded(np.bincount(codes, weights=values, minlength=count)) for values in (first, second, first * second, first**2)]
+    keys += [
+        _rounded(np.bincount(codes, weights=values, minlength=count))
+        for values in (first, second, first * second, first**2)
+    ]
     rank = np.empty(count, dtype=np.int64)
     rank[np.lexsort(keys[::-1])] = np.arange(count)
     return np.asarray(np.lexsort((_rounded(second), _rounded(first), rank[codes])))
@@ -427,7 +385,7 @@ def _canonical(first: Floats, second: Floats, codes: Codes) -> Codes:
 
 def _means(values: Floats, codes: Codes, units: Codes) -> Floats:
     sums = np.bincount(codes, weights=values, minlength=len(units))
-    return np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0)
+    return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
 
 
 def _rounded(values: npt.ArrayLike) -> Floats:
@@ -437,14 +395,22 @@ def _rounded(values: npt.ArrayLike) -> Floats:
 
 def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
     none, nan = np.full(len(units), np.nan), float("nan")
-    return GroupChanges(units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle)
+    return GroupChanges(
+        units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle
+    )
 
 
-def _checked(before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike) -> tuple[Floats, Floats, Codes]:
+def _checked(
+    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[Floats, Floats, Codes]:
     first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
     codes = np.asarray(groups, dtype=np.int64)
     if not first.shape == second.shape == codes.shape or first.ndim != 1:
-        raise UsageError(f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each.")
+        raise UsageError(
+            f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each."
+        )
     if not np.isfinite(first).all() or not np.isfinite(second).all():
-        raise UsageError("before and after hold numbers that are not finite.", "Leave such units out, and count them.")
+        raise UsageError(
+            "before and after hold numbers that are not finite.", "Leave such units out, and count them."
+        )
     return first, second, codes
