@@ -97,3 +97,4 @@ from .texts.quality import (
     response_qualities as response_qualities,
     text_quality as text_quality,
 )
+from .texts.same_answers import given_the_commonest as given_the_commonest

@@ -47,6 +47,7 @@ _LISTED = (
         "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
     ),
     ("texts.parroting", "parroting"),
+    ("texts.same_answers", "same_answer_share"),
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),

@@ -102,57 +102,6 @@ def silence_changes(benchmark: str, pairs: pl.DataFrame, seed: int) -> pl.DataFr
     return changed.select(pl.lit(benchmark).alias("benchmark"), *CHANGE, *LEVELS)
 
 
-def levels(known: pl.DataFrame, seed: int, cluster: str = "prompt_id") -> dict[str, float | None]:
-    """95 % limits of before and after, each by itself (LEVELS).
-
-    known: rows with both, and the column cluster, whose rows hang together.
-    """
-    found: dict[str, float | None] = {}
-    for side in ("before", "after"):
-        values, clusters = known[side].to_numpy(), known[cluster].to_numpy()
-        share = values.min() >= 0 and values.max() <= 1
-        limits = (
-            clustered_proportion_interval(values, clusters)
-            if share
-            else clustered_mean(values, clusters, seed=seed)
-        )
-        for end, limit in (("low", limits.low), ("high", limits.high)):
-            found[f"{side}_{end}"] = float(limit) if isfinite(limit) else None
-    return found
-
-
-def overall_change(
-    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id"
-) -> dict[str, float | int | None] | None:
-    """The row over all of `paired_change`; None where no pair has both numbers."""
-    both = frame.filter(pl.col("before").is_not_null() & pl.col("after").is_not_null())
-    if both.is_empty():
-        return None
-    table = paired_change(frame.drop("axis", "group", strict=False), cluster=cluster, seed=seed)
-    return table.row(0, named=True)
-
-
-def with_verdicts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Rows with q over all of them and a verdict; none (null) where there is a change but nothing was tested.
-
-    table: estimate, low, high and p; `scale` where some rows are ratios, which are held against 1, not 0.
-    """
-    ratio = pl.col("scale") == "ratio" if "scale" in table.columns else pl.lit(False)
-    unchanged = pl.when(ratio).then(1.0).otherwise(0.0)
-    q = pl.Series("q", benjamini_hochberg(table["p"].fill_null(float("nan")).to_numpy())).fill_nan(None)
-    excludes = (pl.col("low") > unchanged) | (pl.col("high") < unchanged)
-    certain = excludes & (pl.col("q") <= alpha)
-    return table.with_columns(q).with_columns(
-        verdict=pl.when(pl.col("low").is_null())
-        .then(pl.lit(NOT_MEASURABLE))
-        .when(pl.col("p").is_null())
-        .then(None)
-        .when(certain)
-        .then(pl.when(pl.col("estimate") < unchanged).then(pl.lit(LOWER)).otherwise(pl.lit(HIGHER)))
-        .otherwise(pl.lit(NOT_DETECTED))
-    )
-
-
 Kind = Literal["fell", "shorter", "partly silence", "silence", "not detected", "rose", "not measurable"]
 
 
