@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from evenhand.runs import RunDirectory
-from evenhand.studies.compare.texts import QUALITY, levels, overall_change, scaled_row
+from evenhand.studies.compare import QUALITY, levels, overall_change, scaled_row
 
 COST = {"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String}
 TEXT_PERPLEXITY = "text_perplexity"
@@ -30,7 +30,7 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
     return pl.DataFrame([{"benchmark": name, **row}], schema=QUALITY)
 
 
-def costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
+def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
     """Time a step, throughput and memory of two runs, as their manifests say (COST).
 
     same_process: whether both were asked by one process, whose peak memory only grows.

@@ -13,6 +13,7 @@ from .figures import (
     headlines_of as headlines_of,
     outcomes as outcomes,
     table_of_models as table_of_models,
+    unit_of as unit_of,
 )
 from .result import (
     ComparisonReport as ComparisonReport,

@@ -123,7 +123,7 @@ def compare_outputs(
                 shared += 1
                 tables += found[0]
                 texts += found[1]
-        if not shared:
+        if not shared and not scored:
             raise DataError(
                 f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
                 + " ".join(notes),

@@ -71,7 +71,7 @@ def quality_changes(
             continue
         known = frame.drop_nulls(["before", "after"])
         rows.append(scaled_row(measure, changed | levels(known, seed, cluster)))
-    rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity)) is not None]
+    rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity, budget)) is not None]
     return pl.DataFrame([{"benchmark": benchmark, **row} for row in rows], schema=QUALITY)
 
 
@@ -127,7 +127,7 @@ def _budget(sides: list[pl.DataFrame]) -> int:
     return min(MOST_GRAMS, *there) if min(there) >= FEWEST_GRAMS else 0
 
 
-def _diversity(measure: str, found: list[dict[str, _Level]]) -> dict[str, Any] | None:
+def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dict[str, Any] | None:
     before, after = (by_measure.get(measure) for by_measure in found)
     if before is None or after is None or before.estimate is None or after.estimate is None:
         return None
@@ -148,8 +148,10 @@ def _diversity(measure: str, found: list[dict[str, _Level]]) -> dict[str, Any] |
     }
     if before.low is None or before.high is None or after.low is None or after.high is None:
         return row
-    down = ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5
-    up = ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5
+    # Where a small stock of words is used up, leaving one text out changes nothing: n-grams counted by chance still do.
+    least = 2 * 100 * (max(before.estimate, after.estimate) / 100 * budget) ** 0.5 / budget
+    down = max(least, ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5)
+    up = max(least, ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5)
     # p is that of the interval: how far its side that faces no change would have to be drawn out to reach it
     facing = down if change > 0 else up
     p = (
