@@ -12,7 +12,8 @@ from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
     crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
-    planned_minimum as planned_minimum,
+    planned_valence as planned_valence,
+    with_axis_size as with_axis_size,
 )
 from .pairs import (
     one_row_per_pair as one_row_per_pair,
