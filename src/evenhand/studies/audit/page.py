@@ -45,6 +45,8 @@ class BenchmarkSection:
     view: BenchmarkView
     anchor: str
     summary: wording.VerdictSummary
+    headlines: list[tuple[str, str]]
+    promise: str
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -111,6 +113,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         view=benchmark,
         anchor=f"b{number}",
         summary=summary,
+        headlines=wording.headlines(view, name),
+        promise=wording.promise(benchmark.n_axes, view.alpha),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
         scorings=figures.scoring_forest(view, benchmark),
