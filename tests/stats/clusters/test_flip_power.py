@@ -51,11 +51,12 @@ def test_too_few_clusters_find_nothing_whatever_there_is():
 
 
 def test_formula_of_many_clusters_joins_the_simulation():
-    simulated = smallest_shift([2] * 1000, level=0.01, correlation=0.2)
-    formula = smallest_shift([2] * 2001, level=0.01, correlation=0.2)
-    assert formula == pytest.approx(simulated * (1000 / 2001) ** 0.5, rel=0.06)
-    some = [smallest_shift([1] * n, level=0.01, decided=0.2) for n in (1000, 2001)]
-    assert some[1] == pytest.approx(some[0] * (1000 / 2001) ** 0.5, rel=0.06)
+    for size, correlation, decided in ((2, 0.2, 1.0), (1, 0.0, 0.2)):
+        near, many = (
+            smallest_shift([size] * n, level=0.01, correlation=correlation, decided=decided)
+            for n in (900, 1800)
+        )
+        assert many == pytest.approx(near / 2**0.5, rel=0.08)
 
 
 def test_bad_shares_are_explained():

@@ -6,12 +6,14 @@ from scipy.special import ndtri
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
-from evenhand.stats.clusters.flips import sign_patterns, smallest_flip_p
+from evenhand.stats.clusters.flips import DRAWS, sign_patterns, smallest_flip_p
 from evenhand.stats.power import POWER
 
 LARGEST_CORRELATION = 0.9
 _SETS = 400
 _DRAWS = 1_999
+_PRECISION = 0.002
+_NEAR = 0.011
 _SIMULATED_UP_TO = 1_000
 """Clusters up to which data are drawn; with more the sum over clusters is normal to the last digit shown."""
 
@@ -54,7 +56,7 @@ def smallest_shift(
     Outcomes are +1, -1 or 0 (undecided). Arguments: `sizes` (k,), outcomes in each cluster; `level`, the p to reach
     (two-sided); `correlation` of directions within a cluster, 0 to .9; `decided`, the share of outcomes that are not
     0 (more, if the shift asks for it); `power`; `seed`. Returns the shift, 0 to 1: 400 data sets of beta-binomial
-    clusters at each of ten bisected shifts, tested as `cluster_flip` does with 1,999 patterns; above 1,000 clusters
+    clusters at each of some shifts, tested as `cluster_flip` does with 1,999 patterns; above 1,000 clusters
     the normal formula. NaN where even outcomes that all go one way are not found. Raises UsageError for values that
     cannot be. Source: simulated for this measure; Williams 1975 (beta-binomial clusters).
 
@@ -71,15 +73,31 @@ def smallest_shift(
     if smallest_flip_p(len(counts)) > level:
         return float("nan")
     if len(counts) > _SIMULATED_UP_TO:
-        return _by_formula(counts.astype(np.float64), level, correlation, decided, power)
-    signs = sign_patterns(len(counts), _DRAWS, seed).T.astype(np.float32)
-    low, high = 0.0, 1.0
-    if _power(counts, signs, 1.0, level, correlation, decided, seed) < power:
+        shift = _by_formula(counts.astype(np.float64), level, correlation, decided, power)
+        return shift if shift <= 1 else float("nan")
+    draws = min(DRAWS, max(_DRAWS, int(10 / level)))
+    signs = sign_patterns(len(counts), draws, seed).T.astype(np.float32)
+
+    def reached(shift: float) -> float:
+        return _power(counts, signs, shift, level, correlation, decided, seed)
+
+    # power is nearly normal in the shift: a few corrected guesses do, and where they do not, bisection
+    reach = float(-ndtri(level / 2))
+    shift = _by_formula(counts.astype(np.float64), level, correlation, decided, power)
+    for _ in range(4):
+        if shift >= 1:
+            break
+        here = reached(shift)
+        if abs(here - power) < _NEAR:
+            return shift
+        surely = float(ndtri(min(max(here, 0.02), 0.98)))
+        shift *= (reach + float(ndtri(power))) / (reach + surely)
+    if reached(1.0) < power:
         return float("nan")
-    for _ in range(10):
+    low, high = 0.0, 1.0
+    while high - low > _PRECISION:
         middle = (low + high) / 2
-        enough = _power(counts, signs, middle, level, correlation, decided, seed) >= power
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if reached(middle) >= power else (middle, high)
     return (low + high) / 2
 
 
@@ -115,4 +133,4 @@ def _by_formula(counts: Floats, level: float, correlation: float, decided: float
         spread = counts * some + counts * (counts - 1) * some**2 * correlation
         shift = reach * float(np.sqrt(spread.sum())) / float(counts.sum())
         some = max(decided, min(1.0, shift))
-    return shift if shift <= 1 else float("nan")
+    return shift
