@@ -35,16 +35,22 @@ from .likelihood.pseudo_log_likelihood import (
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
 from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift
+from .pairs.changed_preference import (
+    preference_change as preference_change,
+    stereotype_change as stereotype_change,
+)
 from .pairs.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
     crows_pairs_lm_eval as crows_pairs_lm_eval,
     crows_pairs_nangia as crows_pairs_nangia,
     lint_crows_pairs as lint_crows_pairs,
+    plan_crows_pairs as plan_crows_pairs,
 )
 from .pairs.preference import PairScores as PairScores
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
+    plan_stereoset as plan_stereoset,
     stereoset as stereoset,
     stereoset_published as stereoset_published,
 )
