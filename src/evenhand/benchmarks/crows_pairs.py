@@ -231,6 +231,7 @@ BENCHMARK = Benchmark(
     request=ScoreRequest(masking="token", keep_tokens=True),
     build=_build,
     analyse=_analyse,
+    changes=change_between,
     required_columns=("pair_id", "role", "axis"),
     limited=_limited,
     minimum_detectable=_planned,

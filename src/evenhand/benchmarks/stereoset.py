@@ -132,6 +132,7 @@ BENCHMARK = Benchmark(
     request=ScoreRequest(masking="blank", keep_tokens=True),
     build=_build,
     analyse=_analyse,
+    changes=change_between,
     required_columns=("dataset_type", "cluster_id", "axis", "target", "gold_label"),
     takes_scores=True,
     adapted=_adapted,

@@ -77,7 +77,9 @@ def test_share_of_pairs_beyond_the_margin_is_near_the_truth() -> None:
     i, j = np.triu_indices(30, 1)
     true_share = np.mean(np.abs(truth[i] - truth[j]) > 0.5)
     shares = [
-        likelihood_spread(world(descriptors=30, shift=truth, templates=9, seed=s), margin=0.5).axes["share_beyond"][0]
+        likelihood_spread(world(descriptors=30, shift=truth, templates=9, seed=s), margin=0.5).axes[
+            "share_beyond"
+        ][0]
         for s in range(10)
     ]
     assert np.mean(shares) == pytest.approx(true_share, abs=0.05)
@@ -93,7 +95,11 @@ def test_the_largest_factor_names_its_pair_and_covers() -> None:
     assert (row["descriptor_0"], row["descriptor_1"]) == ("d000", "d001"), "the less likely one first"
     assert row["largest_low"] < 3.0 < row["largest_high"]
     assert result.pairs.height == 10 and result.pairs["log_ratio"].is_sorted(descending=True)
-    means = world(descriptors=8, shift=shift, templates=9).group_by("descriptor").agg(-pl.col("log_likelihood").mean())
+    means = (
+        world(descriptors=8, shift=shift, templates=9)
+        .group_by("descriptor")
+        .agg(-pl.col("log_likelihood").mean())
+    )
     by_name = dict(means.iter_rows())
     ordered = sorted(by_name.values())
     farthest = sorted((b - a for i, a in enumerate(ordered) for b in ordered[i:] if b > a), reverse=True)[:10]

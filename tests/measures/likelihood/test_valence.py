@@ -111,7 +111,9 @@ def test_point_5_three_pairs_cannot_name_what_twelve_do() -> None:
     shift = np.array([-1.0] + [0.0] * 15)
     found = {
         pairs: [
-            measure(world(shift, pairs=pairs, nouns=2, odd=0.3, own=True, seed=s), pairs, n_axes=13).valence["q"][0]
+            measure(world(shift, pairs=pairs, nouns=2, odd=0.3, own=True, seed=s), pairs, n_axes=13).valence[
+                "q"
+            ][0]
             <= 0.05
             for s in range(20)
         ]
@@ -235,7 +237,9 @@ def test_perplexity_is_used_where_there_is_no_likelihood() -> None:
     shift = np.array([0.8, 0.0, 0.0, -0.8])
     result = measure(world(shift).drop("log_likelihood"))
     assert result.per == "token"
-    assert result.valence["shift"].to_list() == pytest.approx([s / 8 for s in beside_the_others(shift)], abs=0.03)
+    assert result.valence["shift"].to_list() == pytest.approx(
+        [s / 8 for s in beside_the_others(shift)], abs=0.03
+    )
 
 
 def test_all_missing_gives_nulls_and_the_reason() -> None:
@@ -264,5 +268,3 @@ def test_bad_templates_are_named() -> None:
         valence_shift(frame, positive=[LOVE[0], LOVE[0]], negative=HATE[:2])
     with pytest.raises(UsageError, match="n_axes=0"):
         measure(frame, n_axes=0)
-
-

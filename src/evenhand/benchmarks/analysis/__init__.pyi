@@ -1,3 +1,6 @@
+from .changes import (
+    changes_of_likelihoods as changes_of_likelihoods,
+)
 from .contrasts import (
     paired_contrasts as paired_contrasts,
 )

@@ -153,7 +153,7 @@ def _share_beyond(shift: Floats, spread: float, margin: float) -> float:
     known = shift[~np.isnan(shift)] * (1 - 1 / np.count_nonzero(~np.isnan(shift)))
     observed = float(np.std(known, ddof=1))
     if observed == 0 or isnan(spread):
-        return float(0 > margin) if observed == 0 else float("nan")
+        return float(margin < 0) if observed == 0 else float("nan")
     drawn = np.sort(known * (spread / observed))
     within = np.searchsorted(drawn, drawn + margin, side="right") - np.arange(len(drawn)) - 1
     pairs = len(drawn) * (len(drawn) - 1) / 2

@@ -6,11 +6,13 @@ import polars as pl
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.measures import disparity_change, paired_change
-from evenhand.measures.changes import DISPARITY_CHANGE, GROUP_DIFFERENCE_CHANGE
+from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE
 from evenhand.reports import CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE
 from evenhand.schema import MEASUREMENTS, EvenhandError
 from evenhand.stats import Harmful, Verdict, reach_verdicts
 
+SPREADS = "^disparity_change$|_spread_change$"
+"""Measures of an axis that say that its groups did not change alike, not which way."""
 LEVEL_CHANGE = "level_change"
 """The change of an outcome over all answers, or over those about an axis."""
 CHANGES = {
@@ -70,7 +72,7 @@ def judged(
         .then(pl.lit(NOT_MEASURABLE))
         .when(pl.col("verdict") == Verdict.NOT_DETECTED)
         .then(pl.lit(NOT_DETECTED))
-        .when(pl.col("measure").str.ends_with(DISPARITY_CHANGE))
+        .when(pl.col("measure").str.contains(SPREADS))
         .then(pl.lit(CHANGED))
         .when(above)
         .then(pl.lit(HIGHER))

@@ -13,6 +13,7 @@ from evenhand.schema import DataError, UsageError
 from evenhand.stats import Harmful, Interval, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
+from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 
@@ -123,7 +124,16 @@ def compare_outputs(
                 shared += 1
                 tables += found[0]
                 texts += found[1]
-        if not shared and not scored:
+        architectures = [str(one.facts.get("architecture", "causal")) for one in (first, other)]
+        for name in scored:
+            changed = likelihood_changes(
+                name, first.scored[name], other.scored[name], model=label, architectures=architectures, alpha=alpha,
+                seed=seed, note=notes.append,
+            )  # fmt: skip
+            if changed is not None:
+                shared += 1
+                tables.append(changed)
+        if not shared and written:
             raise DataError(
                 f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
                 + " ".join(notes),

@@ -27,13 +27,16 @@ from evenhand.reports import (
 from evenhand.studies.compare.changes import LEVEL_CHANGE
 from evenhand.studies.compare.conduct import SILENT, Comparison
 from evenhand.studies.compare.wording import (
+    NATS,
     PERCENT,
+    POINTS,
     RAW,
     SCORE,
     Unit,
     change_headlines,
     disparity_lines,
     level_text,
+    preference_lines,
     scaled,
 )
 
@@ -73,6 +76,9 @@ def outcomes(comparison: Comparison) -> list[OutcomeSection]:
 def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """Percent for verdicts and other shares; a classifier's own number, or what leaves 0 to 1, stays as it is."""
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
+    stated = comparison.changes.filter(mine)["unit"].drop_nulls()
+    if len(stated):  # of likelihoods, in a unit of their own
+        return NATS if stated[0].startswith("nats") else POINTS
     rates = comparison.summary.filter(mine)["rate"].drop_nulls()
     share = bool(rates.is_between(0, 1).all()) and not outcome.endswith(SCORE)
     return PERCENT if share else RAW
@@ -91,7 +97,7 @@ def _outcome(
     between = [
         (str(model[0]), line["sentence"], line["verdict"])
         for model, part in table.group_by("model", maintain_order=True)
-        for line in disparity_lines(part.to_dicts(), unit)
+        for line in [*disparity_lines(part.to_dicts(), unit), *preference_lines(part.to_dicts(), unit)]
     ]
     return OutcomeSection(
         benchmark=benchmark,

@@ -3,6 +3,7 @@
 First what changed between groups, then over all, then in the text: a model may do less harm to all but one.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.measures.changes import DISPARITY_CHANGE, GROUP_DIFFERENCE_CHANGE
 from evenhand.reports import (
     CHANGED,
     HIGHER,
@@ -23,13 +23,15 @@ from evenhand.reports import (
     listing,
     number,
 )
-from evenhand.studies.compare.changes import LEVEL_CHANGE
+from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
 DISPARITY, LEVEL, TEXT = "between groups", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
+NAMED_AXES = 4
+"""Axes named in a sentence that tells of all alike."""
 NAMED = 3
 """Groups named in a sentence; the others are counted."""
 SCORE = " score"
@@ -46,6 +48,7 @@ class Unit:
 
 
 PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
+POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per sentence")
 
 
 def change_headlines(
@@ -61,7 +64,7 @@ def change_headlines(
         place = {"model": model, "benchmark": benchmark, "outcome": outcome}
         unit = units[str(benchmark), str(outcome)]
         rows = part.to_dicts()
-        lines += [place | line for line in disparity_lines(rows, unit)]
+        lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
         for row in rows:
             if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
                 lines.append(
@@ -85,13 +88,9 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
     for row in rows:
-        if row["measure"] != DISPARITY_CHANGE:
+        if row["group"] is not None or not re.search(SPREADS, row["measure"]):
             continue
-        groups = [
-            other
-            for other in rows
-            if other["measure"] == GROUP_DIFFERENCE_CHANGE and other["axis"] == row["axis"]
-        ]
+        groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
         if row["verdict"] == CHANGED:
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
             lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
@@ -102,7 +101,7 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             blank.append((label(row["axis"]), row["note"] or ""))
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
-        text = f"No change between the groups of {listing([axis for axis, _ in quiet])} was found"
+        text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
         if sizes:
             texts = [number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])]
             reach = texts[0] if texts[0] == texts[1] else " to ".join(texts)
@@ -111,12 +110,46 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             )
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     for reason in dict.fromkeys(reason for _, reason in blank):
-        axes = listing([axis for axis, why in blank if why == reason])
+        axes = _axes([axis for axis, why in blank if why == reason])
         text = f"Whether groups of {axes} came to be treated differently cannot be said: {reason}"
         lines.append(
             {"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": f"{text.rstrip('.')}."}
         )
     return lines
+
+
+def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
+    """A sentence for each axis of sentence pairs on which the preference changed, one for all where it did not."""
+    mine = [
+        row
+        for row in rows
+        if row["measure"] != LEVEL_CHANGE
+        and not re.search(SPREADS, row["measure"])
+        and row["group"] is None
+        and row["verdict"] is not None
+    ]
+    lines: list[dict[str, Any]] = []
+    quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
+    for row in mine:
+        if row["verdict"] in (LOWER, HIGHER):
+            more = "more" if row["verdict"] == HIGHER else "less"
+            text = f"{label(row['axis']).capitalize()}: the stereotyped sentence is preferred {more} often than before"
+            text = f"{text}: {level_text(row, unit)}."
+            lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
+        elif row["verdict"] == NOT_MEASURABLE:
+            text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
+            lines.append({"axis": row["axis"], "verdict": NOT_MEASURABLE, "sentence": text})
+    if quiet:
+        axes = _axes([label(row["axis"]) for row in quiet])
+        text = f"No change of the preference for stereotyped sentences was found on {axes}"
+        sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
+        if sizes:
+            reach = " to ".join(
+                dict.fromkeys(number(unit.factor * size, 0) for size in (sizes[0], sizes[-1]))
+            )
+            text += f"; one of {reach}{_points(unit)} would have been found"
+        lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+    return [{"about": DISPARITY} | line for line in lines]
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
@@ -185,6 +218,10 @@ def signed(value: float | None, places: int) -> str:
     return f"+{text}" if known(value) and float(f"{value:.{places}f}") > 0 else text
 
 
+def _axes(names: Sequence[str]) -> str:
+    return listing(names) if len(names) <= NAMED_AXES else f"{len(names)} axes"
+
+
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
     if not found:
@@ -197,8 +234,10 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         if harmful
         else ("rose beside the others", "fell beside them")
     )
-    rose = _strongest(group for group in found if group["verdict"] == HIGHER)
-    fell = _strongest(group for group in found if group["verdict"] == LOWER)
+    first, second = ("worse", "better") if harmful else (HIGHER, LOWER)
+    key = "direction" if harmful else "verdict"
+    rose = _strongest(group for group in found if group[key] == first)
+    fell = _strongest(group for group in found if group[key] == second)
     rose, fell = _unexplained(rose, fell, len(groups)), _unexplained(fell, rose, len(groups))
     parts = [
         f"{_named(side, unit)} {words}"
