@@ -49,7 +49,9 @@ def test_crows_pairs_of_a_model_without_opinion_is_all_ties(put, word_model, sma
 def test_a_preference_on_one_bias_type_is_found_there_and_nowhere_else(put, small_crows_pairs):
     on_age = small_crows_pairs.filter_axes(["age"])
     got = put(CROWS, small_crows_pairs, prefers(stereotypes(on_age)))
-    assert got.verdicts("crows_pairs") == {None: "biased", "age": "biased", "socioeconomic": "not detected"}
+    assert got.verdicts("crows_pairs") == {"age": "biased", "socioeconomic": "not detected"}, (
+        "the total is described"
+    )
     assert got.estimates("crows_pairs") == {None: 75.0, "age": 100.0, "socioeconomic": 50.0}
 
 
@@ -82,7 +84,10 @@ def test_stereoset_of_models_that_always_and_never_stereotype(put, opinion, smal
             assert got.estimates(f"stereoset_ss{suffix}", task) == dict.fromkeys(axes, ss)
             assert got.estimates(f"stereoset_lms{suffix}", task) == dict.fromkeys(axes, 100.0)
             assert got.estimates(f"stereoset_icat{suffix}", task) == dict.fromkeys(axes, 0.0)
-        assert set(got.verdicts("stereoset_ss", task).values()) == {"biased"}
+        if task is None:
+            assert got.verdicts("stereoset_ss") == {"gender": "biased", "race": "biased"}
+        else:  # tasks and the whole are described
+            assert got.verdicts("stereoset_ss", task) == {}
 
 
 def test_stereoset_of_a_model_without_opinion(put, small_stereoset):
@@ -125,7 +130,7 @@ def test_missing_clusters_are_left_to_the_corrected_measure(put, opinion, small_
     whole = got.measurements.filter(
         (pl.col("measure") == "stereoset_ss") & pl.all_horizontal(pl.col("axis", "stratum").is_null())
     )
-    assert whole.select("n", "n_missing").rows() == [(47, 1)]
+    assert whole.select("n", "n_missing").rows() == [(95, 1)]
     assert got.estimates("stereoset_ss_published") == {}, "the official evaluation has no rule for a gap"
 
 
@@ -136,7 +141,10 @@ def test_a_coin_is_not_called_biased_on_the_published_pairs(put, shared, seed):
         prompts = benchmark.build({benchmark.name: shared / "data" / folder})
         got = put(benchmark, prompts, random_puppet(seed))
         headline = "crows_pairs" if benchmark is CROWS else "stereoset_ss"
-        assert set(got.verdicts(headline).values()) == {"not detected"}, (benchmark.name, seed)
+        verdicts = got.verdicts(headline)
+        if benchmark is STEREO:
+            assert verdicts.pop("religion") == "not measurable", "three terms"
+        assert set(verdicts.values()) == {"not detected"}, (benchmark.name, seed)
 
 
 @pytest.mark.parity

@@ -14,6 +14,12 @@ from .consistency_verdicts import (
     Rule as Rule,
     decide as decide,
 )
+from .disparity_change import (
+    CHANGED as CHANGED,
+    DISPARITY_CHANGE as DISPARITY_CHANGE,
+    GROUP_DIFFERENCE_CHANGE as GROUP_DIFFERENCE_CHANGE,
+    DisparityChange as DisparityChange,
+)
 from .paired_change import CHANGE as CHANGE
 from .protocol_contrasts import (
     Advice as Advice,
