@@ -250,7 +250,7 @@ def _check(domain: str, known: DomainEvidence, rule: Rule) -> None:
 def _falls(change: Contrast) -> str:
     """A change of harm, falling or rising, with its interval the same way round."""
     if change.estimate == 0:
-        return f"stays where it is ({_limits(change.low, change.high)})"
+        return f"stays where it is ({_limits(change.low, change.high)} points)"
     if change.estimate < 0:
         return f"falls by {_points(-change.estimate)} ({_limits(-change.high, -change.low)})"
     return f"rises by {_points(change.estimate)} ({_limits(change.low, change.high)})"
