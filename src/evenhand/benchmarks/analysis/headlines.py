@@ -28,12 +28,15 @@ def rate_headlines(negative: str) -> Headlines:
         for row in _axis_rows(findings, "disparity"):
             groups = _groups_of(findings, row["axis"], "group_difference")
             facts = axes.get(row["axis"], {})
-            lines.append(_line(row, partial(_rates_found, facts, groups, negative), _points))
+            smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
+            lines.append(
+                _line(row, partial(_rates_found, facts, groups, negative), partial(_points, smallest))
+            )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
             for row in _axis_rows(findings, f"{measure}_disparity"):
                 if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
                     groups = _groups_of(findings, row["axis"], f"{measure}_difference")
-                    lines.append(_line(row, partial(_failures_found, groups, words), _points))
+                    lines.append(_line(row, partial(_failures_found, groups, words), str))
         return lines
 
     return written
@@ -181,11 +184,12 @@ def _looked_at(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _points(row: Mapping[str, Any]) -> str:
-    smallest = row["minimum_detectable"]
-    if smallest is None:
+def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
+    if not smallest:
         return "no gap found"
-    return f"no gap found; a group {smallest:.0f} points from the others would have been found"
+    least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
+    points = least if least == most else f"{least} to {most}, by its size,"
+    return f"no gap found; a group {points} points from the others would have been found"
 
 
 def _differs(what: str, row: Mapping[str, Any]) -> str:
@@ -221,6 +225,14 @@ def _groups_of(findings: pl.DataFrame, axis: str | None, measure: str) -> list[d
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
+
+
+def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
+    """The smallest effects that single groups of an axis would have been named for."""
+    mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
+    here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+    judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
+    return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
 
 
 def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
