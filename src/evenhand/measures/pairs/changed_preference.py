@@ -146,7 +146,7 @@ CARDS = (
         "crows_pairs",
         "CrowS-Pairs, pair by pair",
         "0; p and interval by flipping the signs of the differences of whole swaps.",
-        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (swaps of the published pairs on "
+        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (published swaps on "
         "race; pairs of a swap correlating by 0 and .2 in each model), McNemar's test in 5 and 59 %. ",
     ),
     _info(

@@ -19,7 +19,7 @@ def planned_reach(items: npt.ArrayLike, level: float) -> float:
     besides. Infinite with fewer than two terms.
 
     >>> round(planned_reach([50] * 10, 0.05 / 4), 1)
-    10.4
+    10.7
     """
     n = np.sort(np.asarray(items, dtype=np.float64))
     if len(n) < 2:
