@@ -9,12 +9,13 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     LEAST_CELLS,
     analyse_likelihoods,
+    changes_of_likelihoods,
     crossed_by_noun,
     likelihood_card,
     planned_valence,
     with_axis_size,
 )
-from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.language import compose, load_templates
 from evenhand.runs import ScoreRequest
@@ -69,6 +70,11 @@ SENTENCES = Card(
     source="src/evenhand/prompts/lexicon, src/evenhand/prompts/language/templates.toml",
 )
 
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    return analyse_likelihoods(frame, options, valence_pairs())
+
+
 BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
@@ -82,7 +88,8 @@ BENCHMARK = Benchmark(
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
     build=_build,
-    analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
+    analyse=_analyse,
+    changes=changes_of_likelihoods(_analyse),
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=_limited,
