@@ -1,6 +1,10 @@
 from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
+from .drawing_prompts import (
+    pairs_with_own_nouns as pairs_with_own_nouns,
+    with_axis_size as with_axis_size,
+)
 from .group_rates import (
     HARMFUL as HARMFUL,
     analyse_group_rates as analyse_group_rates,
@@ -8,9 +12,7 @@ from .group_rates import (
     with_group as with_group,
 )
 from .likelihood import (
-    LEAST_CELLS as LEAST_CELLS,
     analyse_likelihoods as analyse_likelihoods,
-    crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
     planned_minimum as planned_minimum,
 )

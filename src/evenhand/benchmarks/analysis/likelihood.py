@@ -14,12 +14,9 @@ from evenhand.measures.likelihood import (
     detectable_log_ratio,
     flagging_level,
 )
-from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, measurement_rows
 
 BINS = 40
-LEAST_CELLS = 96
-"""Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
 ASSUMED_SPREAD = 0.1
 """Nats per token: how much a pair's difference is taken to vary over nouns, before a model is asked."""
 Pairs = Sequence[tuple[str, str]]
@@ -207,12 +204,3 @@ def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFra
         pl.Series("minimum_detectable", sizes, dtype=pl.Float64).fill_nan(None),
         pl.lit("nats per token").alias("unit"),
     ).sort("axis")
-
-
-def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """How --limit takes prompts: template pairs stay together, descriptors stay comparable by noun."""
-    frames = "frame" if "frame" in prompts.frame.columns else "template"
-    # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
-    two_each = limit // (2 * prompts.frame["axis"].n_unique())
-    cells = max(min(LEAST_CELLS, two_each), 1)
-    return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=cells)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
 from evenhand.benchmarks.analysis.likelihood import (
     corrected_rows,
-    crossed_by_noun,
     planned_minimum,
     published_rows,
     several_descriptors,
@@ -61,7 +61,7 @@ def phrases_benchmark(
         analyse=analyse_phrases,
         required_columns=("axis", "template", "descriptor", "noun"),
         harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
-        limited=crossed_by_noun,
+        limited=pairs_with_own_nouns,
         minimum_detectable=planned_minimum,
         datasets=datasets,
     )

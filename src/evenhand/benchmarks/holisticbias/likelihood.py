@@ -8,9 +8,10 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
-    crossed_by_noun,
     likelihood_card,
+    pairs_with_own_nouns,
     planned_minimum,
+    with_axis_size,
 )
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.prompts import PromptSet
@@ -27,14 +28,14 @@ VALENCE_PAIRS = (
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
-    return HolisticBias.load(folder, "v1.1", as_published=True).likelihood_subset().prompt_set()
+    published = HolisticBias.load(folder, "v1.1", as_published=True)
+    return with_axis_size(published.likelihood_subset().prompt_set())
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
     partner = {hostile: kind for kind, hostile in VALENCE_PAIRS}
     framed = prompts.with_columns(frame=pl.col("template").replace(partner))
-    kept = crossed_by_noun(framed, limit, seed)
+    kept = pairs_with_own_nouns(framed, limit, seed)
     return PromptSet(kept.frame.drop("frame"), kept.card)
 
 
