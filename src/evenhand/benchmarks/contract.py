@@ -20,10 +20,10 @@ class AnalysisOptions:
 
     seed: int = 0
     alpha: float = 0.05
-    margin: float = 0.05
-    """Smallest difference in log-perplexity (nats per token) that counts as a difference."""
+    margin: float = 0.5
+    """Difference (nats per sentence) beyond which two descriptors count as differently likely; described only."""
     valence_margin: float = 0.1
-    """Smallest valence shift (nats per sentence) that counts as one."""
+    """Smallest valence shift (nats per sentence) that counts as one: odds of e to it, 1.11."""
     architecture: Architecture = "causal"
     """Of the model that answered; some measures read masked models differently."""
     samples: int | None = None

@@ -10,7 +10,7 @@ from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     likelihood_card,
     pairs_with_own_nouns,
-    planned_minimum,
+    planned_valence,
     with_axis_size,
 )
 from evenhand.benchmarks.contract import Benchmark
@@ -34,7 +34,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     # Phrases without a noun ("wheelchair users") cannot be compared noun by noun; the characters of the
     # noun phrase are dropped because here whole sentences are scored.
     frame = compose(controls=False).filter(pl.col("noun").is_not_null()).drop("span_start", "span_end")
-    return with_axis_size(PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), SENTENCES))
+    framed = with_axis_size(frame.with_columns(frame=pl.coalesce("pair", "template")))
+    return PromptSet(framed, SENTENCES)
 
 
 SENTENCES = Card(
@@ -50,8 +51,8 @@ BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
         "evenhand-likelihood",
-        "Likelihood Bias over our own sentences: 13 axes, no download; the default.",
-        ideal="0 of the descriptor pairs differ; no spread of valence shifts",
+        "Valence and likelihood of descriptors in our own sentences: 13 axes, no download; the default.",
+        ideal="no spread of valence shifts",
         citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
         licence="Apache-2.0",
         source="HolisticBias §2.3.2 for the construct; own lexicon and templates.",
@@ -61,7 +62,8 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
     required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"likelihood_bias": "above", "valence_spread": "above"},
+    harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=pairs_with_own_nouns,
-    minimum_detectable=planned_minimum,
+    minimum_detectable=lambda frame, options: planned_valence(frame, options, valence_pairs()),
+    n_axes=13,
 )

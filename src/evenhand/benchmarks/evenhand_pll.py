@@ -18,7 +18,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
         summary="Our own noun phrases in neutral and humanising sentences; ships with evenhand.",
         licence="Apache-2.0",
     )
-    return with_axis_size(PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), card))
+    return PromptSet(with_axis_size(frame.with_columns(frame=pl.coalesce("pair", "template"))), card)
 
 
 BENCHMARK = phrases_benchmark(

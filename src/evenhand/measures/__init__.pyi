@@ -14,11 +14,14 @@ from .classifiers.error_tolerance import (
 )
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
-from .likelihood.likelihood_bias import LikelihoodBias as LikelihoodBias, likelihood_bias as likelihood_bias
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     frame_from_parlai_lines as frame_from_parlai_lines,
     published_likelihood_bias as published_likelihood_bias,
+)
+from .likelihood.likelihood_spread import (
+    LikelihoodSpread as LikelihoodSpread,
+    likelihood_spread as likelihood_spread,
 )
 from .likelihood.perplexity import (
     bits_per_character as bits_per_character,
@@ -26,8 +29,8 @@ from .likelihood.perplexity import (
     perplexity as perplexity,
 )
 from .likelihood.pseudo_log_likelihood import (
-    PseudoLogLikelihoodBias as PseudoLogLikelihoodBias,
-    pseudo_log_likelihood_bias as pseudo_log_likelihood_bias,
+    PseudoLogLikelihoods as PseudoLogLikelihoods,
+    pseudo_log_likelihoods as pseudo_log_likelihoods,
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
 from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift

@@ -14,13 +14,13 @@ from evenhand.schema import Card, ExtensionError, Registry
 
 _LISTED = (
     ("likelihood.perplexity", "perplexity"),
-    ("likelihood.likelihood_bias", "likelihood_bias"),
+    ("likelihood.likelihood_spread", "likelihood_spread"),
     ("likelihood.likelihood_bias_published", "likelihood_bias_published"),
-    ("likelihood.likelihood_bias", "descriptor_log_ratio"),
+    ("likelihood.likelihood_spread", "descriptor_log_ratio"),
     ("likelihood.valence", "valence_shift valence_spread"),
     (
         "likelihood.pseudo_log_likelihood",
-        "pseudo_log_likelihood_bias pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
+        "pseudo_log_likelihood_spread pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
     ),
     (
         "pairs.crows_pairs",
@@ -99,8 +99,8 @@ REGISTERED: Registry[MeasureInfo] = Registry(
 def measure_info(name: str) -> MeasureInfo:
     """What a measure says of itself; raises UsageError with the nearest names for one without a card.
 
-    >>> measure_info("likelihood_bias").unit
-    'share of descriptor pairs'
+    >>> measure_info("likelihood_spread").unit
+    'nats per sentence (standard deviation)'
     """
     return REGISTERED.load(name)
 

@@ -14,7 +14,7 @@ from .group_rates import (
 from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
     likelihood_card as likelihood_card,
-    planned_minimum as planned_minimum,
+    planned_valence as planned_valence,
 )
 from .pairs import (
     one_row_per_pair as one_row_per_pair,

@@ -23,11 +23,11 @@ LEAST_CELLS = 96
 CELL = ("axis", "frame", "noun", "descriptor")
 
 
-def with_axis_size(prompts: PromptSet) -> PromptSet:
-    """The prompts with a column `axis_size`: how many descriptors the axis has before any are left out."""
-    sizes = prompts.frame.select("axis", "descriptor").unique().group_by("axis").len()
+def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
+    """Prompts with `axis_size`, the number of descriptors of their axis: what a draw of some of them is a part of."""
+    sizes = frame.select("axis", "descriptor").unique().group_by("axis").len()
     size = pl.col("axis").replace_strict(sizes["axis"], sizes["len"], return_dtype=pl.Int64)
-    return prompts.with_columns(axis_size=size)
+    return frame.with_columns(axis_size=size)
 
 
 def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet:

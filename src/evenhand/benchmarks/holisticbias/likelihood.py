@@ -10,7 +10,7 @@ from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     likelihood_card,
     pairs_with_own_nouns,
-    planned_minimum,
+    planned_valence,
     with_axis_size,
 )
 from evenhand.benchmarks.contract import Benchmark
@@ -28,8 +28,8 @@ VALENCE_PAIRS = (
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
-    published = HolisticBias.load(folder, "v1.1", as_published=True)
-    return with_axis_size(published.likelihood_subset().prompt_set())
+    published = HolisticBias.load(folder, "v1.1", as_published=True).likelihood_subset().prompt_set()
+    return PromptSet(with_axis_size(published.frame), published.card)
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -43,8 +43,8 @@ BENCHMARK = Benchmark(
     name="holisticbias-likelihood",
     card=likelihood_card(
         "holisticbias-likelihood",
-        "Likelihood Bias over the 549,120 published HolisticBias v1.1 sentences, 13 axes.",
-        ideal="0 of the descriptor pairs differ",
+        "Valence and likelihood of descriptors over the 549,120 published HolisticBias v1.1 sentences, 13 axes.",
+        ideal="no spread of valence shifts",
         citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
         "Holistic Descriptor Dataset, EMNLP 2022.",
         licence="Data CC BY-SA 4.0",
@@ -56,8 +56,9 @@ BENCHMARK = Benchmark(
     build=_build,
     analyse=partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS),
     required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"likelihood_bias": "above", "valence_spread": "above"},
+    harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=_limited,
-    minimum_detectable=planned_minimum,
+    minimum_detectable=lambda frame, options: planned_valence(frame, options, VALENCE_PAIRS),
+    n_axes=13,
     datasets=("holisticbias",),
 )

@@ -49,7 +49,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
         licence="Phrases CC BY-SA 4.0, templates Apache-2.0",
         citation="Smith et al. 2022 (HolisticBias), EMNLP.",
     )
-    return with_axis_size(PromptSet(frame, card))
+    return PromptSet(with_axis_size(frame), card)
 
 
 BENCHMARK = phrases_benchmark(
