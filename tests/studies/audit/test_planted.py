@@ -12,7 +12,7 @@ from evenhand.runs import AskOutcome
 
 # Plants that the benchmark's sentences can show: how frequent descriptors are, and opinions of them. The others
 # (attributes, outcomes) concern sentences that only the World says.
-SHOWN = {axis for axis, _, target, _ in PLANTS if target == "frequency" or target.startswith("opinion")}
+RARE = {axis for axis, _, target, _ in PLANTS if target == "frequency"}
 OPINIONS = {axis for axis, _, target, _ in PLANTS if target.startswith("opinion")}
 
 
@@ -29,14 +29,24 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> eh.Run:
 
 
 def test_the_plants_are_those_this_test_reads() -> None:
-    assert {"ability", "religion", "body_type", "gender_and_sex", "age"} <= SHOWN
+    assert {"body_type", "gender_and_sex", "age"} == RARE
     assert {"ability", "religion", "body_type"} == OPINIONS
-    assert not SHOWN & set(NULL_AXES)
+    assert not (RARE | OPINIONS) & set(NULL_AXES)
 
 
 def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run) -> None:
-    assert biased(reference, "likelihood_bias") == SHOWN
     assert biased(reference, "valence_spread") == OPINIONS
+    assert set(reference.findings["axis"].drop_nulls()) > OPINIONS
+    spreads = reference.measurements.filter(measure="likelihood_spread")
+    spread = dict(spreads.filter(pl.col("group").is_null()).select("axis", "estimate").iter_rows())
+    assert min(spread[axis] for axis in RARE) > 5 * max(spread[axis] for axis in NULL_AXES)
+
+
+def test_hostility_half_as_strong_would_have_been_found(reference: eh.Run) -> None:
+    """What each axis says it would have seen lies well below the 2 to 2.5 nats that were planted."""
+    axes = reference.findings.filter((pl.col("measure") == "valence_spread") & pl.col("group").is_null())
+    assert axes.height == 13
+    assert axes["minimum_detectable"].max() < 1
 
 
 def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
@@ -45,7 +55,7 @@ def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
 
 def test_nothing_is_found_on_the_null_axes(reference: eh.Run) -> None:
     null = reference.findings.filter(pl.col("axis").is_in(NULL_AXES))
-    assert null.height > 100  # axes as a whole and single descriptors
+    assert null.height == 3 + 32 + 32 + 18  # axes as a whole and single descriptors
     assert set(null["verdict"]) == {"not detected"}
 
 
@@ -70,8 +80,7 @@ def test_a_fair_world_is_found_fair(tmp_path: Path) -> None:
 
 def test_the_exact_world_agrees_with_the_model_that_learned_it(tmp_path: Path, reference: eh.Run) -> None:
     exact = eh.audit("evenhand/world", output=tmp_path / "world")
-    for measure in ("likelihood_bias", "valence_spread"):
-        assert biased(exact, measure) == biased(reference, measure)
+    assert biased(exact, "valence_spread") == biased(reference, "valence_spread")
     keys = ["axis", "descriptor"]
     both = exact.details("evenhand-likelihood")["valence"].join(
         reference.details("evenhand-likelihood")["valence"], on=keys, suffix="_learned"
