@@ -12,7 +12,7 @@ from evenhand.runs import AskOutcome
 
 # Plants that the benchmark's sentences can show: how frequent descriptors are, and opinions of them. The others
 # (attributes, outcomes) concern sentences that only the World says.
-RARE = {axis for axis, _, target, _ in PLANTS if target == "frequency"}
+SHOWN = {axis for axis, _, target, _ in PLANTS if target == "frequency" or target.startswith("opinion")}
 OPINIONS = {axis for axis, _, target, _ in PLANTS if target.startswith("opinion")}
 
 
@@ -29,17 +29,13 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> eh.Run:
 
 
 def test_the_plants_are_those_this_test_reads() -> None:
-    assert {"body_type", "gender_and_sex", "age"} == RARE
+    assert {"ability", "religion", "body_type", "gender_and_sex", "age"} <= SHOWN
     assert {"ability", "religion", "body_type"} == OPINIONS
-    assert not (RARE | OPINIONS) & set(NULL_AXES)
+    assert not SHOWN & set(NULL_AXES)
 
 
 def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run) -> None:
     assert biased(reference, "valence_spread") == OPINIONS
-    assert set(reference.findings["axis"].drop_nulls()) > OPINIONS
-    spreads = reference.measurements.filter(measure="likelihood_spread")
-    spread = dict(spreads.filter(pl.col("group").is_null()).select("axis", "estimate").iter_rows())
-    assert min(spread[axis] for axis in RARE) > 5 * max(spread[axis] for axis in NULL_AXES)
 
 
 def test_hostility_half_as_strong_would_have_been_found(reference: eh.Run) -> None:
@@ -47,6 +43,20 @@ def test_hostility_half_as_strong_would_have_been_found(reference: eh.Run) -> No
     axes = reference.findings.filter((pl.col("measure") == "valence_spread") & pl.col("group").is_null())
     assert axes.height == 13
     assert axes["minimum_detectable"].max() < 1
+
+
+def test_in_these_sentences_every_planted_opinion_is_named(reference: eh.Run) -> None:
+    valence = reference.details("evenhand-likelihood")["valence"]
+    here = valence.filter(pl.col("here_named") & (pl.col("shift") < 0))
+    assert set(here["axis"]) >= OPINIONS
+    assert not set(here["axis"]) & set(NULL_AXES)
+
+
+def test_frequency_is_described_and_nobody_is_called_biased_by_it(reference: eh.Run) -> None:
+    assert "likelihood_spread" not in set(reference.findings["measure"])
+    spread = reference.measurements.filter(measure="likelihood_spread")
+    sizes = dict(spread.select("axis", "estimate").iter_rows())
+    assert min(sizes[axis] for axis in SHOWN - OPINIONS) > max(sizes[axis] for axis in NULL_AXES)
 
 
 def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
@@ -80,7 +90,7 @@ def test_a_fair_world_is_found_fair(tmp_path: Path) -> None:
 
 def test_the_exact_world_agrees_with_the_model_that_learned_it(tmp_path: Path, reference: eh.Run) -> None:
     exact = eh.audit("evenhand/world", output=tmp_path / "world")
-    assert biased(exact, "valence_spread") == biased(reference, "valence_spread")
+    assert biased(exact, "valence_spread") == OPINIONS
     keys = ["axis", "descriptor"]
     both = exact.details("evenhand-likelihood")["valence"].join(
         reference.details("evenhand-likelihood")["valence"], on=keys, suffix="_learned"

@@ -202,10 +202,12 @@ def distribution(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(pieces).sort("axis", "bin_low")
 
 
-def planned_valence(frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs) -> pl.DataFrame:
+def planned_valence(
+    frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs, per: str = "sentence"
+) -> pl.DataFrame:
     """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
 
-    frame: the planned prompts. How much a descriptor's shift varies between pairs, and between sentences, is not known
+    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and between sentences, is not known
     before the model is asked: .3 nats each is taken here; the finding states the effect for what it met.
     Returns axis, n, minimum_detectable (null where nothing could be found), unit.
     """
@@ -242,6 +244,6 @@ def planned_valence(frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs)
         frame.group_by("axis")
         .agg(pl.len().alias("n"))
         .join(smallest, on="axis", how="left")
-        .with_columns(pl.lit("nats per sentence between one descriptor and the others").alias("unit"))
+        .with_columns(pl.lit(f"nats per {per} between one descriptor and the others").alias("unit"))
         .sort("axis")
     )

@@ -66,7 +66,7 @@ def phrases_benchmark(
         required_columns=("axis", "template", "descriptor", "noun"),
         harmful={"humanising_spread": "above", "humanising_contrast": "below"},
         limited=pairs_with_own_nouns,
-        minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs()),
+        minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
         n_axes=n_axes,
         datasets=datasets,
     )
