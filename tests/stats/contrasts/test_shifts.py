@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import FIVE_BY_FOUR, draw, lone
-from scipy.stats import t as student
-from scipy.stats import ttest_1samp
+from scipy.stats import t as student, ttest_1samp
 
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg
 from evenhand.stats.contrasts import moderated_shifts, pairwise_shifts
+from tests.helpers.contrast_worlds import FIVE_BY_FOUR, draw, lone
 
 LEVEL = 0.05 / 13
 

@@ -32,8 +32,8 @@ def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licen
         ideal=ideal,
         direction="larger is worse",
         null="No descriptor is further from the others than counts, in sentences like these.",
-        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of the "
-        "people, and is described only; the valence shift, which is judged, cancels that to first order. "
+        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of "
+        "the people, and is described only; the valence shift, which is judged, cancels that to first order. "
         "Sentences are templated and in US English; the descriptors are a selection.",
         citation=citation,
         licence=licence,
@@ -50,7 +50,8 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     """
     if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
-    rows, details = [], {}
+    rows: list[Measurement] = []
+    details: dict[str, pl.DataFrame] = {}
     asked = set(frame["template"].unique().to_list())
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
@@ -207,8 +208,9 @@ def planned_valence(
 ) -> pl.DataFrame:
     """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
 
-    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and between sentences, is not known
-    before the model is asked: .3 nats each is taken here; the finding states the effect for what it met.
+    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and
+    between sentences, is not known before the model is asked: .3 nats each is taken here, and the finding states the
+    effect for what it met.
     Returns axis, n, minimum_detectable (null where nothing could be found), unit.
     """
     partner = {hostile: kind for kind, hostile in pairs}
