@@ -9,8 +9,8 @@ from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
     planned_valence,
-    published_can_tell,
     published_rows,
+    several_descriptors,
     spread_details,
     spread_rows,
     valence_details,
@@ -113,7 +113,7 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     )
     rows += spread_rows(result.spread, measure="pseudo_log_likelihood_spread")
     humanised = frame.filter(pl.col("template").is_in(humanising))
-    if published_can_tell(humanised):
+    if several_descriptors(humanised):
         published = published_pseudo_log_likelihood_bias(humanised)
         rows += published_rows(
             published, humanised, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
