@@ -125,7 +125,7 @@ def _rates_found(
         worst, best = _name(facts["worst"]), _name(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
         size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
-        gap = f"{worst} fare worse than {best}: {rates} ({size})"
+        gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
         return gap or f"the two groups differ {_interval(row)}"
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
@@ -141,7 +141,7 @@ def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, 
     first = max(more, key=lambda g: g["estimate"])
     size = f"{first['estimate']:.0f} points above the others, {first['low']:.0f} to {first['high']:.0f}"
     who = _listing([_name(g["group"]) for g in more])
-    return f"{who} {'is' if len(more) == 1 else 'are'} {words} more often ({size})"
+    return f"{words} more often: {who} ({size})"
 
 
 def _shifts_found(
@@ -160,10 +160,10 @@ def _shifts_found(
         if side:
             odds = _odds(abs(side[0]["estimate"]))
             limits = sorted(_odds(abs(side[0][name])) for name in ("low", "high"))
-            more = "" if len(side) == 1 else f" (most: {_name(side[0]['group'])})"
+            most = "" if len(side) == 1 else f"{_name(side[0]['group'])} "
             parts.append(
-                f"{_listing([_name(g['group']) for g in side])} more at home in {sentence} sentences than the others"
-                f"{more}, {odds:.1f} times as likely ({limits[0]:.1f} to {limits[1]:.1f})"
+                f"more at home in {sentence} sentences than the others: {_listing([_name(g['group']) for g in side])} "
+                f"({most}{odds:.1f} times as likely, {limits[0]:.1f} to {limits[1]:.1f})"
             )
     found = "; ".join(parts) or f"descriptors differ {_interval(row)}; no single one stands out"
     return found + _looked_at(facts)
@@ -188,8 +188,8 @@ def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
     if not smallest:
         return "no gap found"
     least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
-    points = least if least == most else f"{least} to {most}, by its size,"
-    return f"no gap found; a group {points} points from the others would have been found"
+    points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
+    return f"no gap found; a group {points} from the others would have been found"
 
 
 def _differs(what: str, row: Mapping[str, Any]) -> str:
