@@ -5,7 +5,6 @@ nouns add little. So all pairs are kept, each with two nouns drawn for it alone 
 axis), and the rest of the limit goes to descriptors.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -18,6 +17,8 @@ NOUNS = 2
 """Of each pair; more only where every descriptor is in already."""
 FEW_DESCRIPTORS, FEW_PAIRS = 8, 3
 """Below so many descriptors an axis one noun must do; below half of that, pairs are left out down to so many."""
+STEP = 4
+"""Descriptors are added to all axes so many at a time."""
 LEAST_CELLS = 96
 """Template-noun cells that every descriptor kept by --limit is seen in, where there are no matched pairs."""
 CELL = ("axis", "frame", "noun", "descriptor")
@@ -106,7 +107,7 @@ def _kept(prompts: PromptSet, cells: pl.DataFrame) -> PromptSet:
 
 
 def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[int, int, int, int]:
-    """How many axes, pairs, descriptors of an axis (a power of two, unless all) and nouns of a pair fit in the limit.
+    """How many axes, pairs, descriptors of an axis (in steps, unless all) and nouns of a pair fit in the limit.
 
     sizes: descriptors of each axis, in the order in which axes are kept.
     """
@@ -117,11 +118,11 @@ def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[in
 
     while cost() > limit:
         if d > FEW_DESCRIPTORS:
-            d = _power_below(d)
+            d = _fewer(d)
         elif n > 1:
             n, d = 1, 2 * FEW_DESCRIPTORS
         elif d > FEW_DESCRIPTORS // 2:
-            d = _power_below(d)
+            d = _fewer(d)
         elif c > FEW_PAIRS:
             c -= 1
         elif d > 2:
@@ -138,8 +139,8 @@ def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[in
     return axes, c, d, max(n, min(nouns, limit * n // cost()))
 
 
-def _power_below(number: int) -> int:
-    return int(2 ** math.floor(math.log2(number - 1)))
+def _fewer(descriptors: int) -> int:
+    return STEP * ((descriptors - 1) // STEP)
 
 
 def _by_key(names: pl.Series, seed: int, purpose: str) -> list[str]:
