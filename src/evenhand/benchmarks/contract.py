@@ -109,6 +109,9 @@ class Benchmark:
     """How the prompts are put to one kind of model, where kinds differ."""
     harmful: Mapping[str, Harmful] = field(default_factory=dict)
     """By measure: on which side of its null the harm lies, "either" unless named: it names the direction."""
+    changes: Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]] | None = None
+    """What changed between two models that were asked the same likelihoods: both frames as `analyse` takes them, with
+    the same prompts in the same order. Rows are called `<measure>_change`."""
     takes_scores: bool = False
     """Whether a file of responses may hold any `score` (larger is likelier) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly

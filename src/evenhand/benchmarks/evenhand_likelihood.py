@@ -8,12 +8,13 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
+    changes_of_likelihoods,
     likelihood_card,
     pairs_with_own_nouns,
     planned_valence,
     with_axis_size,
 )
-from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import compose, load_templates
 from evenhand.runs import ScoreRequest
@@ -47,6 +48,11 @@ SENTENCES = Card(
     source="src/evenhand/prompts/lexicon, src/evenhand/prompts/language/templates.toml",
 )
 
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    return analyse_likelihoods(frame, options, valence_pairs())
+
+
 BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
@@ -60,7 +66,8 @@ BENCHMARK = Benchmark(
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
     build=_build,
-    analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
+    analyse=_analyse,
+    changes=changes_of_likelihoods(_analyse),
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=pairs_with_own_nouns,

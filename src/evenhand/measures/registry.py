@@ -31,6 +31,7 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),
@@ -47,6 +48,8 @@ _LISTED = (
         "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
     ),
     ("texts.parroting", "parroting"),
+    ("texts.same_answers", "same_answer_share"),
+    ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
     ("rates.group_comparison", "missing_rate regard_contrast"),

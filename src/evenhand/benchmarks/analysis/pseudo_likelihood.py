@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
 from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
@@ -63,6 +64,7 @@ def phrases_benchmark(
         request=ScoreRequest(masking="word"),
         build=build,
         analyse=analyse_phrases,
+        changes=changes_of_likelihoods(analyse_phrases),
         required_columns=("axis", "template", "descriptor", "noun"),
         harmful={"humanising_spread": "above", "humanising_contrast": "below"},
         limited=pairs_with_own_nouns,

@@ -8,6 +8,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
+    changes_of_likelihoods,
     likelihood_card,
     pairs_with_own_nouns,
     planned_valence,
@@ -39,6 +40,8 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return PromptSet(kept.frame.drop("frame"), kept.card)
 
 
+_ANALYSE = partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS)
+
 BENCHMARK = Benchmark(
     name="holisticbias-likelihood",
     card=likelihood_card(
@@ -54,7 +57,8 @@ BENCHMARK = Benchmark(
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
     build=_build,
-    analyse=partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS),
+    analyse=_ANALYSE,
+    changes=changes_of_likelihoods(_ANALYSE),
     required_columns=("axis", "template", "descriptor", "noun"),
     harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=_limited,
