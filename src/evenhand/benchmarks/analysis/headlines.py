@@ -17,6 +17,9 @@ Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 NAMED = 4
 """Groups named in a sentence; the others are counted."""
+NEAR = 1 / 3
+"""Groups whose effect is less than this share of the largest are counted and not named: who is held against others
+that are far off stands out a little, too."""
 
 
 def rate_headlines(negative: str) -> Headlines:
@@ -176,17 +179,19 @@ def _shifts_found(
 def _one_side(side: list[dict[str, Any]], sentence: str) -> str:
     first = side[0]
     limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
+    far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
     most = "" if len(side) == 1 else f"{_name(first['group'])} "
-    who = _listing([_name(g["group"]) for g in side])
+    who = _listing([_name(g["group"]) for g in far])
+    less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
     return (
         f"more at home in {sentence} sentences than the others: {who} "
-        f"({most}{_times(first)}, {limits[0]:.1f} to {limits[1]:.1f})"
+        f"({most}{_times(first)}, {limits[0]:.1f} to {limits[1]:.1f}){less}"
     )
 
 
 def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
     """Whether the second side may stand out only because the first lies so far off: all are held against the others."""
-    return len(few) > 1 and abs(few[0]["estimate"]) < abs(many[0]["estimate"]) / 3
+    return len(few) > 1 and abs(few[0]["estimate"]) < abs(many[0]["estimate"]) * NEAR
 
 
 def _times(group: Mapping[str, Any]) -> str:
