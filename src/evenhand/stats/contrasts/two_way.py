@@ -19,7 +19,7 @@ from evenhand.stats.power import POWER
 
 LEVEL = 0.05
 """Of the interval, which has 1 minus this as its coverage."""
-LARGEST_ABSENT_SHARE = 0.2
+LARGEST_ABSENT_SHARE = 0.1
 """Of cells that are filled in by what their row and column let expect; with more, levels are left out first."""
 _ROUNDING = 1e-20
 _STEPS = 200
@@ -31,7 +31,9 @@ class CrossedOutcome:
 
     means: (groups,) over all cells. by_first (groups, first) and by_second (groups, second): means within a level.
     first, second, residual: variance of a group's mean as the scatter of its first-level means, second-level means and
-    what is left over shows it; 0 where a sample has one level. absent: share of cells that were filled in.
+    what is left over shows it; 0 where a sample has one level. left: degrees of freedom of the last, for one group of
+    them. within: (first,), the variance between groups in each first level alone, without the noise that its cells
+    show; NaN where the second sample has one level. absent: share of cells that were filled in.
     """
 
     means: Floats
@@ -40,6 +42,8 @@ class CrossedOutcome:
     first: float
     second: float
     residual: float
+    left: float
+    within: Floats
     absent: float = 0.0
 
 
@@ -81,8 +85,21 @@ def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
         second=of_second / ((groups - 1) * (second - 1) * second) if second > 1 else 0.0,
         # cells that were filled in scatter not at all, and what filled them makes means scatter more
         residual=float(np.square(rest).sum()) * full / (max(free, 1) ** 2 * first * second) if full else 0.0,
+        left=max(free, 1) / (groups - 1),
+        within=_within(centred, by_first, known),
         absent=absent / cells.size,
     )
+
+
+def _within(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    groups, _, second = centred.shape
+    if second < 2:
+        return np.full(centred.shape[1], np.nan)
+    left = np.square(centred - by_first[:, :, None]).sum(axis=(0, 2))
+    full = (groups - 1) * (second - 1)
+    free = full - (~known).sum(axis=(0, 2)) + (~known).all(axis=0).sum(axis=1)
+    between = np.square(by_first).sum(axis=0) / (groups - 1)
+    return np.asarray(between - left * full / (np.maximum(free, 1) ** 2 * second))
 
 
 def _filled(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
@@ -152,7 +169,8 @@ def crossed_spread(outcomes: Sequence[CrossedOutcome]) -> CrossedSpread:
         float(sum(getattr(outcome, name) for outcome in outcomes)) for name in ("first", "second", "residual")
     )
     freedom = _freedom(outcomes)
-    noise, noise_freedom = _noise((of_first, of_second, residual), (first, second), freedom)
+    left = outcomes[0].left * freedom
+    noise, noise_freedom = _noise((of_first, of_second, residual), (first, second), freedom, left)
     p, low, high = sliding_interval(spread, noise, freedom, noise_freedom)
     return CrossedSpread(spread, noise, freedom, noise_freedom, p, low, high)
 
@@ -182,19 +200,20 @@ def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
     return (groups - 1) * max(apart / alike, 1.0)
 
 
-def _noise(parts: tuple[float, float, float], levels: tuple[int, int], freedom: float) -> tuple[float, float]:
+def _noise(
+    parts: tuple[float, float, float], levels: tuple[int, int], freedom: float, left: float
+) -> tuple[float, float]:
     of_first, of_second, residual = parts
     first, second = levels
     if second == 1:
         return of_first, (first - 1) * freedom
     if first == 1:
         return of_second, (second - 1) * freedom
-    both = (first - 1) * (second - 1) * freedom
     noise = of_first + of_second - residual
     if noise <= residual:
-        return residual, both
+        return residual, left
     doubt = (
-        of_first**2 / ((first - 1) * freedom) + of_second**2 / ((second - 1) * freedom) + residual**2 / both
+        of_first**2 / ((first - 1) * freedom) + of_second**2 / ((second - 1) * freedom) + residual**2 / left
     )
     return noise, noise**2 / doubt
 
@@ -250,11 +269,55 @@ def detectable_variance(noise: float, freedom: float, noise_freedom: float, leve
 
 
 @dataclass(frozen=True)
+class PlannedCrossing:
+    """What groups in a crossing could show before anything is known: noise of a mean, degrees of freedom.
+
+    Made by `planned_crossing`; `detectable` as of `CrossedSpread`, `difference` as of `CrossedGroups`.
+    """
+
+    groups: int
+    noise: float
+    freedom: float
+    noise_freedom: float
+
+    def detectable(self, level: float = LEVEL) -> float:
+        """The true variance that a test at this level finds four times in five."""
+        return detectable_variance(self.noise, self.freedom, self.noise_freedom, level)
+
+    def difference(self, level: float = LEVEL) -> float:
+        """The true difference of one group from the others that is found four times in five."""
+        error = float(np.sqrt(self.noise * self.groups / (self.groups - 1)))
+        return detectable_crossed(error, self.noise_freedom, self.groups, level)
+
+
+def planned_crossing(
+    shape: tuple[int, int, int], *, cell: float, interaction: float, outcomes: float = 1.0
+) -> PlannedCrossing:
+    """The noise of groups in a crossing, if it is as assumed.
+
+    shape: groups, first, second, at least two groups and two of one sample. cell: variance of one cell around what
+    group, first and second let expect. interaction: variance that a group has with a level of either sample. outcomes:
+    for how many independent ones they count together.
+
+    >>> plan = planned_crossing((12, 6, 6), cell=1.0, interaction=0.25)
+    >>> round(plan.noise, 4), round(plan.detectable(), 2)
+    (0.1111, 0.28)
+    """
+    groups, first, second = shape
+    freedom = (groups - 1) * outcomes
+    residual = cell / (first * second)
+    parts = (interaction / first + residual, interaction / second + residual, residual)
+    left = max((first - 1) * (second - 1), 1) * freedom
+    noise, noise_freedom = _noise(parts, (first, second), freedom, left)
+    return PlannedCrossing(groups, noise, freedom, noise_freedom)
+
+
+@dataclass(frozen=True)
 class CrossedGroups:
     """Each group against the mean of the others, in cells of two samples.
 
-    axis: `CrossedSpread` of the groups. difference, low, high, p: (groups,), low and high at 95 %; the interval excludes
-    0 exactly where p is at most 0.05.
+    axis: `CrossedSpread` of the groups. difference, low, high, p: (groups,), low and high at 95 %; the interval
+    excludes 0 exactly where p is at most 0.05.
     """
 
     axis: CrossedSpread
