@@ -297,9 +297,7 @@ class _Table:
 
     def every_deal(self) -> Iterator[Floats]:
         """All different deals, values by group."""
-        parts = []
-        for column in self.cells.T:
-            parts.append([np.array(labels) for labels in _arrangements(tuple(int(n) for n in column))])
+        parts = [[np.array(way) for way in _arrangements(tuple(column.tolist()))] for column in self.cells.T]
         labels = np.array([np.concatenate(way) for way in product(*parts)])
         yield self.pool[np.argsort(labels, axis=1, kind="stable")]
 
