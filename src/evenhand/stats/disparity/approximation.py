@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import fdtrc, gammaincc, ndtr, ndtri, stdtr
+from scipy.special import fdtrc, ndtri
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.deals import deal, leave_one_out
+from evenhand.stats.disparity.tails import closed_form, critical_value, two_tails
 from evenhand.stats.disparity.units import Units
 
 _DRAWS = 1_999
-_GRID = np.concatenate([np.linspace(0, 8, 161), np.geomspace(8.1, 40, 60)])
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Approximation:
     def p(self) -> Floats:
         """Two-sided p of each contrast."""
         return two_tails(self.z, self.skewness, self.freedom[1])
+
+    @property
+    def normal(self) -> Floats:
+        """Normal quantile of half of p (contrasts,)."""
+        return np.asarray(-ndtri(self.p / 2))
 
     @property
     def spread_p(self) -> float:
@@ -90,53 +95,15 @@ def approximate(units: Units, contrasts: Floats | None = None, *, seed: int = 0)
     True
     """
     sizes = units.sizes.astype(np.float64)
-    groups = units.n_groups
+    groups, freedom = units.n_groups, max(units.freedom, 1)
     rows = leave_one_out(groups) if contrasts is None else contrasts
-    values = units.centred
-    means = units.group_means(values)
-    left = units.residuals()
-    freedom = max(units.freedom, 1)
-    within = float(np.square(left).sum()) / freedom
-    cubes = float((left**3).sum()) / freedom
-    error = np.square(rows) @ (1 / sizes)
-    difference = rows @ means
-    z, skewness = np.zeros(len(rows)), np.zeros(len(rows))
-    if within > 0:
-        step = 0.0
-        if units.shares:
-            per = np.bincount(units.groups, weights=units.samples, minlength=groups)
-            step = np.where(
-                np.abs(rows) == np.abs(rows).max(axis=1, keepdims=True), np.abs(rows) / (2 * per), 0
-            ).max(1)
-        z = np.sign(difference) * np.maximum(np.abs(difference) - step, 0) / np.sqrt(within * error)
-        skewness = cubes * (rows**3 @ (1 / np.square(sizes))) / (within * error) ** 1.5
+    form = closed_form(units, rows)
+    means, within = units.group_means(units.centred), form.within
     weight = sizes / sizes.sum()
     between = float((np.square(means - means @ weight) * sizes).sum())
     several = bool(np.any(units.samples > 1)) or not units.shares
     variance_p = deal(units, variances=True, most=199, seed=seed).variance_p if several else 1.0
     spread = between / within if within > 0 else 0.0
-    return Approximation(z, difference, skewness, spread, (groups - 1, freedom), sizes, variance_p)
-
-
-def two_tails(z: Floats, skewness: Floats, freedom: int) -> Floats:
-    """Chance of |statistic| at least |z| for a standardised sum with this skewness and a variance with `freedom`."""
-    # upper tail of t, by the lower one of its mirror image: digits are kept far out
-    size = -ndtri(np.maximum(stdtr(float(freedom), -np.abs(z)), 1e-300))
-    shape = 4 / np.maximum(np.square(skewness), 1e-10)
-    root = np.sqrt(shape)
-    long = gammaincc(shape, np.maximum(shape + size * root, 0))
-    short = 1 - gammaincc(shape, np.maximum(shape - size * root, 0))
-    nearly = np.abs(skewness) < 1e-3
-    return np.asarray(np.minimum(1.0, np.where(nearly, 2 * ndtr(-size), long + short)))
-
-
-def critical_value(level: float, skewness: Floats, freedom: int) -> Floats:
-    """The |z| that is exceeded with chance `level`, for each skewness, by interpolation.
-
-    >>> critical_value(0.05, np.zeros(1), 10**6).round(3).tolist()
-    [1.96]
-    """
-    kinds, back = np.unique(np.round(np.abs(skewness), 3), return_inverse=True)
-    tails = two_tails(_GRID[:, None], kinds[None, :], freedom)
-    found = [np.interp(-np.log(level), -np.log(np.maximum(tail, 1e-290)), _GRID) for tail in tails.T]
-    return np.asarray(found)[back]
+    return Approximation(
+        form.z, form.difference, form.skewness, spread, (groups - 1, freedom), sizes, variance_p
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from evenhand.stats.arrays import Flags, Floats
 from evenhand.stats.disparity.approximation import Approximation
@@ -61,7 +61,7 @@ def calibrated_differences(
     if test is None:
         return Differences(estimate, low, high, mover_p)
     p = np.maximum(test.p, mover_p)
-    normal = -ndtri(np.minimum(test.p, 1.0) / 2)
+    normal = test.normal
     with np.errstate(divide="ignore", invalid="ignore"):
         stretch = np.where(normal < 1, np.maximum(Z, 1.001 * reached), Z * np.maximum(1, reached / normal))
     half = np.array([np.interp(z, _GRID, column) for z, column in zip(stretch, facing.T, strict=True)])

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.special import fdtri, ncfdtr, ndtri
 
 from evenhand.stats.arrays import Counts, Floats
-from evenhand.stats.disparity.approximation import Approximation, critical_value
+from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.limits import COINS, Z
+from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
 POWER_Z = float(ndtri(POWER))
