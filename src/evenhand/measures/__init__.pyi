@@ -56,6 +56,7 @@ from .rates.by_prompt_toxicity import (
     RatesByPromptToxicity as RatesByPromptToxicity,
     rates_by_prompt_toxicity as rates_by_prompt_toxicity,
 )
+from .rates.disparity import Disparity as Disparity, disparity as disparity
 from .rates.intersections import Intersections as Intersections, intersections as intersections
 from .rates.max_subgroup_rate import (
     MaxSubgroupRate as MaxSubgroupRate,

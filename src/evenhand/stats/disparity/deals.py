@@ -10,9 +10,10 @@ from functools import cached_property
 from itertools import combinations, product
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtri
 
 from evenhand.stats.arrays import Codes, Counts, Floats
+from evenhand.stats.disparity.tails import closed_form, two_tails
 from evenhand.stats.disparity.units import Units
 
 FIRST, MOST = 199, 9_999
@@ -31,6 +32,7 @@ class Deals:
     the variance within. variance: (deals + 1,), how unequally groups scatter within, or None where that was not asked.
     classes: (contrasts,), equal where contrasts may be exchanged (the same numbers of units). exact: whether these are
     all deals there are (the first row being one of them, counted once more). difference: (contrasts,), observed D.
+    beyond: (contrasts,), p in closed form, for how far out what no deal reached lies.
     """
 
     z: Floats
@@ -39,6 +41,7 @@ class Deals:
     classes: Codes
     exact: bool
     difference: Floats
+    beyond: Floats
 
     @property
     def count(self) -> int:
@@ -57,6 +60,16 @@ class Deals:
             below = np.searchsorted(drawn, size[0, members], side="left")
             result[members] = (drawn.size - below) / drawn.size
         return result
+
+    @property
+    def normal(self) -> Floats:
+        """Normal quantile of half of p (contrasts,); where fewer than 20 deals went as far, that in closed form if it
+        is larger, as p cannot be smaller than one in all deals."""
+        p = self.p
+        counts = np.array([np.count_nonzero(self.classes == number) for number in self.classes])
+        sparse = (p * counts * max(self.count, 1) < ENOUGH) & (not self.exact)
+        closed = -ndtri(np.maximum(self.beyond, 1e-300) / 2)
+        return np.asarray(np.where(sparse, np.maximum(-ndtri(p / 2), closed), -ndtri(p / 2)))
 
     @cached_property
     def _ranks(self) -> tuple[Floats, Floats, Floats]:
@@ -162,6 +175,8 @@ def deal(
     table = _Table.of(units)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
     classes = _classes(units, rows, contrasts is None)
+    form = closed_form(units, rows)
+    beyond = two_tails(form.z, form.skewness, max(units.freedom, 1))
     ordered = None if contrasts is None else rows[:, table.order]
     observed = table.statistics(table.observed[None, :], ordered, variances)
     parts = [observed]
@@ -174,13 +189,13 @@ def deal(
             table.statistics(chunk, ordered, variances) for chunk in table.random_deals(first, generator)
         ]
         for target in sorted({min(999, most), most}):
-            result = _joined(parts, table, classes, contrasts is None, False)
+            result = _joined(parts, table, classes, contrasts is None, False, beyond)
             extreme = np.count_nonzero(result._ranks[2][1:] <= result._ranks[2][0])
             if extreme >= ENOUGH or target <= result.count:
                 break
             more = table.random_deals(target - result.count, generator)
             parts += [table.statistics(chunk, ordered, False) for chunk in more]
-    return _joined(parts, table, classes, contrasts is None, exact)
+    return _joined(parts, table, classes, contrasts is None, exact, beyond)
 
 
 def log_deals(units: Units) -> float:
@@ -222,12 +237,13 @@ def _joined(
     classes: Codes,
     default: bool,
     exact: bool,
+    beyond: Floats,
 ) -> Deals:
     difference, z, spread = (np.concatenate([part[i] for part in parts]) for i in range(3))
     known = [part[3] for part in parts if part[3] is not None]
     if default:  # columns lie in the order of the table
         z, difference = z[:, table.back], difference[:, table.back]
-    return Deals(z, spread, np.concatenate(known) if known else None, classes, exact, difference[0])
+    return Deals(z, spread, np.concatenate(known) if known else None, classes, exact, difference[0], beyond)
 
 
 @dataclass(frozen=True)
@@ -297,9 +313,7 @@ class _Table:
 
     def every_deal(self) -> Iterator[Floats]:
         """All different deals, values by group."""
-        parts = []
-        for column in self.cells.T:
-            parts.append([np.array(labels) for labels in _arrangements(tuple(int(n) for n in column))])
+        parts = [[np.array(way) for way in _arrangements(tuple(column.tolist()))] for column in self.cells.T]
         labels = np.array([np.concatenate(way) for way in product(*parts)])
         yield self.pool[np.argsort(labels, axis=1, kind="stable")]
 

@@ -160,6 +160,7 @@ def benchmark_view(
         n_errors=int(errors["count"].sum()),
         errors=errors,
         written=written_view(benchmark, responses, manifest, decoding),
+        n_axes=benchmark.axes_of(responses),
     )
 
 
