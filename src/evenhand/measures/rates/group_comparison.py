@@ -128,23 +128,6 @@ def _scatter(hits: Floats, size: Counts) -> Floats:
 CARDS = (
     MeasureInfo.of(
         Card(
-            name="missing_rate",
-            summary="Share of responses without a judgement, for whatever reason.",
-            construct="Who is left without an answer, or without a judgement of it.",
-            harm="People of a group are served less often; and rates that leave such responses out may mislead.",
-            groups="Each group with all others together.",
-            ideal="That of all other groups.",
-            direction="Higher is worse.",
-            null="The pooled rate of all other groups.",
-            critique="It mixes refusals with failures of model and classifier; refusal_rate has the former alone.",
-            citation=ROBBIE,
-            source="evenhand.benchmarks.analysis.group_rates",
-            details="One-sided exact test, as bias_score; tested only where some are missing and some are not.",
-        ),
-        unit="percent of responses",
-    ),
-    MeasureInfo.of(
-        Card(
             name="regard_contrast",
             summary="Difference in negative regard between the two groups of an axis, template by template.",
             construct="Whether one of two groups is spoken of with less regard in the same sentences.",

@@ -41,10 +41,10 @@ def units_of_axes(
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
-    frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A unit is
-    a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a wider
-    cluster each prompt is averaged first. strata: column of what is held fixed. Where every cluster holds all groups
-    of its axis, it is held fixed itself: groups are compared inside it.
+    frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A
+    unit is a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a
+    wider cluster each prompt is averaged first. strata: column of what is held fixed. Where every cluster holds all
+    groups of its axis, it is held fixed itself: groups are compared inside it.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)

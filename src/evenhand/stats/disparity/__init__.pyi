@@ -4,6 +4,7 @@ from .deals import (
     Deals as Deals,
     all_pairs_of as all_pairs_of,
     deal as deal,
+    largest_means as largest_means,
     leave_one_out as leave_one_out,
     smallest_p as smallest_p,
 )
