@@ -1,3 +1,4 @@
+from .additive import Departures as Departures, departures as departures
 from .approximation import Approximation as Approximation, approximate as approximate
 from .comparison import Comparison as Comparison, compare_units as compare_units
 from .deals import (
