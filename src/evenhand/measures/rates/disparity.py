@@ -4,6 +4,7 @@ Units (prompts, or what a prompt was made from) are compared inside their axis; 
 each of several axes is judged at a lower level.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +72,7 @@ def disparity(
     n_axes: int = 1,
     alpha: float = 0.05,
     reference: str | None = None,
-    strata: str | None = None,
+    strata: Sequence[str] = (),
     seed: int = 0,
 ) -> Disparity:
     """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
@@ -81,7 +82,7 @@ def disparity(
     one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
     stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
-    of its axis are compared one by one. strata: a column that is held fixed, such as template or prompt_toxicity.
+    of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
     that lies in two strata.
     Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &

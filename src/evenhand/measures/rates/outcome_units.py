@@ -1,5 +1,6 @@
 """From rows of judged responses to units: samples of one prompt (template, noun) averaged, with what is missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,26 +38,27 @@ def unit_name(cluster: str | None) -> str:
 
 
 def units_of_axes(
-    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: str | None = None
+    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: Sequence[str] = ()
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
     frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A
     unit is a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a
-    wider cluster each prompt is averaged first. strata: column of what is held fixed. Where every cluster holds all
+    wider cluster each prompt is averaged first. strata: columns of what is held fixed. Where every cluster holds all
     groups of its axis, it is held fixed itself: groups are compared inside it.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
     cluster = cluster_column(frame, cluster, measure)
-    if strata is not None:
-        require_columns(frame, [strata], measure)
+    if strata:
+        require_columns(frame, strata, measure)
     keys = ["axis", "group"]
     if cluster is None:
         rows = outcomes.with_row_index("_unit")
     else:
         rows = outcomes.with_columns(_unit=pl.col(cluster).rank("dense"))
-    rows = rows.with_columns(_stratum=pl.lit(0) if strata is None else pl.col(strata).rank("dense"))
+    stratum = pl.struct(strata).rank("dense") if strata else pl.lit(0)
+    rows = rows.with_columns(_stratum=stratum.cast(pl.Int64))
     wider = cluster not in (None, "prompt_id") and "prompt_id" in frame.columns
     summary = [
         pl.col("negative").mean().alias("value"),
@@ -75,13 +77,13 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure} was asked to hold {strata} fixed, but a {unit_name(cluster)} of one group lies in several.",
-            f"Give a cluster that lies within one {strata} for each group.",
+            f"{measure} was asked to hold {' and '.join(strata)} fixed, but a {unit_name(cluster)} lies in several.",
+            "Give a cluster that lies within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
     shares = bool(table["value"].drop_nulls().is_between(0, 1).all())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares, strata is not None, cluster) for part in parts], cluster
+    return [_axis(part, shares, bool(strata), cluster) for part in parts], cluster
 
 
 def _axis(part: pl.DataFrame, shares: bool, stratified: bool, cluster: str | None) -> AxisUnits:

@@ -12,6 +12,7 @@ from evenhand.stats.disparity.effects import (
     Design,
     critical_z,
     group_level,
+    planned_z,
     smallest_differences,
     smallest_spread,
 )
@@ -108,7 +109,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
 
 def _test(units: Units, seed: int) -> Deals | Approximation:
     total = len(units.values)
-    if total > _MANY and units.sizes.min() >= _FEW and units.shares:
+    many = _MANY if units.balanced else _MANY // 3
+    if total > many and units.sizes.min() >= _FEW and units.shares:
         return approximate(units, seed=seed)
     most = int(np.clip(_CELLS // total, 999, MOST))
     several = bool(np.any(units.samples > 1)) or not units.shares
@@ -126,9 +128,12 @@ def _smallest(
     rows = leave_one_out(len(sizes))
     error = np.square(rows) @ (1 / sizes)
     skewness = skew * (rows**3 @ (1 / np.square(sizes))) / error**1.5
-    z1 = critical_z(test, used, skewness, float(limits.freedom))
     # a rate of 0 has no variance to plan with: half an event more than was seen
     base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
+    if variance > 0:
+        z1 = critical_z(test, used, skewness, float(limits.freedom))
+    else:  # nothing was seen to vary: as before a run, at the rate of half an event more
+        z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     design = Design(sizes, base, phi, None if limits.shares else limits.spread)
     found = smallest_differences(design, np.maximum(z1, 1.0), used)
@@ -144,7 +149,7 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
         return "Fewer than two groups have a judged response, so there is nothing to compare."
     if units.freedom < 1 or sizes.max() < 2:
         return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
-    if np.ptp(units.values) == 0:
+    if np.ptp(units.values) == 0 and not units.shares:
         return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
     smallest = smallest_p(units)
     if smallest > level:
