@@ -17,7 +17,8 @@ class AxisUnits:
     """The units of one axis: of groups in the order of their names (groups,).
 
     n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
-    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead.
+    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead. inside: what is held
+    fixed, in words, or None.
     """
 
     axis: str | None
@@ -26,6 +27,7 @@ class AxisUnits:
     n: Floats
     n_missing: Floats
     filled: tuple[Floats, Floats]
+    inside: str | None = None
 
 
 def unit_name(cluster: str | None) -> str:
@@ -83,20 +85,21 @@ def units_of_axes(
     table = table.sort(*keys, "_unit")
     shares = bool(table["value"].drop_nulls().is_between(0, 1).all())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares, bool(strata), cluster) for part in parts], cluster
+    return [_axis(part, shares, strata, cluster) for part in parts], cluster
 
 
-def _axis(part: pl.DataFrame, shares: bool, stratified: bool, cluster: str | None) -> AxisUnits:
+def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:
     names = part["group"].unique().sort().to_list()
     place = {name: code for code, name in enumerate(names)}
     part = part.with_columns(code=pl.col("group").replace_strict(place, return_dtype=pl.Int64))
     known = part.filter(pl.col("value").is_not_null())
     code = known["code"].to_numpy()
-    strata = None
-    if stratified:
+    strata, inside = None, None
+    if fixed:
+        inside = " and ".join(name.replace("_", " ") for name in fixed)
         strata = known["stratum"].to_numpy().astype(np.int64)
     elif cluster is not None and known.height == known["_unit"].n_unique() * len(names) > len(names):
-        strata = known["_unit"].to_numpy().astype(np.int64)
+        strata, inside = known["_unit"].to_numpy().astype(np.int64), unit_name(cluster)
     units = Units.of(
         known["value"].to_numpy(),
         code,
@@ -121,4 +124,5 @@ def _axis(part: pl.DataFrame, shares: bool, stratified: bool, cluster: str | Non
         n=summed(part["n"].to_numpy()),
         n_missing=summed(part["missing"].to_numpy()),
         filled=(summed(lowest) / of_units, summed(slope) / of_units),
+        inside=inside,
     )
