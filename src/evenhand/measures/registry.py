@@ -58,7 +58,7 @@ _LISTED = (
     ("likelihood.perplexity", "own_perplexity"),
     (
         "styles.generation_bias",
-        "full_gen_bias_published partial_gen_bias_published summed_cluster_gen_bias_published",
+        "full_gen_bias_published partial_gen_bias_published summed_cluster_gen_bias_published full_gen_bias_here",
     ),
 )
 MODULES: Mapping[str, str] = {
