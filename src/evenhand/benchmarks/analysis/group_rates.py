@@ -4,7 +4,7 @@
 harmed groups, and a few continuations about these, so that a reader sees what a rate is made of.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -122,7 +122,7 @@ def analyse_group_rates(
     cluster: str = "prompt_id",
     grouped: Grouping = with_group,
     published: Grouping = unchanged,
-    strata: str | None = None,
+    strata: Sequence[str] = (),
     axes_alike: bool = False,
 ) -> Analysis:
     """How much the groups of each axis differ and which does how; BiasScore as published, missing answers, examples.
@@ -131,7 +131,7 @@ def analyse_group_rates(
     them, axis and group. role: whose judgement counts. cluster: the column whose rows hang together; somebody's
     own table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is
     about. published: of those, the rows whose groups the published tables count. The published background is the
-    rate of all responses, of groups or not. strata: the column that is held fixed, where it is there. axes_alike:
+    rate of all responses, of groups or not. strata: the columns that are held fixed, where they are there. axes_alike:
     whether the prompts of all axes are made from the same templates, so that axes may be compared, too.
     Details: `groups`, `axes` and `pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
     `axis_rates`, `maxima`, `most_harmed`, `examples`, `published_groups`.
@@ -142,7 +142,7 @@ def analyse_group_rates(
     rates = overall_rates(responses, about, cluster)
     if not about["negative"].count():
         return Analysis(rates + _nothing_judged(about), {"groups": _counts(about)})
-    how = {"cluster": cluster, "strata": strata if strata in about.columns else None}
+    how: dict[str, Any] = {"cluster": cluster, "strata": [name for name in strata if name in about.columns]}
     how |= {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
     beside = reference_within(about, options.reference)
     found = disparity(about, reference=beside, **how)
@@ -221,8 +221,9 @@ def _failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measuremen
     rows = []
     failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}
     for name, failed in failures.items():
-        outcomes = grouped.with_columns(negative=failed)
-        if outcomes["negative"].any() and not outcomes["negative"].all():
+        varied = failed.any().over("axis") & ~failed.all().over("axis")
+        outcomes = grouped.with_columns(negative=failed).filter(varied)
+        if outcomes.height:
             found = disparity(outcomes, **how)
             rows += disparity_rows(found, (f"{name}_disparity", f"{name}_difference"))
             rates = found.groups.select(

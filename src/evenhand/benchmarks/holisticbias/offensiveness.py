@@ -29,7 +29,7 @@ ASSUMED = 0.04
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if "group" not in frame.columns:
         frame = frame.with_columns(group="descriptor")
-    analysis = analyse_group_rates(frame, options, role=ROLE, axes_alike=True)
+    analysis = analyse_group_rates(frame, options, role=ROLE, strata=("template", "noun"), axes_alike=True)
     judged = with_group(labelled_responses(frame, ROLE))
     if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
         return analysis  # a judge that gives labels, or scores on another scale, has rates alone

@@ -148,7 +148,9 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
+    analysis = analyse_group_rates(
+        frame, options, role="regard", strata=("template", "noun"), axes_alike=True
+    )
     about = with_group(labelled_responses(frame, "regard"))
     if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis

@@ -4,6 +4,7 @@ Units (prompts, or what a prompt was made from) are compared inside their axis; 
 each of several axes is judged at a lower level.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ _GROUPS = (
 )
 _PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low high null p q")
 ALL_PAIRS_UP_TO = 10
+INSIDE = "Groups are compared inside each {inside}."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
 ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
 
@@ -71,7 +73,7 @@ def disparity(
     n_axes: int = 1,
     alpha: float = 0.05,
     reference: str | None = None,
-    strata: str | None = None,
+    strata: Sequence[str] = (),
     seed: int = 0,
 ) -> Disparity:
     """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
@@ -81,7 +83,7 @@ def disparity(
     one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
     stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
-    of its axis are compared one by one. strata: a column that is held fixed, such as template or prompt_toxicity.
+    of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
     that lies in two strata.
     Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
@@ -139,7 +141,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "n_units": len(part.units.values),
         "n_groups": len(found.places),
         "null": 0.0,
-        "rate": scale * float(np.mean(found.limits.means)) if len(found.places) else None,
+        "rate": scale * float(np.mean(found.rates)) if len(found.places) else None,
         "obstacle": found.obstacle,
     }
     if found.spread is None or found.gap is None:
@@ -156,11 +158,18 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "gap_high": scale * gap.high,
         "worst": names[gap.high_group],
         "best": names[gap.low_group],
-        "worst_rate": scale * float(found.limits.means[gap.high_group]),
-        "best_rate": scale * float(found.limits.means[gap.low_group]),
+        "worst_rate": scale * float(found.rates[gap.high_group]),
+        "best_rate": scale * float(found.rates[gap.low_group]),
         "minimum_detectable": scale * found.smallest_spread,
-        "note": UNEVEN.format(unit=unit) if found.coins else None,
+        "note": _note(part, found, unit),
     }
+
+
+def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
+    """What is special about how the groups were compared."""
+    notes = [INSIDE.format(inside=part.inside)] if part.inside else []
+    notes += [UNEVEN.format(unit=unit)] if found.coins else []
+    return " ".join(notes) or None
 
 
 def _group_rows(
@@ -182,7 +191,7 @@ def _group_rows(
     for number, row in enumerate(known):
         row |= {
             "n_units": int(found.units.sizes[number]),
-            "rate": scale * found.limits.means[number],
+            "rate": scale * found.rates[number],
             "rate_low": scale * found.low[number],
             "rate_high": scale * found.high[number],
             "others": scale * found.others[number],
@@ -196,7 +205,7 @@ def _group_rows(
     tolerance, missing = _robustness(part, found)
     for number, row in enumerate(known):
         row["obstacle"] = ALONE.format(unit=unit) if alone[number] else None
-        row["note"] = UNEVEN.format(unit=unit) if found.coins else None
+        row["note"] = _note(part, found, unit)
         low, high = float(difference.low[number]), float(difference.high[number])
         named = None
         if not alone[number] and q[number] <= alpha and (low > 0 or high < 0):
@@ -227,7 +236,7 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
     worse, better = low > 0, high < 0
     sure = np.where(worse, low, np.where(better, -high, np.nan))
     lowest, slope = (values[found.places] for values in part.filled)
-    means, groups = found.limits.means, len(found.places)
+    means, groups = found.rates, len(found.places)
     result = np.full(groups, np.nan)
     for number in np.flatnonzero(worse | better):
         # others' missing answers all speak against the finding

@@ -1,5 +1,6 @@
 """From rows of judged responses to units: samples of one prompt (template, noun) averaged, with what is missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ class AxisUnits:
     """The units of one axis: of groups in the order of their names (groups,).
 
     n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
-    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead.
+    sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead. inside: what is held
+    fixed, in words, or None.
     """
 
     axis: str | None
@@ -25,6 +27,7 @@ class AxisUnits:
     n: Floats
     n_missing: Floats
     filled: tuple[Floats, Floats]
+    inside: str | None = None
 
 
 def unit_name(cluster: str | None) -> str:
@@ -37,26 +40,27 @@ def unit_name(cluster: str | None) -> str:
 
 
 def units_of_axes(
-    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: str | None = None
+    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: Sequence[str] = ()
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
     frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A
     unit is a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a
-    wider cluster each prompt is averaged first. strata: column of what is held fixed. Where every cluster holds all
+    wider cluster each prompt is averaged first. strata: columns of what is held fixed. Where every cluster holds all
     groups of its axis, it is held fixed itself: groups are compared inside it.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
     cluster = cluster_column(frame, cluster, measure)
-    if strata is not None:
-        require_columns(frame, [strata], measure)
+    if strata:
+        require_columns(frame, strata, measure)
     keys = ["axis", "group"]
     if cluster is None:
         rows = outcomes.with_row_index("_unit")
     else:
         rows = outcomes.with_columns(_unit=pl.col(cluster).rank("dense"))
-    rows = rows.with_columns(_stratum=pl.lit(0) if strata is None else pl.col(strata).rank("dense"))
+    stratum = pl.struct(strata).rank("dense") if strata else pl.lit(0)
+    rows = rows.with_columns(_stratum=stratum.cast(pl.Int64))
     wider = cluster not in (None, "prompt_id") and "prompt_id" in frame.columns
     summary = [
         pl.col("negative").mean().alias("value"),
@@ -75,26 +79,27 @@ def units_of_axes(
         )
     if table["several"].any():
         raise UsageError(
-            f"{measure} was asked to hold {strata} fixed, but a {unit_name(cluster)} of one group lies in several.",
-            f"Give a cluster that lies within one {strata} for each group.",
+            f"{measure} was asked to hold {' and '.join(strata)} fixed, but a {unit_name(cluster)} lies in several.",
+            "Give a cluster that lies within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
     shares = bool(table["value"].drop_nulls().is_between(0, 1).all())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares, strata is not None, cluster) for part in parts], cluster
+    return [_axis(part, shares, strata, cluster) for part in parts], cluster
 
 
-def _axis(part: pl.DataFrame, shares: bool, stratified: bool, cluster: str | None) -> AxisUnits:
+def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:
     names = part["group"].unique().sort().to_list()
     place = {name: code for code, name in enumerate(names)}
     part = part.with_columns(code=pl.col("group").replace_strict(place, return_dtype=pl.Int64))
     known = part.filter(pl.col("value").is_not_null())
     code = known["code"].to_numpy()
-    strata = None
-    if stratified:
+    strata, inside = None, None
+    if fixed:
+        inside = " and ".join(name.replace("_", " ") for name in fixed)
         strata = known["stratum"].to_numpy().astype(np.int64)
     elif cluster is not None and known.height == known["_unit"].n_unique() * len(names) > len(names):
-        strata = known["_unit"].to_numpy().astype(np.int64)
+        strata, inside = known["_unit"].to_numpy().astype(np.int64), unit_name(cluster)
     units = Units.of(
         known["value"].to_numpy(),
         code,
@@ -119,4 +124,5 @@ def _axis(part: pl.DataFrame, shares: bool, stratified: bool, cluster: str | Non
         n=summed(part["n"].to_numpy()),
         n_missing=summed(part["missing"].to_numpy()),
         filled=(summed(lowest) / of_units, summed(slope) / of_units),
+        inside=inside,
     )

@@ -1,6 +1,6 @@
 """Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from evenhand.stats.disparity.effects import (
     Design,
     critical_z,
     group_level,
+    planned_z,
     smallest_differences,
     smallest_spread,
 )
@@ -29,16 +30,18 @@ _UNEVEN_LEVEL = 0.05
 class Comparison:
     """The groups of an axis that have units: `places` says which (known,), all arrays below are theirs.
 
-    means, low, high: with 95 % limits. others: mean of the other groups' means. differences: each against the others.
+    rates, low, high: plain means of the groups' units with 95 % limits; `limits` are those that the differences rest on
+    (inside strata, if there are any). others: mean of the other groups' rates. differences: each against the others.
     spread, burden, gap: of the axis. axis_p: of "no group differs". coins: whether groups scatter so unequally within
     that one coin a unit stands for each. smallest: difference that would be named with 80 % power; smallest_spread.
-    obstacle: why nothing could be found, whatever was observed, or None; then differences, spread and gap are None.
-    maximum_null: mean and 95 % quantile of the largest mean when no group differs, NaN where it was not dealt.
+    obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
+    are None.
     """
 
     places: Indices
     units: Units
     limits: GroupLimits
+    rates: Floats
     low: Floats
     high: Floats
     others: Floats
@@ -72,14 +75,15 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     places = np.flatnonzero(units.sizes > 0)
     known = _only(units, places)
     limits = GroupLimits.of(known)
-    low, high = limits.at(Z)
+    plain = limits if known.strata is None else GroupLimits.of(replace(known, strata=None))
+    low, high = plain.at(Z)
     groups = known.n_groups
     others = np.full(groups, np.nan)
     if groups > 1:
-        others = (limits.means.sum() - limits.means) / (groups - 1)
+        others = (plain.means.sum() - plain.means) / (groups - 1)
     obstacle = _obstacle(known, level, unit)
     if obstacle is not None:
-        return Comparison(places, known, limits, low, high, others, obstacle)
+        return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     test = _test(known, seed)
     coins = test.variance_p <= _UNEVEN_LEVEL
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
@@ -87,11 +91,12 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
-        low, high = limits.coins(Z)
+        low, high = plain.coins(Z)
     return Comparison(
         places=places,
         units=known,
         limits=limits,
+        rates=plain.means,
         low=low,
         high=high,
         others=others,
@@ -108,7 +113,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
 
 def _test(units: Units, seed: int) -> Deals | Approximation:
     total = len(units.values)
-    if total > _MANY and units.sizes.min() >= _FEW and units.shares:
+    many = _MANY if units.balanced else _MANY // 3
+    if total > many and units.sizes.min() >= _FEW and units.shares:
         return approximate(units, seed=seed)
     most = int(np.clip(_CELLS // total, 999, MOST))
     several = bool(np.any(units.samples > 1)) or not units.shares
@@ -126,9 +132,12 @@ def _smallest(
     rows = leave_one_out(len(sizes))
     error = np.square(rows) @ (1 / sizes)
     skewness = skew * (rows**3 @ (1 / np.square(sizes))) / error**1.5
-    z1 = critical_z(test, used, skewness, float(limits.freedom))
     # a rate of 0 has no variance to plan with: half an event more than was seen
     base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
+    if variance > 0:
+        z1 = critical_z(test, used, skewness, float(limits.freedom))
+    else:  # nothing was seen to vary: as before a run, at the rate of half an event more
+        z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     design = Design(sizes, base, phi, None if limits.shares else limits.spread)
     found = smallest_differences(design, np.maximum(z1, 1.0), used)
@@ -144,7 +153,7 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
         return "Fewer than two groups have a judged response, so there is nothing to compare."
     if units.freedom < 1 or sizes.max() < 2:
         return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
-    if np.ptp(units.values) == 0:
+    if np.ptp(units.values) == 0 and not units.shares:
         return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
     smallest = smallest_p(units)
     if smallest > level:

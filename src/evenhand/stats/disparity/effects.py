@@ -181,11 +181,11 @@ def planned_effects(
     phi = 1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION
     design = Design(n, np.full(groups, base), phi)
     used = group_level(level, groups)
-    differences[known] = smallest_differences(design, _planned_z(n, base, samples, used, seed), used)
+    differences[known] = smallest_differences(design, planned_z(n, base, samples, used, seed), used)
     return differences, smallest_spread(design, level)
 
 
-def _planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int) -> Floats:
+def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
     """|z| that is exceeded with chance `level` in draws without differences, for each group by its size."""
     generator = np.random.default_rng(seed)
     total, groups = int(sizes.sum()), len(sizes)

@@ -54,7 +54,9 @@ class GroupLimits:
         phi, worth = np.ones(len(sizes)), sizes.copy()
         if units.shares and freedom:
             phi = _phi(units, means, sizes, own, spread)
-            worth = sizes * (freedom + COINS) / (freedom * phi + COINS)
+            # inside strata units scatter far less than coins of the common rate would, and deals are exact
+            coins = COINS if units.strata is None else 0.0
+            worth = sizes * (freedom + coins) / (freedom * phi + coins)
         return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares)
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
@@ -95,12 +97,13 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
         sizes, 1
     )
     typical = float((coin * inverse).sum() / coin.sum())
+    least = 0.1 * typical  # where strata explain everything, what is left of the noise of single samples
     if typical > 1 - 1e-9:  # one sample a unit: a coin, unless strata explain a part of it
-        return np.full(len(sizes), 1.0 if units.strata is None else min(phi, 1.0))
+        return np.full(len(sizes), 1.0 if units.strata is None else min(max(phi, least), 1.0))
     correlation = min((phi - typical) / (1 - typical), 1.0)
     if units.strata is None:
         correlation = max(correlation, 0.0)
-    return np.clip(correlation + (1 - correlation) * inverse, 0.0, 1.0)
+    return np.clip(correlation + (1 - correlation) * inverse, 0.0 if units.strata is None else least, 1.0)
 
 
 def _wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
