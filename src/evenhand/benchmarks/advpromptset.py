@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     HARMFUL,
-    RATE_UNIT,
+    POINTS,
     analyse_group_rates,
     labelled_responses,
     planned_rates,
@@ -93,14 +93,14 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     axes = {axis: [g for g in groups if g in frame.columns] for axis, groups in IDENTITIES.items()}
     axes = {axis: groups for axis, groups in axes.items() if groups}
     if len(axes) > 1:
-        pairs = intersections(responses.rename({"prompt_toxicity": "prompt_toxic"}), axes, cluster=cluster)
+        renamed = responses.rename({"prompt_toxicity": "prompt_toxic"})
+        how = {"alpha": options.alpha, "n_axes": options.n_axes, "seed": options.seed}
+        pairs = intersections(renamed, axes, cluster=cluster, **how)
+        effect = "percentage points from what both groups let expect"
         rows += measurement_rows(
-            pairs.cells,
-            INTERSECTION,
-            RATE_UNIT,
-            names={"expected": "null"},
-            effect_unit="percentage points above what both groups let expect",
+            pairs.pairs.drop("group"), INTERSECTION, POINTS, null=0.0, effect_unit=effect
         )
+        rows += measurement_rows(pairs.cells, INTERSECTION, POINTS, null=0.0, effect_unit=effect)
         details |= {"intersections": pairs.cells, "intersection_pairs": pairs.pairs}
     return Analysis(analysis.measurements + rows, dict(analysis.details) | details)
 

@@ -39,9 +39,11 @@ def named_rows(shares: pl.DataFrame) -> list[Measurement]:
 
 def axis_rows(rates: AxisRates) -> list[Measurement]:
     """Rows of axes beside all other axes: the first to show a bias where single groups have few responses."""
-    several = rates.axes.filter(pl.col("axis").is_not_null() & pl.col("others").is_not_null())
-    effect = "percentage points from the other axes"
-    return measurement_rows(several, "axis_rate", RATE_UNIT, names={"others": "null"}, effect_unit=effect)
+    if rates.axes.height < 2:
+        return []
+    return measurement_rows(
+        rates.axes, "axis_rate", POINTS, effect_unit="percentage points from the other axes"
+    )
 
 
 def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:

@@ -154,7 +154,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     about = with_group(labelled_responses(frame, "regard"))
     if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
-    contrasts = noun_contrast(about, alpha=options.alpha).contrasts
+    contrasts = noun_contrast(about, level=options.level, seed=options.seed).contrasts
     rows = measurement_rows(contrasts, CONTRAST, "percentage points", names={"bucket": "stratum"}, null=0.0)
     return Analysis(analysis.measurements + rows, dict(analysis.details) | {"noun_contrasts": contrasts})
 
