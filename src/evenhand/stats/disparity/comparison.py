@@ -129,9 +129,10 @@ def _smallest(
     left = units.residuals()
     variance = float(np.mean(np.square(left)))
     skew = float(np.mean(left**3)) / variance**1.5 if variance > 0 else 0.0
-    rows = leave_one_out(len(sizes))
-    error = np.square(rows) @ (1 / sizes)
-    skewness = skew * (rows**3 @ (1 / np.square(sizes))) / error**1.5
+    inverse, groups = 1 / sizes, len(sizes)
+    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+    cubes = inverse**2 - (np.square(inverse).sum() - inverse**2) / (groups - 1) ** 3
+    skewness = skew * cubes / error**1.5
     # a rate of 0 has no variance to plan with: half an event more than was seen
     base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
     if variance > 0:

@@ -139,20 +139,20 @@ def burden(units: Units, seed: int = 0) -> float:
     mean = float(np.nanmean(whole))
     starts = np.cumsum(sizes) - sizes
     results = []
-    for _ in range(_SPLITS if len(values) < _LARGE else 4):
-        order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
-        rank = np.empty(len(values))
-        rank[order] = np.arange(len(values)) - starts[units.groups[order]]
-        first = rank < (sizes // 2)[units.groups]
-        sums = [
-            np.bincount(units.groups[side], weights=values[side], minlength=units.n_groups)
-            for side in (first, ~first)
-        ]
-        counts = [sizes // 2, sizes - sizes // 2]
-        halves = [
-            np.where(able, part / np.maximum(n, 1), np.nan) for part, n in zip(sums, counts, strict=True)
-        ]
+    for _ in range(_SPLITS if len(values) < _LARGE else 2):
+        if len(values) < _LARGE:
+            order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
+            rank = np.empty(len(values))
+            rank[order] = np.arange(len(values)) - starts[units.groups[order]]
+            first = rank < (sizes // 2)[units.groups]
+        else:  # halves need not be exact
+            first = generator.random(len(values)) < 0.5
+        sums = np.bincount(units.groups, weights=values * first, minlength=units.n_groups)
+        counts = np.bincount(units.groups, weights=first, minlength=units.n_groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
+        halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
         for choose, value in (halves, halves[::-1]):
-            lowest = int(np.nanargmin(choose))
+            lowest = int(np.argmin(np.where(np.isfinite(value), choose, np.inf)))
             results.append(mean - float(value[lowest]))
     return float(np.mean(results))
