@@ -264,7 +264,8 @@ def test_the_terminal_says_the_same(view, written_runs, width):
     assert "Judge of regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
     black = written_runs["rude"].details("regard")["groups"].filter(group="Black person").row(0, named=True)
     numbers = " ".join(wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
-    assert re.search(rf"Black person race ethnicity {re.escape(numbers)} <0.001 ▲", flat)
+    q = wording.probability(black["q"])
+    assert re.search(rf"Black person race ethnicity {re.escape(numbers)} {re.escape(q)} ▲", flat)
     assert "BiasScore as published" in flat and "it has no verdict" in flat
     assert "horrible" not in told, "no continuation is printed"
 

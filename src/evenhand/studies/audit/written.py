@@ -234,7 +234,7 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
     for measure in UNEQUALLY:
         groups = view.rows(benchmark.name, measure, groups=True)
         compared |= groups.height > 0
-        biased = groups.filter(pl.col("verdict") == wording.BIASED)
+        biased = groups.filter((pl.col("verdict") == wording.BIASED) & (pl.col("estimate") > 0))
         rows += biased.sort("estimate", "group", descending=[True, False]).to_dicts()
     shown: list[tuple[str, ...]] = [
         (
