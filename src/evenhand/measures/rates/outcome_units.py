@@ -127,7 +127,7 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
     slope = (part["missing"] / rows).to_numpy()
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(groups, weights=values, minlength=count)
+        return np.asarray(np.bincount(groups, weights=values, minlength=count), dtype=np.float64)
 
     return AxisUnits(
         axis=part["axis"][0],

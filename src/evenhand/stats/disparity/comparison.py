@@ -14,7 +14,7 @@ from evenhand.stats.disparity.effects import (
     group_level,
     planned_z,
     smallest_differences,
-    smallest_spread,
+    smallest_spread as spread_that_is_found,
 )
 from evenhand.stats.disparity.limits import GroupLimits, Z
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
@@ -92,6 +92,7 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
         low, high = plain.coins(Z)
+    smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
     return Comparison(
         places=places,
         units=known,
@@ -107,7 +108,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         gap=largest_gap(known, limits, coins=coins, seed=seed),
         axis_p=axis_p,
         coins=coins,
-        **_smallest(known, limits, others, test, level, coins),
+        smallest=smallest,
+        smallest_spread=smallest_spread,
     )
 
 
@@ -123,7 +125,7 @@ def _test(units: Units, seed: int) -> Deals | Approximation:
 
 def _smallest(
     units: Units, limits: GroupLimits, others: Floats, test: Deals | Approximation, level: float, coins: bool
-) -> dict[str, Floats | float]:
+) -> tuple[Floats, float]:
     sizes = units.sizes.astype(np.float64)
     used = group_level(level, len(sizes))
     left = units.residuals()
@@ -142,10 +144,7 @@ def _smallest(
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     design = Design(sizes, base, phi, None if limits.shares else limits.spread)
     found = smallest_differences(design, np.maximum(z1, 1.0), used)
-    return {
-        "smallest": np.where(sizes < 2, np.nan, found),
-        "smallest_spread": smallest_spread(design, level),
-    }
+    return np.where(sizes < 2, np.nan, found), spread_that_is_found(design, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:

@@ -105,7 +105,7 @@ def _inverted(
 def _other_bound(estimate: float, observed: float, test: Deals | Approximation | None) -> float:
     """A lower limit above 0 where deals find what the inversion does not: from the largest z, or the spread's own."""
     if test is None:
-        return 1e-3 * max(estimate, np.sqrt(observed))
+        return 1e-3 * max(estimate, float(np.sqrt(observed)))
     level = test.common_level()
     bounds = []
     z = np.abs(test.z[0] if test.z.ndim > 1 else test.z)

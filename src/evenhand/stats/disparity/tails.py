@@ -64,6 +64,6 @@ def critical_value(level: float, skewness: Floats, freedom: int) -> Floats:
     [1.96]
     """
     kinds, back = np.unique(np.round(np.abs(skewness), 3), return_inverse=True)
-    tails = two_tails(_GRID[:, None], kinds[None, :], freedom)
+    tails = two_tails(_GRID[:, None], np.asarray(kinds, dtype=np.float64)[None, :], freedom)
     found = [np.interp(-np.log(level), -np.log(np.maximum(tail, 1e-290)), _GRID) for tail in tails.T]
     return np.asarray(found)[back]

@@ -110,7 +110,7 @@ class Units:
         """Plain means of values (units,) over the units of each group (groups,); NaN without any."""
         sums = np.bincount(self.groups, weights=values, minlength=self.n_groups)
         sizes = self.sizes
-        return np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0)
+        return np.asarray(np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0))
 
     def residuals(self) -> Floats:
         """Values minus group (and stratum) (units,)."""
