@@ -366,7 +366,8 @@ class _Table:
         if self.shares:
             rate = np.clip(means + self.level, 0, 1)
             coin = rate * (1 - rate) + own / self.sizes
-        scale = (weight * own).sum(axis=1) / np.maximum((weight * coin).sum(axis=1), 1e-300)
+        coins = (weight * coin).sum(axis=1)
+        scale = np.divide((weight * own).sum(axis=1), coins, out=np.zeros(len(coins)), where=coins > 1e-12)
         return np.asarray(
             np.round((weight * np.square(own - scale[:, None] * coin)).sum(axis=1), _DIGITS + 3)
         )

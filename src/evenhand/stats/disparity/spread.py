@@ -45,7 +45,7 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     estimate = float(np.sqrt(max(observed - float(np.mean(own / sizes)), 0.0)))
     noise = _noise(limits, means)
     if noise.mean() <= 1e-15:
-        noise = _noise(limits, (means * sizes + 0.5) / (sizes + 1))
+        noise = np.maximum(_noise(limits, (means * sizes + 0.5) / (sizes + 1)), 1e-12)
     low, high = _inverted(observed, noise, means, max(limits.freedom, 1), 1.0 if limits.shares else None)
     if axis_p > 0.05:
         low = 0.0
@@ -69,7 +69,7 @@ def _inverted(
     mean = float(noise.mean())
     squares = np.square(means - means.mean())
     around = float(squares.sum())
-    uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if around > 0 else 1.0
+    uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if mean * around > 0 else 1.0
     start, stop = 0.0, 2.0 * (np.sqrt(observed) + np.sqrt(mean)) * np.sqrt(groups + 10.0)
     if bound is not None:
         stop = min(stop, bound * np.sqrt(groups / (4 * (groups - 1.0))) + 1e-9)
