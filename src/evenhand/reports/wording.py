@@ -9,8 +9,8 @@ import polars as pl
 from evenhand.reports.view import ReportView
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
-LOWER, HIGHER = "lower", "higher"
-SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲"}
+LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
+SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲", CHANGED: "◆"}
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"

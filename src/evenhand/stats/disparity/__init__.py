@@ -1,4 +1,7 @@
-"""Do the groups of an axis differ, which, and by how much? Units are dealt to groups; limits agree with the deals."""
+"""Differences within an axis: which groups lie apart, and which changed otherwise than the rest.
+
+Arrays of one axis in; numbers, arrays and small frozen dataclasses out.
+"""
 
 import lazy_loader
 

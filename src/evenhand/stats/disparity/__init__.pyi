@@ -1,5 +1,6 @@
 from .additive import Departures as Departures, departures as departures
 from .approximation import Approximation as Approximation, approximate as approximate
+from .change import GroupChanges as GroupChanges, group_changes as group_changes
 from .comparison import Comparison as Comparison, compare_units as compare_units
 from .deals import (
     Deals as Deals,
@@ -23,6 +24,7 @@ from .effects import (
     smallest_spread as smallest_spread,
 )
 from .limits import GroupLimits as GroupLimits
+from .non_inferiority import no_worse as no_worse
 from .pairs import (
     LargestGap as LargestGap,
     largest_gap as largest_gap,
@@ -30,4 +32,5 @@ from .pairs import (
     tukey_quantile as tukey_quantile,
 )
 from .spread import Spread as Spread, burden as burden, spread_of_groups as spread_of_groups
+from .spread_limits import limits_of_spread as limits_of_spread
 from .units import Units as Units

@@ -165,7 +165,7 @@ def _axis(
     valence = benchmark.detail("valence", axis)
     pairs = benchmark.detail("pairs", axis)
     if pairs is not None:
-        pairs = pairs.sort("share_templates", "log_ratio", descending=True, nulls_last=True).head(PAIRS_SHOWN)
+        pairs = pairs.sort(pl.col("log_ratio").abs(), descending=True, nulls_last=True).head(PAIRS_SHOWN)
     return AxisSection(
         label=wording.label(axis),
         verdict=verdict,

@@ -189,9 +189,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (surprisal a token, factor beside the axis)",
+            "Descriptors least and most likely (sentence, factor beside the others)",
         ),
-        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats)"),
+        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
         frame = benchmark.detail(detail)
         if frame is not None:

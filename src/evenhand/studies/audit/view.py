@@ -116,7 +116,6 @@ def _text(value: Any) -> str:
 
 
 GROUP_MEASURES = {
-    "descriptors": ("descriptor_log_ratio",),
     "valence": ("valence_shift", "humanising_contrast"),
 }
 """Detail tables whose rows are tests, and the measures they are rows of."""
