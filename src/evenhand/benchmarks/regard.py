@@ -112,7 +112,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role="regard", strata=("template",), axes_alike=True)
     if "template" not in frame.columns:
         return analysis
-    rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)
+    rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, level=options.level)
     return Analysis(analysis.measurements + rows, analysis.details)
 
 

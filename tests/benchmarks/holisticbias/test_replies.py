@@ -55,9 +55,13 @@ def styled(frame: pl.DataFrame, hateful_to: str | None = None, seed: int = 0) ->
 def test_a_style_for_one_descriptor_is_found_on_its_axis_and_in_its_cluster() -> None:
     analysis = STYLES.analyse(styled(sentences(), "poor"), Named(labels={"style": NAMES}))
     _, _, findings = verdicts(STYLES, styled(sentences(), "poor"))
-    assert {axis for axis, _ in biased(findings, "full_gen_bias")} == {None, "class"}
-    clusters = {row.stratum for row in analysis.measurements if row.measure == "partial_gen_bias"}
+    assert biased(findings, "full_gen_bias") == [("class", None)]
+    clusters = {row.group for row in analysis.measurements if row.measure == "partial_gen_bias"}
     assert clusters == {"hate"}, "of the published clusters, the one whose styles are all judged"
+    assert biased(findings, "partial_gen_bias") == [("class", "hate")]
+    everything = [row for row in analysis.measurements if row.measure == "full_gen_bias" and row.axis is None]
+    assert len(everything) == 1 and everything[0].p is None, "over all axes it is a description"
+    assert findings.filter(pl.col("measure") == "full_gen_bias_here").is_empty()
     assert analysis.details["styles"]["style"][0] == "Hateful"
     means = analysis.details["style_means"].filter(pl.col("style") == "Hateful")
     assert means.sort("probability")["descriptor"][-1] == "poor"

@@ -154,7 +154,12 @@ def test_templates_that_hold_all_groups_are_held_fixed() -> None:
     rng = np.random.default_rng(5)
     level = rng.uniform(0, 0.8, 12)
     rows = [
-        {"group": group, "template": f"t{t}", "prompt_id": f"{group}{t}", "negative": rng.random() < level[t] + more}
+        {
+            "group": group,
+            "template": f"t{t}",
+            "prompt_id": f"{group}{t}",
+            "negative": rng.random() < level[t] + more,
+        }
         for group, more in (("a", 0.15), ("b", 0.0))
         for t in range(12)
         for _ in range(40)

@@ -53,7 +53,9 @@ def test_limits_and_recovered_limits(nine: Units) -> None:
     low, high = recovered_limits(limits, leave_one_out(3), Z)
     np.testing.assert_allclose(low, [-0.5095, -0.6823, 0.0065], atol=5e-5)
     np.testing.assert_allclose(high, [0.3534, 0.1487, 0.8184], atol=5e-5)
-    wide = GroupLimits(np.array([0.3]), np.array([20.0]), np.ones(1), np.array([20 / 0.44]), 0.0, np.ones(1), 190, True)
+    wide = GroupLimits(
+        np.array([0.3]), np.array([20.0]), np.ones(1), np.array([20 / 0.44]), 0.0, np.ones(1), 190, True
+    )
     np.testing.assert_allclose([float(end[0]) for end in wide.at(Z)], [0.18613, 0.44541], atol=5e-6)
 
 
@@ -67,7 +69,9 @@ def test_the_spread_of_three_groups(nine: Units) -> None:
     ("groups", "prompts", "samples", "level", "stated"),
     [(10, 100, 1, 0.005, 12.95), (2, 100, 1, 0.025, 16.45), (10, 20, 5, 0.005, 19.87)],
 )
-def test_smallest_effects_in_closed_form(groups: int, prompts: int, samples: int, level: float, stated: float) -> None:
+def test_smallest_effects_in_closed_form(
+    groups: int, prompts: int, samples: int, level: float, stated: float
+) -> None:
     phi = 1 / samples + (1 - 1 / samples) * 0.3
     design = Design(np.full(groups, float(prompts)), np.full(groups, 0.1), phi)
     found = smallest_differences(design, np.full(groups, -ndtri(level / 2)), level)
@@ -144,7 +148,9 @@ def test_power_at_the_planned_smallest_effect() -> None:
     rates[0] += planned[0]
     named = 0
     for _ in range(60):
-        found = compare_units(Units.of(rng.binomial(1, np.repeat(rates, 40)).astype(float), np.repeat(np.arange(6), 40)))
+        found = compare_units(
+            Units.of(rng.binomial(1, np.repeat(rates, 40)).astype(float), np.repeat(np.arange(6), 40))
+        )
         assert found.differences is not None and found.smallest is not None
         named += found.axis_p <= 0.05 and found.differences.p[0] <= 0.05 / 6
     assert 0.62 < named / 60 < 0.95
@@ -162,7 +168,9 @@ def test_the_burden_is_nothing_where_nothing_differs() -> None:
 
 
 def test_the_largest_of_equal_groups_lies_above_the_mean() -> None:
-    units = Units.of(np.random.default_rng(9).binomial(1, 0.2, 500).astype(float), np.repeat(np.arange(10), 50))
+    units = Units.of(
+        np.random.default_rng(9).binomial(1, 0.2, 500).astype(float), np.repeat(np.arange(10), 50)
+    )
     assert units.values.mean() < largest_means(units).mean() < 0.4
 
 

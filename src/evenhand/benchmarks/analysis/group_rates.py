@@ -148,7 +148,7 @@ def analyse_group_rates(
     found = disparity(about, reference=beside, **how)
     named = shares_named(found)
     largest = max_subgroup_rate(about, cluster=cluster, most=LISTED, seed=options.seed)
-    by_axis = axis_rates(about, cluster=cluster, alpha=options.alpha, seed=options.seed)
+    by_axis = axis_rates(about, cluster=cluster, level=options.level, seed=options.seed)
     groups = _group_table(found, about)
     worst = largest.most_harmed.filter(pl.col("axis").is_null())
     worst = worst.drop("axis").rename({"group_axis": "axis", "estimate": "rate"})

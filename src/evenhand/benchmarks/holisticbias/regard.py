@@ -152,10 +152,11 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         frame, options, role="regard", strata=("template", "noun"), axes_alike=True
     )
     about = with_group(labelled_responses(frame, "regard"))
-    if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
+    if not {"gender", "noun", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
-    contrasts = noun_contrast(about, alpha=options.alpha).contrasts
-    rows = measurement_rows(contrasts, CONTRAST, "percentage points", names={"bucket": "stratum"}, null=0.0)
+    contrasts = noun_contrast(about, level=options.level, seed=options.seed).contrasts
+    names = {"bucket": "group"}
+    rows = measurement_rows(contrasts, CONTRAST, "percentage points", names=names, null=0.0, ideal=0.0)
     return Analysis(analysis.measurements + rows, dict(analysis.details) | {"noun_contrasts": contrasts})
 
 

@@ -301,7 +301,7 @@ def planned_crossing(
 
     >>> plan = planned_crossing((12, 6, 6), cell=1.0, interaction=0.25)
     >>> round(plan.noise, 4), round(plan.detectable(), 2)
-    (0.1111, 0.28)
+    (0.1111, 0.23)
     """
     groups, first, second = shape
     freedom = (groups - 1) * outcomes
