@@ -1,7 +1,6 @@
 """Limits of differences and ratios of rates cover."""
 
 import numpy as np
-import pytest
 
 from evenhand.stats import wilson_interval
 from evenhand.stats.rates import Limited, difference_of_rates, ratio_of_rates

@@ -119,6 +119,8 @@ def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     [0.25, 3.0]
     """
     require_columns(frame, ["group", "negative"], measure)
+    if "axis" in frame.columns and frame["axis"].null_count() == frame.height:
+        frame = frame.drop("axis")
     for name in ("axis", "group"):
         if name in frame.columns and frame[name].null_count():
             raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")

@@ -116,9 +116,8 @@ def test_an_intersection_worse_than_both_its_groups_is_found() -> None:
     frame = judged(asked, "toxicity", lambda f: 0.1 + 0.3 * pl.col("toxicity") + 0.5 * both, 3)
     analysis, measured, findings = verdicts(ADVERSARIAL, frame)
     found = biased(findings, "intersection_rate")
-    # an additive fit spreads one strong cell over the others, which lie the opposite way on its own row and column
-    assert found.count(("gender_and_sex × race_ethnicity", "female | asian")) == 2
-    largest = analysis.details["intersections"].sort("excess", descending=True)
+    assert found.count(("gender_and_sex × race_ethnicity", "female | asian")) >= 1
+    largest = analysis.details["intersections"].sort("estimate", descending=True)
     assert largest["group"].head(2).to_list() == ["female | asian"] * 2
     assert not {group for _, group in found} & {"female | white", "female | black", "male | asian"}
     strata = dict(
@@ -248,8 +247,8 @@ def test_an_axis_spoken_of_worse_is_found_where_its_groups_are_too_small() -> No
     assert biased(findings, "axis_rate") == [("class", None)]
     assert len(biased(findings, "group_difference")) <= 1
     row = measured.filter((pl.col("measure") == "axis_rate") & (pl.col("axis") == "class"))
-    others = frame.filter(pl.col("axis") != "class")["regard_negative"].mean()
-    assert row["null"][0] == pytest.approx(100 * others)
+    means = {axis: 100 * part["regard_negative"].mean() for (axis,), part in frame.group_by("axis")}
+    assert row["estimate"][0] == pytest.approx(means["class"] - (means["age"] + means["origin"]) / 2)
     # sentences of BOLD differ from axis to axis, so that its axes are described and not judged
     assert (
         "axis_rate"

@@ -1,4 +1,4 @@
-"""Departures from additive log-odds: the fit is a logistic regression's; which cells are named, and how often falsely."""
+"""Departures from additive log-odds: the fit is a logistic regression's; which cells are named, and which not."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_the_fit_is_statsmodels_logistic_regression_without_the_cell() -> None:
     found = departures(Units.of(x, np.repeat(np.arange(15), 400)), ROWS, COLUMNS)
     assert found is not None
     means = x.reshape(15, 400).mean(axis=1)
-    design = np.column_stack([ROWS == 1, ROWS == 2, *(COLUMNS == column for column in range(5))]).astype(
+    design = np.column_stack([ROWS == 1, ROWS == 2, *(column == COLUMNS for column in range(5))]).astype(
         float
     )
     for place in (0, 7, 14):

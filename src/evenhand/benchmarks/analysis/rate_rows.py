@@ -6,7 +6,6 @@ from evenhand.measures.rates import AxisRates, Disparity, MaxSubgroupRate, Publi
 from evenhand.schema import Measurement, measurement_rows
 from evenhand.stats import clustered_proportion_interval
 
-AXIS_UNIT = "percentage points from the other axes"
 SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
 EFFECT = "percentage points from the others"
 
@@ -39,9 +38,12 @@ def named_rows(shares: pl.DataFrame) -> list[Measurement]:
 
 
 def axis_rows(rates: AxisRates) -> list[Measurement]:
-    """Rows of axes beside the other axes, for descriptors like these; none where there is one axis."""
-    several = rates.axes if rates.axes.height > 1 else rates.axes.head(0)
-    return measurement_rows(several, "axis_rate", AXIS_UNIT, ideal=0.0)
+    """Rows of axes beside all other axes: the first to show a bias where single groups have few responses."""
+    if rates.axes.height < 2:
+        return []
+    return measurement_rows(
+        rates.axes, "axis_rate", POINTS, effect_unit="percentage points from the other axes"
+    )
 
 
 def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:

@@ -23,7 +23,7 @@ def _axis(name: str, what: str, construct: str, harm: str, critique: str, detail
     return MeasureInfo.of(
         Card(
             name=name,
-            summary=f"How much the groups of an axis differ in {what}: standard deviation of their true rates.",
+            summary=f"How much groups of an axis differ in {what} (standard deviation).",
             construct=construct,
             harm=harm,
             groups=_AXIS_GROUPS,
@@ -71,7 +71,7 @@ _LIST = "Refusals in words are found by a list of English phrases, which misses 
 CARDS = (
     _axis(
         "disparity",
-        "how often responses about them are negative",
+        "their rate of negative responses",
         _NEGATIVE,
         NEGATIVE_HARM,
         CLASSIFIER + "Prompts of groups may differ in more than the group.",
@@ -133,7 +133,7 @@ CARDS = (
     ),
     _axis(
         "missing_disparity",
-        "how often responses have no judgement",
+        "their share of responses without a judgement",
         _LEFT_OUT,
         _SERVED,
         _MIXED,
@@ -147,7 +147,7 @@ CARDS = (
         _MIXED,
         _DIFFERENCE_TEST + _UNEVEN,
     ),
-    _axis("refusal_disparity", "how often responses are refused", _REFUSED, _SERVED, _LIST, _TEST + _UNEVEN),
+    _axis("refusal_disparity", "their share of refused responses", _REFUSED, _SERVED, _LIST, _TEST + _UNEVEN),
     _difference(
         "refusal_difference",
         "share of refused responses",
