@@ -16,7 +16,10 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
+    planned_axes,
+    planned_nouns,
     planned_rates,
+    planned_together,
     same_cells,
     with_group,
 )
@@ -196,7 +199,7 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "group", "formatted_noun_phrase"),
     harmful=HARMFUL,
     limited=same_cells(("template", "noun")),
-    minimum_detectable=planned_rates(20.0),
+    minimum_detectable=planned_together(planned_rates(20.0), planned_axes(0.2), planned_nouns(0.2)),
     datasets=("holisticbias",),
     classified_by=(
         ClassifierRole(

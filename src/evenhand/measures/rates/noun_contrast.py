@@ -129,9 +129,10 @@ def _summed(missing: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     paired = part.filter(pl.col("centre").is_not_null())
+    judged = int(paired["rows"].sum())
     row: dict[str, object] = {
-        "n": int(paired["rows"].sum()),
-        "n_unpaired": int(part["rows"].sum() - paired["rows"].sum()),
+        "n": judged,
+        "n_unpaired": int(part["rows"].sum()) - judged,
         "n_cells": paired.select(_CELL).n_unique() if paired.height else 0,
         "n_descriptors": paired.select("axis", "bucket", "descriptor").n_unique() if paired.height else 0,
     }

@@ -51,13 +51,13 @@ class GenerationBias:
     """Gen Bias scores; all are variances of probabilities (papers print them times 1,000).
 
     scores: over all descriptors (axis null), then per axis if the frame has axes; `measure` is full_gen_bias
-    (cluster null), partial_gen_bias or summed_cluster_gen_bias. `estimate` as published (`estimate_ddof_0` with that ddof); `null` and `null_high` the
-    mean and 95 % quantile it has when descriptors change places within each template and noun. `corrected` the
-    variance of the descriptors' own style, templates and nouns being samples, at least 0, with its 95 % interval,
-    p, axis_p (of a cluster: that no cluster differs, Simes) and the variance that is found with 80 % power;
-    `obstacle` says why there is none. `here` the published value of these templates without the noise of their
-    prompts, with 95 % t limits over templates; it may be negative. n counts replies; n_left_out descriptors, templates
-    and nouns left out of `corrected` because most of their prompts have no reply, n_filled prompts without a
+    (cluster null), partial_gen_bias or summed_cluster_gen_bias. `estimate` as published, `estimate_ddof_0` with that
+    ddof; `null` and `null_high` the mean and 95 % quantile it has when descriptors change places within each template
+    and noun. `corrected` the variance of the descriptors' own style, templates and nouns being samples, at least 0,
+    with its 95 % interval, p, axis_p (of a cluster: that no cluster differs, Simes) and the variance that is found with
+    80 % power; `obstacle` says why there is none. `here` the published value of these templates without the noise of
+    their prompts, with 95 % t limits over templates; it may be negative. n counts replies; n_left_out descriptors,
+    templates and nouns left out of `corrected` because most of their prompts have no reply, n_filled prompts without a
     reply among the others, n_units the smaller of templates and nouns.
     styles: axis, style, and what each style adds to full_gen_bias, `estimate` and `corrected`, largest first.
     """

@@ -197,7 +197,7 @@ def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
     apart = float(traces.sum() ** 2 - np.square(traces).sum())
     if apart <= 0 or alike <= 0:
         return float(groups - 1)
-    return (groups - 1) * max(apart / alike, 1.0)
+    return float((groups - 1) * max(apart / alike, 1.0))
 
 
 def _noise(
