@@ -227,8 +227,8 @@ CARDS = (
             details=(
                 "Each noun counts once. Nouns are dealt between genders; with so few that no deal could reach the "
                 "level (three and three: p at least .1) Welch's t stands in and the table says so. In simulations of "
-                "six and six nouns that differ by 0.5 logits without any gender 3 % were called biased (responses "
-                "taken as independent: 38 %), and 0.8 logits between genders were found in 63 %."
+                "six and six nouns that differ by 0.5 logits without any gender 4 % were called biased, of three and "
+                "three by Welch's t 4 %; 0.8 logits between genders were found in 43 % (six and six, 40 prompts each)."
             ),
         ),
         unit="percentage points",
