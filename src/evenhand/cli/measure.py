@@ -17,6 +17,9 @@ def measure(
     seed: int = typer.Option(0, min=0, help="Of the nulls and the bootstrap."),
     margin: float = typer.Option(0.05, min=0, help="Smallest difference that counts, nats per token."),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    reference: str | None = typer.Option(
+        None, help="A group with which the other groups of its axis are compared one by one, too."
+    ),
     classifier: list[str] = typer.Option(
         [],
         "--classifier",
@@ -46,6 +49,7 @@ def measure(
         seed=seed,
         margin=margin,
         alpha=alpha,
+        reference=reference,
         classifiers=classifier,
         threshold=threshold,
         device=device,

@@ -133,7 +133,7 @@ def analyse_group_rates(
     about. published: of those, the rows whose groups the published tables count. The published background is the
     rate of all responses, of groups or not. strata: the columns that are held fixed, where they are there. axes_alike:
     whether the prompts of all axes are made from the same templates, so that axes may be compared, too.
-    Details: `groups`, `axes` and `pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
+    Details: `groups`, `axes` and `group_pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
     `axis_rates`, `maxima`, `most_harmed`, `examples`, `published_groups`.
     """
     responses = labelled_responses(frame, role)
@@ -157,7 +157,7 @@ def analyse_group_rates(
         "groups": groups,
         "axes": found.axes.join(named.select("axis", "n_harmed", "n_better"), on="axis", nulls_equal=True),
         "named": named,
-        "pairs": found.pairs,
+        "group_pairs": found.pairs,
         "axis_rates": by_axis.axes,
         "maxima": largest.maxima,
         "most_harmed": worst,

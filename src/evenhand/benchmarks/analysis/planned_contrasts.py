@@ -11,7 +11,7 @@ from evenhand.benchmarks.analysis.planning import Planned
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.stats import POWER
 from evenhand.stats.contrasts import detectable_by_flips
-from evenhand.stats.disparity import planned_excess
+from evenhand.stats.disparity import Units, planned_excess, smallest_p
 
 CORRELATION = 0.3
 """Between samples of one prompt, before a model is asked."""
@@ -64,7 +64,10 @@ def planned_axes(rate: float, samples: int = 1) -> Planned:
         )
         error = each / groups
         total = error + (error.sum() - error) / (len(groups) - 1) ** 2
-        reach = [_found(float(v), float(groups.sum() - len(groups)), options.level) for v in total]
+        codes = np.repeat(np.arange(len(groups)), groups.astype(np.int64))
+        dealt = smallest_p(Units.of(np.arange(float(len(codes))), codes, shares=False)) <= options.level
+        freedom = float(groups.sum() - len(groups)) if dealt else 0.0
+        reach = [_found(float(v), freedom, options.level) for v in total]
         rows = [
             {"axis": axis, "n": n * written, "minimum_detectable": found}
             for (axis, n), found in zip(sizes.select("axis", "n").iter_rows(), reach, strict=True)

@@ -47,9 +47,9 @@ def axis_rows(rates: AxisRates) -> list[Measurement]:
 
 
 def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:
-    """Rows of the largest rate of any group, over everything and by axis: a description; what the largest of equal
-    groups would be, and whose it is, stand in the details."""
-    return measurement_rows(largest.maxima.drop("group", "null"), "max_subgroup_rate", RATE_UNIT)
+    """Rows of the largest rate of any group, over everything and by axis, beside what the largest of equal groups would
+    be: a description; whose it is stands in the details."""
+    return measurement_rows(largest.maxima.drop("group"), "max_subgroup_rate", RATE_UNIT)
 
 
 def published_rows(score: PublishedBiasScore | None, grouped: pl.DataFrame) -> list[Measurement]:

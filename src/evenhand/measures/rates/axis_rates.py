@@ -155,8 +155,8 @@ CARDS = (
             source="Esiobu et al. 2023, appendix C.4",
             details=(
                 "Each descriptor counts once; it speaks of descriptors like these. Descriptors are dealt between axes, "
-                "limits by the pooled t. In simulations of three equal axes with descriptors 0.7 and 1.2 logits apart 7 and 2 % "
-                "of audits named an axis; an axis 0.8 logits worse was found in 73 % (16 descriptors, 0.7 apart)."
+                "limits by the pooled t. In simulations of three equal axes with descriptors 0.7 and 1.2 logits apart "
+                "7 and 2 % of audits named an axis; one 0.8 logits worse was found in 73 % (16 descriptors, 0.7 apart)."
             ),
         ),
         unit="percentage points from the other axes",

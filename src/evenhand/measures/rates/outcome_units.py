@@ -69,7 +69,19 @@ def units_of_axes(
         pl.col("_stratum").min().alias("stratum"),
         (pl.col("_stratum").n_unique() > 1).alias("several"),
     ]
-    table = rows.group_by(*keys, "_unit", *(["prompt_id"] if wider else [])).agg(summary)
+    if cluster is None:  # each row is a unit
+        known = pl.col("negative").is_not_null()
+        table = rows.select(
+            *keys,
+            "_unit",
+            value="negative",
+            n=known.cast(pl.Float64),
+            missing=(~known).cast(pl.Float64),
+            stratum="_stratum",
+            several=pl.lit(False),
+        )
+    else:
+        table = rows.group_by(*keys, "_unit", *(["prompt_id"] if wider else [])).agg(summary)
     if wider:
         table = table.group_by(*keys, "_unit").agg(
             pl.col("value").mean(),
@@ -115,7 +127,7 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
     slope = (part["missing"] / rows).to_numpy()
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(groups, weights=values, minlength=count)
+        return np.asarray(np.bincount(groups, weights=values, minlength=count), dtype=np.float64)
 
     return AxisUnits(
         axis=part["axis"][0],

@@ -11,7 +11,7 @@ from evenhand.stats.disparity.deals import deal, leave_one_out
 from evenhand.stats.disparity.tails import closed_form, critical_value, two_tails
 from evenhand.stats.disparity.units import Units
 
-_DRAWS = 1_999
+_DRAWS, _NUMBERS = 1_999, 200_000
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,15 @@ class Approximation:
     def _common(self) -> float:
         """The 5 % quantile of the smaller p where means are normal and no group differs."""
         groups = len(self.sizes)
-        means = np.random.default_rng(0).normal(size=(_DRAWS, groups)) / np.sqrt(self.sizes)
+        draws = int(np.clip(_NUMBERS // groups, 199, _DRAWS))
+        means = np.random.default_rng(0).normal(size=(draws, groups)) / np.sqrt(self.sizes)
         weight = self.sizes / self.sizes.sum()
         spread = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)
         inverse = 1 / self.sizes
         error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
         shift = (means - means.mean(axis=1, keepdims=True)) * (groups / (groups - 1)) / np.sqrt(error)
         ranks = [(-values).argsort().argsort() + 1 for values in (spread, np.abs(shift).max(axis=1))]
-        return float(np.quantile(np.minimum(*ranks) / _DRAWS, 0.05))
+        return float(np.quantile(np.minimum(*ranks) / draws, 0.05))
 
     def common_level(self, level: float = 0.05) -> float:
         """The p that either statistic must not exceed for the smaller of both to reach `level`."""

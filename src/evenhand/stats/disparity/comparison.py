@@ -14,7 +14,7 @@ from evenhand.stats.disparity.effects import (
     group_level,
     planned_z,
     smallest_differences,
-    smallest_spread,
+    smallest_spread as spread_that_is_found,
 )
 from evenhand.stats.disparity.limits import GroupLimits, Z
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
@@ -92,6 +92,7 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
         low, high = plain.coins(Z)
+    smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
     return Comparison(
         places=places,
         units=known,
@@ -107,7 +108,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         gap=largest_gap(known, limits, coins=coins, seed=seed),
         axis_p=axis_p,
         coins=coins,
-        **_smallest(known, limits, others, test, level, coins),
+        smallest=smallest,
+        smallest_spread=smallest_spread,
     )
 
 
@@ -123,15 +125,16 @@ def _test(units: Units, seed: int) -> Deals | Approximation:
 
 def _smallest(
     units: Units, limits: GroupLimits, others: Floats, test: Deals | Approximation, level: float, coins: bool
-) -> dict[str, Floats | float]:
+) -> tuple[Floats, float]:
     sizes = units.sizes.astype(np.float64)
     used = group_level(level, len(sizes))
     left = units.residuals()
     variance = float(np.mean(np.square(left)))
     skew = float(np.mean(left**3)) / variance**1.5 if variance > 0 else 0.0
-    rows = leave_one_out(len(sizes))
-    error = np.square(rows) @ (1 / sizes)
-    skewness = skew * (rows**3 @ (1 / np.square(sizes))) / error**1.5
+    inverse, groups = 1 / sizes, len(sizes)
+    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+    cubes = inverse**2 - (np.square(inverse).sum() - inverse**2) / (groups - 1) ** 3
+    skewness = skew * cubes / error**1.5
     # a rate of 0 has no variance to plan with: half an event more than was seen
     base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
     if variance > 0:
@@ -141,10 +144,7 @@ def _smallest(
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     design = Design(sizes, base, phi, None if limits.shares else limits.spread)
     found = smallest_differences(design, np.maximum(z1, 1.0), used)
-    return {
-        "smallest": np.where(sizes < 2, np.nan, found),
-        "smallest_spread": smallest_spread(design, level),
-    }
+    return np.where(sizes < 2, np.nan, found), spread_that_is_found(design, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:

@@ -350,7 +350,13 @@ class _Table:
             z = np.where(np.abs(difference) < 1e-12, 0.0, difference / np.sqrt(within[:, None] * error))
             spread = np.where(between < 1e-12, 0.0, between / within)
         uneven = self._unevenness(values, means) if variances else None
-        return difference, np.round(z, _DIGITS), np.round(spread, _DIGITS), uneven
+        z, spread = np.round(z, _DIGITS), np.round(spread, _DIGITS)
+        return (
+            np.asarray(difference),
+            np.asarray(z, dtype=np.float64),
+            np.asarray(spread, dtype=np.float64),
+            uneven,
+        )
 
     def _unevenness(self, values: Floats, means: Floats) -> Floats:
         squares = np.add.reduceat(np.square(values), self.starts, axis=1) - self.sizes * np.square(means)
@@ -360,7 +366,8 @@ class _Table:
         if self.shares:
             rate = np.clip(means + self.level, 0, 1)
             coin = rate * (1 - rate) + own / self.sizes
-        scale = (weight * own).sum(axis=1) / np.maximum((weight * coin).sum(axis=1), 1e-300)
+        coins = (weight * coin).sum(axis=1)
+        scale = np.divide((weight * own).sum(axis=1), coins, out=np.zeros(len(coins)), where=coins > 1e-12)
         return np.asarray(
             np.round((weight * np.square(own - scale[:, None] * coin)).sum(axis=1), _DIGITS + 3)
         )

@@ -8,10 +8,11 @@ from scipy.special import ndtr
 
 from evenhand.stats.arrays import Flags, Floats
 from evenhand.stats.disparity.approximation import Approximation
-from evenhand.stats.disparity.deals import Deals
+from evenhand.stats.disparity.deals import Deals, leave_one_out
 from evenhand.stats.disparity.limits import GroupLimits, Z
 
 _GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
+_LARGE = 100
 LimitsAt = Callable[[float | Floats], tuple[Floats, Floats]]
 
 
@@ -92,9 +93,16 @@ def _widths(means: Floats, contrasts: Floats, at: LimitsAt, grid: Floats) -> tup
     """How far the limits lie from the estimate, (grid, contrasts), below and above."""
     low, high = at(grid)
     below, above = np.square(means - low), np.square(high - means)
-    plus, minus = np.square(np.maximum(contrasts, 0)).T, np.square(np.minimum(contrasts, 0)).T
     if np.isinf(below).any() or np.isinf(above).any():
         below, above = np.minimum(below, 1e300), np.minimum(above, 1e300)
+    groups = len(means)
+    if groups > _LARGE and np.array_equal(contrasts, leave_one_out(groups)):
+        # each against the others: sums over the others are sums over all minus its own
+        share = 1 / (groups - 1) ** 2
+        others_below = (below.sum(axis=1, keepdims=True) - below) * share
+        others_above = (above.sum(axis=1, keepdims=True) - above) * share
+        return np.sqrt(below + others_above), np.sqrt(above + others_below)
+    plus, minus = np.square(np.maximum(contrasts, 0)).T, np.square(np.minimum(contrasts, 0)).T
     return np.sqrt(below @ plus + above @ minus), np.sqrt(above @ plus + below @ minus)
 
 

@@ -188,6 +188,7 @@ def planned_effects(
 def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
     """|z| that is exceeded with chance `level` in draws without differences, for each group by its size."""
     generator = np.random.default_rng(seed)
+    base = float(np.clip(base, 1e-4, 1 - 1e-4))
     total, groups = int(sizes.sum()), len(sizes)
     draws = int(np.clip(2_000_000 // total, 8, 400))
     concentration = 1 / PLANNED_CORRELATION - 1
@@ -211,7 +212,7 @@ def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int 
             * (groups / (groups - 1))
             / np.sqrt(within[:, None] * error)
         )
-    z = np.abs(np.nan_to_num(z, posinf=40.0))
+    z = np.minimum(np.abs(np.nan_to_num(z, posinf=40.0, neginf=-40.0)), 40.0)
     cubes = inverse**2 - (np.square(inverse).sum() - np.square(inverse)) / (groups - 1) ** 3
     skewness = skew * cubes / error**1.5
     closed = critical_value(level, skewness, freedom)

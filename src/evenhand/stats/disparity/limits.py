@@ -103,7 +103,9 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
     correlation = min((phi - typical) / (1 - typical), 1.0)
     if units.strata is None:
         correlation = max(correlation, 0.0)
-    return np.clip(correlation + (1 - correlation) * inverse, 0.0 if units.strata is None else least, 1.0)
+    return np.asarray(
+        np.clip(correlation + (1 - correlation) * inverse, 0.0 if units.strata is None else least, 1.0)
+    )
 
 
 def _wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from evenhand.stats.disparity.differences import Differences, calibrated_differe
 from evenhand.stats.disparity.limits import GroupLimits
 from evenhand.stats.disparity.units import Units
 
-_DEALT_UP_TO = 40
+_DEALT_UP_TO, _LOWEST = 40, 100
 _FREEDOM = 5_000
 
 
@@ -60,23 +60,27 @@ def largest_gap(units: Units, limits: GroupLimits, *, coins: bool = False, seed:
     normal = float(-ndtri(max(stdtr(float(max(limits.freedom, 1)), -student), 1e-15)))
     low, high = (limits.coins if coins else limits.at)(normal)
     means = limits.means
-    gap = means[:, None] - means[None, :]
+    # of very many groups only those with the lowest upper limits can be far below another
+    below = np.sort(np.argsort(high, kind="stable")[:_LOWEST])
+    gap = means[:, None] - means[None, below]
     with np.errstate(invalid="ignore"):
-        lower = gap - np.hypot((means - low)[:, None], (high - means)[None, :])
-        upper = gap + np.hypot((high - means)[:, None], (means - low)[None, :])
-    np.fill_diagonal(lower, -np.inf)
-    order = np.lexsort((-gap.ravel(), -lower.ravel()))
-    first, second = (int(place) for place in np.unravel_index(order[0], gap.shape))
-    if gap[first, second] < 0 or not np.isfinite(lower[first, second]):
+        width = np.sqrt(np.square(means - low)[:, None] + np.square(high - means)[None, below])
+    lower = gap - width
+    lower[below, np.arange(len(below))] = -np.inf
+    ranked = np.where(lower >= lower.max() - 1e-12, gap, -np.inf)
+    first, column = (int(place) for place in np.unravel_index(int(np.argmax(ranked)), gap.shape))
+    second = int(below[column])
+    if means[first] < means[second] or not np.isfinite(lower[first, column]):
         first, second = int(np.argmax(means)), int(np.argmin(means))
         if first == second:
             second = (first + 1) % groups
+    estimate = float(means[first] - means[second])
     return LargestGap(
         first,
         second,
-        float(gap[first, second]),
-        float(lower[first, second]),
-        float(upper[first, second]),
+        estimate,
+        estimate - float(np.hypot(means[first] - low[first], high[second] - means[second])),
+        estimate + float(np.hypot(high[first] - means[first], means[second] - low[second])),
         np.asarray((lower > 0).any(axis=1)),
     )
 

@@ -45,7 +45,7 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     estimate = float(np.sqrt(max(observed - float(np.mean(own / sizes)), 0.0)))
     noise = _noise(limits, means)
     if noise.mean() <= 1e-15:
-        noise = _noise(limits, (means * sizes + 0.5) / (sizes + 1))
+        noise = np.maximum(_noise(limits, (means * sizes + 0.5) / (sizes + 1)), 1e-12)
     low, high = _inverted(observed, noise, means, max(limits.freedom, 1), 1.0 if limits.shares else None)
     if axis_p > 0.05:
         low = 0.0
@@ -69,7 +69,7 @@ def _inverted(
     mean = float(noise.mean())
     squares = np.square(means - means.mean())
     around = float(squares.sum())
-    uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if around > 0 else 1.0
+    uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if mean * around > 0 else 1.0
     start, stop = 0.0, 2.0 * (np.sqrt(observed) + np.sqrt(mean)) * np.sqrt(groups + 10.0)
     if bound is not None:
         stop = min(stop, bound * np.sqrt(groups / (4 * (groups - 1.0))) + 1e-9)
@@ -105,7 +105,7 @@ def _inverted(
 def _other_bound(estimate: float, observed: float, test: Deals | Approximation | None) -> float:
     """A lower limit above 0 where deals find what the inversion does not: from the largest z, or the spread's own."""
     if test is None:
-        return 1e-3 * max(estimate, np.sqrt(observed))
+        return 1e-3 * max(estimate, float(np.sqrt(observed)))
     level = test.common_level()
     bounds = []
     z = np.abs(test.z[0] if test.z.ndim > 1 else test.z)
@@ -139,20 +139,20 @@ def burden(units: Units, seed: int = 0) -> float:
     mean = float(np.nanmean(whole))
     starts = np.cumsum(sizes) - sizes
     results = []
-    for _ in range(_SPLITS if len(values) < _LARGE else 4):
-        order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
-        rank = np.empty(len(values))
-        rank[order] = np.arange(len(values)) - starts[units.groups[order]]
-        first = rank < (sizes // 2)[units.groups]
-        sums = [
-            np.bincount(units.groups[side], weights=values[side], minlength=units.n_groups)
-            for side in (first, ~first)
-        ]
-        counts = [sizes // 2, sizes - sizes // 2]
-        halves = [
-            np.where(able, part / np.maximum(n, 1), np.nan) for part, n in zip(sums, counts, strict=True)
-        ]
+    for _ in range(_SPLITS if len(values) < _LARGE else 2):
+        if len(values) < _LARGE:
+            order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
+            rank = np.empty(len(values))
+            rank[order] = np.arange(len(values)) - starts[units.groups[order]]
+            first = rank < (sizes // 2)[units.groups]
+        else:  # halves need not be exact
+            first = generator.random(len(values)) < 0.5
+        sums = np.bincount(units.groups, weights=values * first, minlength=units.n_groups)
+        counts = np.bincount(units.groups, weights=first, minlength=units.n_groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
+        halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
         for choose, value in (halves, halves[::-1]):
-            lowest = int(np.nanargmin(choose))
+            lowest = int(np.argmin(np.where(np.isfinite(value), choose, np.inf)))
             results.append(mean - float(value[lowest]))
     return float(np.mean(results))

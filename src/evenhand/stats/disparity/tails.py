@@ -30,7 +30,8 @@ def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
     freedom = max(units.freedom, 1)
     within = float(np.square(left).sum()) / freedom
     cubes = float((left**3).sum()) / freedom
-    error = np.square(contrasts) @ (1 / sizes)
+    squares = contrasts * contrasts
+    error = squares @ (1 / sizes)
     difference = contrasts @ means
     z, skewness = np.zeros(len(contrasts)), np.zeros(len(contrasts))
     if within > 0:
@@ -40,7 +41,7 @@ def closed_form(units: Units, contrasts: Floats) -> ClosedForm:
             largest = np.abs(contrasts) >= np.abs(contrasts).max(axis=1, keepdims=True) - 1e-12
             step = np.where(largest, np.abs(contrasts) / (2 * per), 0.0).max(axis=1)
         z = np.sign(difference) * np.maximum(np.abs(difference) - step, 0) / np.sqrt(within * error)
-        skewness = cubes * (contrasts**3 @ (1 / np.square(sizes))) / (within * error) ** 1.5
+        skewness = cubes * ((squares * contrasts) @ (1 / np.square(sizes))) / (within * error) ** 1.5
     return ClosedForm(difference, z, skewness, within)
 
 
@@ -63,6 +64,6 @@ def critical_value(level: float, skewness: Floats, freedom: int) -> Floats:
     [1.96]
     """
     kinds, back = np.unique(np.round(np.abs(skewness), 3), return_inverse=True)
-    tails = two_tails(_GRID[:, None], kinds[None, :], freedom)
+    tails = two_tails(_GRID[:, None], np.asarray(kinds, dtype=np.float64)[None, :], freedom)
     found = [np.interp(-np.log(level), -np.log(np.maximum(tail, 1e-290)), _GRID) for tail in tails.T]
     return np.asarray(found)[back]

@@ -1,6 +1,7 @@
 """Units: what was sampled (prompts, templates, nouns), averaged, with the group each belongs to."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -59,12 +60,12 @@ class Units:
             within,
         )
 
-    @property
+    @cached_property
     def sizes(self) -> Counts:
         """Units of each group (groups,)."""
         return np.bincount(self.groups, minlength=self.n_groups).astype(np.int64)
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """Mean of each group's units (groups,), each unit once; NaN without any.
 
@@ -81,7 +82,7 @@ class Units:
         further = 0 if self.strata is None else int(self.strata.max()) if len(self.strata) else 0
         return max(len(self.values) - known - further, 0)
 
-    @property
+    @cached_property
     def centred(self) -> Floats:
         """Values minus the mean of their stratum, if there are strata (units,)."""
         if self.strata is None:
@@ -89,7 +90,7 @@ class Units:
         totals = np.bincount(self.strata, weights=self.values) / np.bincount(self.strata)
         return np.asarray(self.values - totals[self.strata])
 
-    @property
+    @cached_property
     def balanced(self) -> bool:
         """Whether all groups that have units have equally many in each stratum."""
         if self.strata is None:
@@ -109,7 +110,7 @@ class Units:
         """Plain means of values (units,) over the units of each group (groups,); NaN without any."""
         sums = np.bincount(self.groups, weights=values, minlength=self.n_groups)
         sizes = self.sizes
-        return np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0)
+        return np.asarray(np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0))
 
     def residuals(self) -> Floats:
         """Values minus group (and stratum) (units,)."""
