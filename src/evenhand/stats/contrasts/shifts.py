@@ -60,7 +60,9 @@ def moderated_shifts(
     """
     deviations, compared = with_reference(values)
     if not compared.any():
-        return _unknown(np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared.")
+        return _unknown(
+            np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared."
+        )
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
     there = (~np.isnan(squares.by_contrast)).any(axis=1)
     contrasts = int(there.sum())
