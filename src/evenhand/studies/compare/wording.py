@@ -64,6 +64,8 @@ def change_headlines(
         place = {"model": model, "benchmark": benchmark, "outcome": outcome}
         unit = units[str(benchmark), str(outcome)]
         rows = part.to_dicts()
+        if outcome == "silent":  # told where there is something to tell
+            rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
         lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
         for row in rows:
             if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
@@ -87,11 +89,14 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
     lines: list[dict[str, Any]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
+    still: list[str] = []
     for row in rows:
         if row["group"] is not None or not re.search(SPREADS, row["measure"]):
             continue
         groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
-        if row["verdict"] == CHANGED:
+        if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
+            still.append(label(row["axis"]))
+        elif row["verdict"] == CHANGED:
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
             lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
         elif row["verdict"] == NOT_DETECTED:
@@ -109,6 +114,9 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
                 f"; a group that changed by {reach}{_points(unit)} more than the others would have been found"
             )
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+    if still:
+        text = f"The rates of all groups of {_axes(still)} are what they were."
+        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": text})
     for reason in dict.fromkeys(reason for _, reason in blank):
         axes = _axes([axis for axis, why in blank if why == reason])
         text = f"Whether groups of {axes} came to be treated differently cannot be said: {reason}"
@@ -240,7 +248,7 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
     fell = _strongest(group for group in found if group[key] == second)
     rose, fell = _unexplained(rose, fell, len(groups)), _unexplained(fell, rose, len(groups))
     parts = [
-        f"{_named(side, unit)} {words}"
+        f"{_named(side, unit)} {words if len(side) > 1 else words.replace('fare ', 'fares ')}"
         for side, words in (
             (rose, up),
             (fell, down if rose else down.replace("them", "the others than before")),
