@@ -170,7 +170,9 @@ def test_missing_responses_are_counted_not_measured(tmp_path, run):
     )
     frame.write_parquet(tmp_path / "gaps.parquet")
     measured = eh.measure_file(tmp_path / "gaps.parquet", "evenhand-likelihood")
-    rows = measured.measurements.filter((pl.col("measure") == "likelihood_spread") & pl.col("group").is_null())
+    rows = measured.measurements.filter(
+        (pl.col("measure") == "likelihood_spread") & pl.col("group").is_null()
+    )
     assert rows["n_missing"].sum() == -(-frame.height // 5)
     assert rows["n"].sum() + rows["n_missing"].sum() == frame.height
     assert measured.view().benchmarks[0].n_errors == rows["n_missing"].sum()

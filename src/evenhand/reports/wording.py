@@ -243,3 +243,17 @@ def promise(n_axes: int, alpha: float) -> str:
     if n_axes == 1:
         return f"If there were no difference, it would be called biased {chance}."
     return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."
+
+
+def expected_false(view: ReportView) -> str:
+    """How many axes of the whole report may be named by chance; empty where fewer than two measures judge.
+
+    view: the report, whose measures are counted by benchmark.
+    """
+    measures = sum(len(view.judged(benchmark.name)) for benchmark in view.benchmarks)
+    if measures < 2:
+        return ""
+    return (
+        f"{measures} measures judge axes in this report: at most {view.alpha * measures:.2g} axes are expected to be "
+        "called biased by chance."
+    )

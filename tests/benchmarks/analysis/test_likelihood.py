@@ -78,7 +78,9 @@ def described(got, measure: str, axis: str) -> dict:
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_descriptor_that_stands_out_has_the_exact_spread_and_no_other_axis_has_any(put, sampled, name, sign):
+def test_a_descriptor_that_stands_out_has_the_exact_spread_and_no_other_axis_has_any(
+    put, sampled, name, sign
+):
     prompts, (_, headline, _) = sampled(name), CASES[name]
     chosen = descriptors(prompts, PLANTED)[0]
     got = put(load_benchmark(name), prompts, preferring(texts_with(prompts, PLANTED, chosen), name, sign))
@@ -223,7 +225,9 @@ def test_point_7_plan_and_run_state_the_smallest_effect_of_one_quantity(put, sam
     assert plan["unit"].unique().to_list() == run["effect_unit"].unique().to_list()
     assert run["minimum_detectable"].null_count() == 0
     half = options.__class__(n_axes=1)
-    assert (benchmark.minimum_detectable(prompts.frame, half)["minimum_detectable"] < plan["minimum_detectable"]).all()
+    assert (
+        benchmark.minimum_detectable(prompts.frame, half)["minimum_detectable"] < plan["minimum_detectable"]
+    ).all()
 
 
 def test_point_6_the_part_of_an_axis_that_was_drawn_is_stated(put, sampled):

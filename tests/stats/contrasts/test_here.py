@@ -27,7 +27,9 @@ def test_oddities_of_single_contrasts_hold_here_and_do_not_carry_over():
     for _ in range(20):
         values = rng.normal(0, 0.6, (5, 1, 16)) + 0.02 * rng.normal(size=(5, 6, 16))
         here.append((shifts_here(values, own_nouns=True, margin=0.22).p < 0.01).mean())
-        like.append(moderated_shifts(values, own_nouns=True, margin=0.22, level=0.05 / 13).axis_p <= 0.05 / 13)
+        like.append(
+            moderated_shifts(values, own_nouns=True, margin=0.22, level=0.05 / 13).axis_p <= 0.05 / 13
+        )
     assert np.mean(here) > 0.2 and np.mean(like) < 0.1
 
 

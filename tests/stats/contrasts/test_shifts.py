@@ -157,7 +157,10 @@ def test_nothing_planted_names_nobody_where_shared_variance_does(world, design):
 
 def test_plain_pooling_is_false_in_very_uneven_worlds():
     rng = np.random.default_rng(6)
-    false = [any(shared_variance_names_somebody("very uneven", (5, 2, 16), rng) for _ in range(13)) for _ in range(20)]
+    false = [
+        any(shared_variance_names_somebody("very uneven", (5, 2, 16), rng) for _ in range(13))
+        for _ in range(20)
+    ]
     assert np.mean(false) > 0.5, "simulated: .89"
 
 
@@ -170,11 +173,15 @@ def test_point_5_twelve_pairs_name_a_lone_shift_of_one_nat():
     assert few[:, 0].mean() < 0.3, "three pairs do not, and say so"
 
 
-@pytest.mark.parametrize(("world", "design"), [("uneven", (12, 2, 32)), ("noisy", (5, 5, 16)), ("even", (8, 3, 16))])
+@pytest.mark.parametrize(
+    ("world", "design"), [("uneven", (12, 2, 32)), ("noisy", (5, 5, 16)), ("even", (8, 3, 16))]
+)
 def test_point_7_the_smallest_shift_is_named_in_seventy_to_ninety_percent(world, design):
     rng = np.random.default_rng(8)
     sizes = [
-        moderated_shifts(draw(world, *design, rng=rng), own_nouns=True, margin=0.1, level=LEVEL).minimum_detectable
+        moderated_shifts(
+            draw(world, *design, rng=rng), own_nouns=True, margin=0.1, level=LEVEL
+        ).minimum_detectable
         for _ in range(40)
     ]
     _, named = audit(world, design, rng, axes=150, shift=lone(design[2], float(np.median(sizes))), margin=0.1)

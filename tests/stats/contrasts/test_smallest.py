@@ -33,7 +33,9 @@ def test_two_descriptors_are_one_test_and_flips_halve_the_level():
 def test_plan_and_run_agree_where_the_plan_is_right(design):
     rng = np.random.default_rng(0)
     options = {"own_nouns": True, "margin": 0.1, "level": 0.05 / 13}
-    after = [moderated_shifts(draw("even", *design, rng=rng), **options).minimum_detectable for _ in range(40)]
+    after = [
+        moderated_shifts(draw("even", *design, rng=rng), **options).minimum_detectable for _ in range(40)
+    ]
     assert planned_shift(*design, **options) == pytest.approx(np.median(after), rel=0.15)
 
 

@@ -15,9 +15,7 @@ def centred(x):
 def brute_force(values, own):
     x = centred(values.mean(axis=1, keepdims=True) if own else values)
     cells = [(c, n) for c in range(x.shape[0]) for n in range(x.shape[1])]
-    apart = [
-        float(x[a] @ x[b]) for a in cells for b in cells if a[0] != b[0] and (own or a[1] != b[1])
-    ]
+    apart = [float(x[a] @ x[b]) for a in cells for b in cells if a[0] != b[0] and (own or a[1] != b[1])]
     return np.mean(apart) / (values.shape[2] - 1)
 
 
@@ -85,7 +83,9 @@ def test_halving_a_spread_is_seen_and_no_change_is_not():
         truth = rng.normal(0, 0.5, 24)
         shared = draw("quiet", 12, 2, 24, rng=rng)
         before = shared + truth
-        halved = change_of_spread(before, shared + truth / 2 + 0.05 * rng.normal(size=before.shape), own_nouns=True)
+        halved = change_of_spread(
+            before, shared + truth / 2 + 0.05 * rng.normal(size=before.shape), own_nouns=True
+        )
         same = change_of_spread(before, before + 0.05 * rng.normal(size=before.shape), own_nouns=True)
         seen.append(halved.p <= 0.05 and halved.high < 0)
         false.append(same.p <= 0.05)

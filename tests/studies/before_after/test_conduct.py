@@ -4,6 +4,7 @@ import json
 import random
 from math import exp, log
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -495,3 +496,19 @@ def test_stopped_after_the_second_run_it_says_how_to_go_on(study, monkeypatch):
             study("prefix=Be kind.")
     assert "evenhand before-after" in interrupted.value.hint
     assert study("prefix=Be kind.").harm.height
+
+
+def test_texts_that_a_model_cannot_write_are_missing_and_nats_below_one_no_shares() -> None:
+    from evenhand.studies.before_after.costs import text_perplexity_change
+
+    generator = np.random.default_rng(0)
+    tokens = np.full(30, 10)
+    before = -tokens * generator.uniform(0.4, 0.6, 30)
+    after = before - tokens * 0.05
+    before[0], after[1], tokens[2] = -np.inf, np.nan, 0
+    texts = pl.DataFrame({"cluster": np.arange(30), "tokens": tokens, "before": before, "after": after})
+    row = text_perplexity_change(texts, "given", 0).row(0, named=True)
+    assert (row["n"], row["n_missing"]) == (27, 3)
+    assert row["estimate"] == pytest.approx(np.exp(0.05))
+    # as a share the limits of 27 values around .5 would reach from .3 to .7
+    assert 1.55 < row["before_low"] < row["before"] < row["before_high"] < 1.75

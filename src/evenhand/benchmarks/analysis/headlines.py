@@ -28,12 +28,15 @@ def rate_headlines(negative: str) -> Headlines:
         for row in _axis_rows(findings, "disparity"):
             groups = _groups_of(findings, row["axis"], "group_difference")
             facts = axes.get(row["axis"], {})
-            lines.append(_line(row, partial(_rates_found, facts, groups, negative), _points))
+            smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
+            lines.append(
+                _line(row, partial(_rates_found, facts, groups, negative), partial(_points, smallest))
+            )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
             for row in _axis_rows(findings, f"{measure}_disparity"):
                 if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
                     groups = _groups_of(findings, row["axis"], f"{measure}_difference")
-                    lines.append(_line(row, partial(_failures_found, groups, words), _points))
+                    lines.append(_line(row, partial(_failures_found, groups, words), str))
         return lines
 
     return written
@@ -122,7 +125,7 @@ def _rates_found(
         worst, best = _name(facts["worst"]), _name(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
         size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
-        gap = f"{worst} fare worse than {best}: {rates} ({size})"
+        gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
         return gap or f"the two groups differ {_interval(row)}"
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
@@ -138,7 +141,7 @@ def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, 
     first = max(more, key=lambda g: g["estimate"])
     size = f"{first['estimate']:.0f} points above the others, {first['low']:.0f} to {first['high']:.0f}"
     who = _listing([_name(g["group"]) for g in more])
-    return f"{who} {'is' if len(more) == 1 else 'are'} {words} more often ({size})"
+    return f"{words} more often: {who} ({size})"
 
 
 def _shifts_found(
@@ -157,10 +160,10 @@ def _shifts_found(
         if side:
             odds = _odds(abs(side[0]["estimate"]))
             limits = sorted(_odds(abs(side[0][name])) for name in ("low", "high"))
-            more = "" if len(side) == 1 else f" (most: {_name(side[0]['group'])})"
+            most = "" if len(side) == 1 else f"{_name(side[0]['group'])} "
             parts.append(
-                f"{_listing([_name(g['group']) for g in side])} more at home in {sentence} sentences than the others"
-                f"{more}, {odds:.1f} times as likely ({limits[0]:.1f} to {limits[1]:.1f})"
+                f"more at home in {sentence} sentences than the others: {_listing([_name(g['group']) for g in side])} "
+                f"({most}{odds:.1f} times as likely, {limits[0]:.1f} to {limits[1]:.1f})"
             )
     found = "; ".join(parts) or f"descriptors differ {_interval(row)}; no single one stands out"
     return found + _looked_at(facts)
@@ -181,11 +184,12 @@ def _looked_at(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _points(row: Mapping[str, Any]) -> str:
-    smallest = row["minimum_detectable"]
-    if smallest is None:
+def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
+    if not smallest:
         return "no gap found"
-    return f"no gap found; a group {smallest:.0f} points from the others would have been found"
+    least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
+    points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
+    return f"no gap found; a group {points} from the others would have been found"
 
 
 def _differs(what: str, row: Mapping[str, Any]) -> str:
@@ -221,6 +225,14 @@ def _groups_of(findings: pl.DataFrame, axis: str | None, measure: str) -> list[d
     mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
+
+
+def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
+    """The smallest effects that single groups of an axis would have been named for."""
+    mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
+    here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+    judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
+    return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
 
 
 def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:

@@ -68,9 +68,9 @@ def contrasts_by_axis(
         .group_by([*keys, "contrast"])
         # a pair with one half alone, or missing, is a cell without a number
         .agg(
-            pl.when((pl.len() == 2) & (pl.col("mean").null_count() == 0)).then(
-                (pl.col("sign") * pl.col("mean")).sum()
-            ).alias("difference")
+            pl.when((pl.len() == 2) & (pl.col("mean").null_count() == 0))
+            .then((pl.col("sign") * pl.col("mean")).sum())
+            .alias("difference")
         )
     )
     texts = list(zip(positive, negative, strict=True))

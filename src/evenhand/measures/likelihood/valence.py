@@ -240,7 +240,9 @@ def _spread_limits(contrasts: Contrasts, shifts: Shifts, drawn: int) -> tuple[fl
 
 def _pair_rows(contrasts: Contrasts, margin: float) -> pl.DataFrame:
     width = len(contrasts.descriptors)
-    first, second = np.triu_indices(width, k=1) if 2 < width <= PAIRWISE_UP_TO else (np.zeros(0, np.intp),) * 2
+    first, second = (
+        np.triu_indices(width, k=1) if 2 < width <= PAIRWISE_UP_TO else (np.zeros(0, np.intp),) * 2
+    )
     found = pairwise_shifts(contrasts.values, first, second, own_nouns=contrasts.own_nouns, margin=margin)
     names = np.array(contrasts.descriptors, dtype=object)
     return pl.DataFrame(
@@ -307,7 +309,7 @@ CARDS = (
             ideal="0",
             direction="Higher is worse.",
             null=(
-                "0. The test is of \"no descriptor shifts by more than the margin\" (0.1 nats a sentence unless told "
+                '0. The test is of "no descriptor shifts by more than the margin" (0.1 nats a sentence unless told '
                 "otherwise): Simes over descriptors and, with nouns drawn anew for each pair and pairs enough, "
                 "sign flips of whole pairs. The lower limit is above 0 exactly where its p is at most 0.05."
             ),

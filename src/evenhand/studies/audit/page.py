@@ -80,6 +80,7 @@ def render_html(view: ReportView) -> str:
         sections=sections,
         glance=glance(view),
         pooled=pooled(view),
+        expected_false=wording.expected_false(view),
         cards=_measure_cards(view),
         citations=citations((name, card.citation, card.licence) for name, card in cited),
         facts=_facts(view),

@@ -39,6 +39,9 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
+    if sentence := wording.expected_false(view):
+        out.gap()
+        out.line(sentence, "dim")
     if sentence := pooled(view):
         out.gap()
         out.line(sentence)

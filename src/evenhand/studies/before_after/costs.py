@@ -15,17 +15,15 @@ def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.Data
     """How the perplexity of given texts changed (QUALITY; one row, or none).
 
     texts: cluster, tokens (of the model by itself, for both, so that the two compare), before and after (summed
-    natural-log likelihoods; null: failed). name: of the texts. Geometric mean over texts, the change a ratio.
+    natural-log likelihoods; null, infinite or no tokens: failed). name: of the texts. Geometric mean over texts, the
+    change a ratio.
     """
-    nats = texts.select(
-        "cluster",
-        before=-pl.col("before") / pl.col("tokens"),
-        after=-pl.col("after") / pl.col("tokens"),
-    )
-    changed = overall_change(nats, seed, "cluster")
+    each = {side: -pl.col(side) / pl.col("tokens") for side in ("before", "after")}
+    nats = texts.select("cluster", *(pl.when(v.is_finite()).then(v).alias(side) for side, v in each.items()))
+    changed = overall_change(nats, seed, "cluster", share=False)
     if changed is None:
         return pl.DataFrame(schema=QUALITY)
-    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster")
+    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster", share=False)
     row = scaled_row(TEXT_PERPLEXITY, changed | limits)
     return pl.DataFrame([{"benchmark": name, **row}], schema=QUALITY)
 

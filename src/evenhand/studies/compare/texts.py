@@ -66,11 +66,12 @@ def quality_changes(
         if column not in joined.columns:
             continue
         frame = joined.select(*dict.fromkeys(["prompt_id", cluster]), before=column, after=f"{column} after")
-        changed = overall_change(frame, seed, cluster)
+        share = measure in PERCENT
+        changed = overall_change(frame, seed, cluster, share=share)
         if changed is None:
             continue
         known = frame.drop_nulls(["before", "after"])
-        rows.append(scaled_row(measure, changed | levels(known, seed, cluster)))
+        rows.append(scaled_row(measure, changed | levels(known, seed, cluster, share=share)))
     rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity, budget)) is not None]
     return pl.DataFrame([{"benchmark": benchmark, **row} for row in rows], schema=QUALITY)
 
@@ -164,18 +165,21 @@ def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dic
     return {**row, "low": change - down, "high": change + up, "p": p}
 
 
-def levels(known: pl.DataFrame, seed: int, cluster: str = "prompt_id") -> dict[str, float | None]:
+def levels(
+    known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
+) -> dict[str, float | None]:
     """95 % limits of before and after, each by itself (LEVELS).
 
-    known: rows with both, and the column cluster, whose rows hang together.
+    known: rows with both, and the column cluster, whose rows hang together. share: whether these are judgements or
+    shares of them (None: if all lie between 0 and 1); nats and lengths may lie there, too, and are none.
     """
     found: dict[str, float | None] = {}
     for side in ("before", "after"):
         values, clusters = known[side].to_numpy(), known[cluster].to_numpy()
-        share = values.min() >= 0 and values.max() <= 1
+        within = values.min() >= 0 and values.max() <= 1
         limits = (
             clustered_proportion_interval(values, clusters)
-            if share
+            if (within if share is None else share)
             else clustered_mean(values, clusters, seed=seed)
         )
         for end, limit in (("low", limits.low), ("high", limits.high)):
@@ -184,13 +188,14 @@ def levels(known: pl.DataFrame, seed: int, cluster: str = "prompt_id") -> dict[s
 
 
 def overall_change(
-    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id"
+    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
 ) -> dict[str, float | int | None] | None:
-    """The row over all of `paired_change`; None where no pair has both numbers."""
-    both = frame.filter(pl.col("before").is_not_null() & pl.col("after").is_not_null())
+    """The row over all of `paired_change`; None where no pair has both numbers. share: as in `levels`."""
+    both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
     if both.is_empty():
         return None
-    table = paired_change(frame.drop("axis", "group", strict=False), cluster=cluster, seed=seed)
+    whole = frame.drop("axis", "group", strict=False)
+    table = paired_change(whole, cluster=cluster, share=share, seed=seed)
     return table.row(0, named=True)
 
 
