@@ -193,7 +193,8 @@ class _Pair:
             return tables, []
         keys = ["prompt_id", "sample"]
         silence = _silence(first.texts), _silence(other.texts).rename({"before": "after"})
-        frame = paired.join(silence[0], on=keys).join(silence[1], on=keys)
+        frame = paired.join(silence[0], on=keys, maintain_order="left")
+        frame = frame.join(silence[1], on=keys, maintain_order="left")
         tables.append(self._changes(benchmark, SILENT, frame, n_axes, "above"))
         common = paired.select(keys).unique(maintain_order=True)
         mine, theirs = (
