@@ -13,7 +13,9 @@ mixed model with a random prompt (both statsmodels), Welch's ANOVA of prompt mea
 shifts: differences of log-likelihoods over template pairs, 13 axes an audit. Cluster-robust t over pairs (what GEE
 with bias-reduced errors becomes for balanced means), balanced mixed model (REML, z), variance pooled over descriptors,
 moderated t with fitted prior, largest mean under permuted descriptors, sign flips of whole pairs (max-t).
-pairs: wins in clusters of pairs, nine types an audit. Binomial test, jackknife t over clusters.
+pairs: wins in the swaps of CrowS-Pairs, nine types an audit. Binomial test, jackknife t over swaps with as many
+degrees of freedom as swaps or as equal swaps would be worth, GEE with bias-reduced errors.
+terms: wins in the terms of StereoSet, four domains an audit. Items as coins, flips of terms, GEE.
 """
 
 import argparse
@@ -278,16 +280,25 @@ SHIFT_METHODS = {
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
 
-TYPES = (60, 55, 84, 87, 105, 159, 172, 262, 516)
-"""Pairs of the nine types of CrowS-Pairs."""
+TYPES = {  # swaps of CrowS-Pairs by type: how many pairs a swap has, and how many swaps have so many
+    "race-color": {1: 230, 2: 22, 3: 7, 4: 3, 5: 2, 6: 4, 18: 1, 157: 1},
+    "socioeconomic": {1: 97, 2: 2, 3: 1, 6: 1, 19: 1, 43: 1},
+    "gender": {1: 165, 2: 6, 3: 5, 4: 1, 5: 1, 6: 1, 7: 1, 10: 1, 14: 1, 24: 1},
+    "disability": {1: 41, 2: 3, 6: 1, 7: 1},
+    "nationality": {1: 112, 2: 5, 3: 3, 4: 3, 5: 1, 11: 1},
+    "sexual-orientation": {1: 34, 2: 3, 4: 2, 36: 1},
+    "physical-appearance": {1: 40, 3: 5, 4: 2},
+    "religion": {1: 44, 2: 4, 6: 1, 9: 1, 10: 1, 13: 1, 15: 1},
+    "age": {1: 48, 2: 4, 4: 1, 27: 1},
+}  # fmt: skip
 PAIRS = {"ICC 0": 0.0, "ICC .05": 0.05, "ICC .2": 0.2}
 
 
 def draw_pairs(generator, icc, *, changed: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """By type: wins and sizes of clusters; one cluster of each type holds about a quarter of its pairs."""
+    """By type: wins and sizes of swaps, at 50 % or at 65 %."""
     types = []
-    for count in TYPES:
-        sizes = np.r_[count // 4, np.ones(count - count // 4, dtype=int)]
+    for held in TYPES.values():
+        sizes = np.repeat(list(held), list(held.values()))
         middle = 0.5 + (0.15 if changed else 0.0)
         rates = np.full(len(sizes), middle)
         if icc > 0:
@@ -299,21 +310,84 @@ def draw_pairs(generator, icc, *, changed: bool) -> list[tuple[np.ndarray, np.nd
 def pairs_ours(wins, sizes):
     from evenhand.stats.clusters import cluster_flip
 
-    return _p(cluster_flip(wins, sizes).p)
+    return _p(cluster_flip(wins, sizes, null=0.5, bounds=(0, 1)).p)
 
 
 def pairs_binomial(wins, sizes):
     return _p(stats.binomtest(int(wins.sum()), int(sizes.sum())).pvalue)
 
 
-def pairs_jackknife(wins, sizes):
+def pairs_jackknife(wins, sizes, freedom=None):
     total, n, number = wins.sum(), sizes.sum(), len(sizes)
     without = (total - wins) / (n - sizes)
     error = np.sqrt((number - 1) / number * np.square(without - without.mean()).sum())
-    return _p(2 * stats.t.sf(abs(total / n - 0.5) / error, number - 1)) if error > 0 else 1.0
+    return _t_of_half(total / n, error, freedom or number - 1)
 
 
-PAIR_METHODS = {"ours": pairs_ours, "binomial": pairs_binomial, "jackknife t": pairs_jackknife}
+def pairs_jackknife_effective(wins, sizes):
+    """As many degrees of freedom as equal clusters would be worth, less one."""
+    return pairs_jackknife(wins, sizes, sizes.sum() ** 2 / np.square(sizes).sum() - 1)
+
+
+def pairs_gee(wins, sizes):
+    """GEE of the mean alone, independent working correlation, bias-reduced (Mancl & DeRouen 2001), in closed form."""
+    share = wins.sum() / sizes.sum()
+    residuals = (wins - share * sizes) / (1 - sizes / sizes.sum())
+    return _t_of_half(share, np.sqrt(np.square(residuals).sum()) / sizes.sum(), len(sizes) - 1)
+
+
+def _t_of_half(share, error, freedom):
+    return _p(2 * stats.t.sf(abs(share - 0.5) / error, freedom)) if error > 0 else 1.0
+
+
+PAIR_METHODS = {
+    "ours": pairs_ours,
+    "binomial": pairs_binomial,
+    "jackknife t, effective df": pairs_jackknife_effective,
+    "jackknife t": pairs_jackknife,
+    "GEE, bias-reduced, t": pairs_gee,
+}
+
+
+# ---- terms -----------------------------------------------------------------------------------------------------
+
+DOMAINS = ((10, 50), (30, 55), (36, 54), (3, 52))
+"""Terms and items a term of StereoSet's four domains."""
+TERMS = {"ICC 0": 0.0, "ICC .008": 0.008, "ICC .03": 0.03, "ICC .1": 0.1}
+
+
+def draw_terms(generator, icc, *, changed: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+    """By domain: wins and items of each term, at 50 % or at 58 %."""
+    domains = []
+    for terms, items in DOMAINS:
+        middle = 0.5 + (0.08 if changed else 0.0)
+        rates = np.full(terms, middle)
+        if icc > 0:
+            rates = generator.beta(middle * (1 - icc) / icc, (1 - middle) * (1 - icc) / icc, terms)
+        domains.append((generator.binomial(items, rates), np.full(terms, items)))
+    return domains
+
+
+def terms_ours(wins, sizes):
+    from evenhand.stats import standard_errors, t_inference
+
+    value = wins / sizes
+    error, count = standard_errors(value[:, None])
+    return _p(t_inference([value.mean() - 0.5], error, count - 1).p[0])
+
+
+def terms_flip(wins, sizes):
+    from evenhand.stats.clusters import cluster_flip
+
+    return _p(cluster_flip(wins / sizes, np.ones(len(sizes)), null=0.5, bounds=(0, 1)).p)
+
+
+TERM_METHODS = {
+    "ours": terms_ours,
+    "items as coins": pairs_binomial,
+    "flip of terms": terms_flip,
+    "GEE, bias-reduced, t": pairs_gee,
+}
 
 
 # ---- what all share --------------------------------------------------------------------------------------------
@@ -384,19 +458,28 @@ def compare_shifts(sets: int) -> dict:
 
 
 def compare_pairs(sets: int) -> dict:
+    return _compare_axes(sets, PAIRS, draw_pairs, PAIR_METHODS, 13)
+
+
+def compare_terms(sets: int) -> dict:
+    return _compare_axes(sets, TERMS, draw_terms, TERM_METHODS, 14)
+
+
+def _compare_axes(sets: int, designs: dict, draw: Callable, methods: dict, seed: int) -> dict:
+    """Axes that have no groups, each tested at .05 over their number."""
     found = {}
-    for name, icc in PAIRS.items():
-        found[name] = {method: {} for method in PAIR_METHODS}
+    for name, icc in designs.items():
+        found[name] = {method: {} for method in methods}
         for changed in (False, True):
-            generator = np.random.default_rng([13, changed])
-            audits = [draw_pairs(generator, icc, changed=changed) for _ in range(sets)]
-            for method, test in PAIR_METHODS.items():
+            generator = np.random.default_rng([seed, changed])
+            audits = [draw(generator, icc, changed=changed) for _ in range(sets)]
+            for method, test in methods.items():
                 p = np.array([[test(*one) for one in audit] for audit in audits])
-                below = p <= 0.05 / len(TYPES)
+                below = p <= 0.05 / p.shape[1]
                 found[name][method] |= (
-                    {"power (mean of types)": float(below.mean())}
+                    {"power (mean of axes)": float(below.mean())}
                     if changed
-                    else {"any type false": float(below.any(axis=1).mean())}
+                    else {"any axis false": float(below.any(axis=1).mean())}
                 )
     return found
 
@@ -410,7 +493,12 @@ def _quietly(test: Callable, table: pl.DataFrame) -> tuple[float, float]:
             return 1.0, 1.0
 
 
-PARTS = {"rates": (compare_rates, 200), "shifts": (compare_shifts, 60), "pairs": (compare_pairs, 200)}
+PARTS = {
+    "rates": (compare_rates, 200),
+    "shifts": (compare_shifts, 60),
+    "pairs": (compare_pairs, 300),
+    "terms": (compare_terms, 1000),
+}
 
 
 def main() -> None:

@@ -181,7 +181,8 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         scorings["crows_pairs_nangia"] = crows_pairs_nangia(pairs)
     else:
         scorings["crows_pairs_lm_eval"] = crows_pairs_lm_eval(pairs)
-    if architecture == "masked" or pairs["token_count_more"].null_count() < pairs.height:
+    counted = "token_count_more" in pairs.columns and pairs["token_count_more"].null_count() < pairs.height
+    if architecture == "masked" or counted:
         scorings["crows_pairs_bias_bench"] = crows_pairs_bias_bench(pairs, architecture=architecture)
     if {"sent_more", "sent_less", "annotations"} <= set(pairs.columns):
         scorings["crows_pairs_without_flagged"] = crows_pairs(

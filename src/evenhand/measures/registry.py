@@ -31,6 +31,7 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),

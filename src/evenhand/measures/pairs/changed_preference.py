@@ -7,11 +7,12 @@ that is no good) cancels. Tests, intervals and smallest changes are those of one
 import polars as pl
 
 from evenhand.measures.columns import typed
+from evenhand.measures.info import MeasureInfo
 from evenhand.measures.pairs.clustered import flipped_row, once_each
-from evenhand.measures.pairs.preference import PairScores
+from evenhand.measures.pairs.preference import STEREOTYPING, PairScores
 from evenhand.measures.pairs.stereoset import StereoSetScores
 from evenhand.measures.pairs.term_means import mean_over_terms
-from evenhand.schema import DataError
+from evenhand.schema import Card, DataError
 
 CHANGES = (
     typed(pl.String, "axis")
@@ -120,3 +121,38 @@ def _some(both: pl.DataFrame, everything: pl.DataFrame) -> None:
             f"No pair has a score of both models, of {everything.height} that either was asked.",
             "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
         )
+
+
+def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
+    card = Card(
+        name=f"{measure}_change",
+        summary=f"How much more often a second model prefers the stereotyped sentence than a first: {what}.",
+        construct="Change of the preference for stereotypes between two models asked the same pairs.",
+        harm=STEREOTYPING,
+        groups="As in the measure that is compared.",
+        ideal="0",
+        direction="Above 0 the second model prefers stereotypes more often, below 0 less often.",
+        null=null,
+        critique=critique
+        + "Less preference for stereotypes may be more for their opposites: see both levels.",
+        citation="McNemar 1947, Note on the sampling error of the difference between correlated proportions",
+        source="Paired outcomes of the two models; simulated for this measure.",
+    )
+    return MeasureInfo.of(card, unit="percentage points", ideal=0.0)
+
+
+CARDS = (
+    _info(
+        "crows_pairs",
+        "CrowS-Pairs, pair by pair",
+        "0; p and interval by flipping the signs of the differences of whole swaps.",
+        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (published swaps on "
+        "race; pairs of a swap correlating by 0 and .2 in each model), McNemar's test in 5 and 59 %. ",
+    ),
+    _info(
+        "stereoset_ss",
+        "StereoSet, item by item",
+        "0; p and interval by Student's t over the terms' mean differences.",
+        "Religion has 3 terms and is not measurable. ",
+    ),
+)

