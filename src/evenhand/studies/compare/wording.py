@@ -236,6 +236,8 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
+    if len(groups) == 2:
+        return _of_two(found, groups, unit)
     harmful = any(group["direction"] in ("worse", "better") for group in found)
     up, down = (
         ("fare worse beside the others than before", "fare better beside them")
@@ -256,6 +258,22 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         if side
     ]
     return "; ".join(parts)
+
+
+def _of_two(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    """An axis of two has one difference, told of the group that moved more."""
+    first = max(found, key=lambda group: (abs(group["after"] - group["before"]), group["estimate"]))
+    other = next(group for group in groups if group["group"] != first["group"])
+    rose = first["verdict"] == HIGHER
+    plain = "stands higher" if rose else "stands lower"
+    words = {"worse": "fares worse", "better": "fares better"}.get(first["direction"] or "", plain)
+    one, two = scaled(first, unit), scaled(other, unit)
+    places = decimals([one["before"], one["after"], 10.0 if unit.name else None])
+    rates = [f"{number(row['before'], places)} → {number(row['after'], places)}" for row in (one, two)]
+    by, low, high = signed(one["estimate"], places), *(number(one[name], places) for name in ("low", "high"))
+    told = " against ".join(f"{rate} {unit.name}".rstrip() for rate in rates)
+    between = f"{by}{_points(unit)}, {low} to {high}"
+    return f"{label(first['group'])} {words} beside {label(other['group'])} than before: {told} ({between})"
 
 
 def _strongest(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
