@@ -10,7 +10,7 @@ from evenhand.schema import Card
 _DETAILS = (
     "Test, interval and smallest effect are those of the measure of one model, on the differences: both models saw the "
     "same words, so that what a pair of sentences does to a descriptor in both cancels. Simulated with 80 % of that "
-    "shared, an axis at .05 / 13: no change was called one in 150 comparisons of 5 or 12 pairs; a lone change of one nat "
+    "shared, an axis at .05 / 13: no change was called one in 150 comparisons of 5 or 12 pairs; a lone change of a nat "
     "was named in 23 % (5 pairs, 30 descriptors) and 93 % (12 pairs, 32 descriptors, of which .87 nats is the smallest "
     "change stated). The 95 % interval covered 95.5-97.2 %."
 )

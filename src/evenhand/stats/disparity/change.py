@@ -19,6 +19,8 @@ from evenhand.stats.disparity.spread_limits import limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
 """Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
+STRICT = 0.02
+"""At stricter levels, LEAST_DEALS at first, so that the smallest effects know the tails."""
 LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
 MOST_DEALT = 40_000_000
 """Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
@@ -199,7 +201,7 @@ class _Axis:
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
         most = int(max(LEAST_DEALS, min(MOST_DEALS, MOST_DEALT // len(self.residual))))
-        for until in (FIRST_DEALS, most):
+        for until in (FIRST_DEALS if level > STRICT else LEAST_DEALS, most):
             parts = [self._deal(draws, deals) for deals in self._batches(until - len(q))]
             z = np.concatenate([z, *(part[0] for part in parts)])
             q = np.concatenate([q, *(part[1] for part in parts)])
