@@ -5,7 +5,7 @@ between groups: what a prompt's change lies off its group's mean is put on one s
 """
 
 from dataclasses import dataclass
-from math import inf, lgamma, log, sqrt
+from math import lgamma, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import optimize, stats
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.changed_units import canonical_order, change_scales, rounded
+from evenhand.stats.disparity.smallest import POWER, smallest_change
 from evenhand.stats.disparity.spread_limits import limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
@@ -26,7 +27,6 @@ MOST_DEALT = 40_000_000
 """Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
 SHARE_OF_LEVEL = 0.037 / 0.05
 """Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
-POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -300,10 +300,23 @@ class _Axis:
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
         return np.array([
-            _root(needed[g] + stats.norm.ppf(POWER), self.variance, others[g], self.units[g], self.scale[g],
+            smallest_change(needed[g], (self.variance, self.unpaired), others[g], self.units[g], self.scale[g],
                   (first[g], mean[g]) if shares else None)
             for g in range(count)
         ])  # fmt: skip
+
+    @property
+    def unpaired(self) -> float:
+        """Variance of scaled residuals if the two models' answers to a prompt had nothing in common."""
+        sizes = self.units.astype(int)
+        scale = np.repeat(
+            np.where(self.scale > 0, self.scale, 1.0) / np.sqrt(self.units / (self.units - 1)), sizes
+        )
+        sides = (
+            (values - np.repeat(np.add.reduceat(values, self.starts) / self.units, sizes)) / scale
+            for values in (self.first, self.second)
+        )
+        return max(self.variance, float(sum((side**2).mean() for side in sides)))
 
     def smallest_spread(self, level: float) -> float:
         """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
@@ -323,25 +336,6 @@ class _Axis:
         squares = np.add.reduceat((values - np.repeat(means, self.units.astype(int))) ** 2, self.starts)
         noise = (squares / (self.units - 1) / self.units).mean()
         return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
-
-
-def _root(
-    z: float, variance: float, others: float, units: float, scale: float, rates: tuple[float, float] | None
-) -> float:
-    """The d with d = z SE(d), where a share that moves by d has another spread; inf where none is left."""
-    if rates is None:
-        return float(z * sqrt(variance * scale**2 / units + others))
-    before, after = rates
-    sign = 1.0 if after <= 0.5 else -1.0
-    room = 1 - after if sign > 0 else after
-
-    def beyond(d: float) -> float:
-        now = (units * (after + sign * d) + 0.5) / (units + 1)
-        old = (units * before + 0.5) / (units + 1)
-        squared = old * (1 - old) + now * (1 - now)
-        return d - z * sqrt(variance * squared / units + others)
-
-    return float(optimize.brentq(beyond, 0.0, room)) if beyond(room) > 0 > beyond(0.0) else inf
 
 
 def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tuple[float, float, float]:

@@ -213,7 +213,8 @@ TEXT_MEASURES = {
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """A row of CHANGES in the unit it is shown in."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
-    return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
+    there = {name: row.get(name) for name in numbers}
+    return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
 
 
 def signed(value: float | None, places: int) -> str:
