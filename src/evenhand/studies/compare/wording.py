@@ -264,7 +264,7 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
 def _of_two(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     """An axis of two has one difference, told of the group that moved more."""
     first = max(found, key=lambda group: (abs(group["after"] - group["before"]), group["estimate"]))
-    other = next(group for group in groups if group["group"] != first["group"])
+    other = next(group for group in groups if group is not first)
     rose = first["verdict"] == HIGHER
     plain = "stands higher" if rose else "stands lower"
     words = {"worse": "fares worse", "better": "fares better"}.get(first["direction"] or "", plain)
