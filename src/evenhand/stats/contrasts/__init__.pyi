@@ -12,6 +12,7 @@ from .spread import (
     change_of_spread as change_of_spread,
     least_spread as least_spread,
     shift_spread as shift_spread,
+)
 from .sign_flips import (
     FlippedMean as FlippedMean,
     detectable_by_flips as detectable_by_flips,
