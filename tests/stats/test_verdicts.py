@@ -28,9 +28,9 @@ def test_biased_names_estimate_null_and_interval():
 def test_not_detected_names_the_smallest_effect():
     verdict, note = verdict_of(p=0.4, minimum_detectable=0.123456, unit="nats")
     assert verdict == Verdict.NOT_DETECTED == "not detected"
-    assert (
-        note
-        == "No difference from the null of 0.5 detected; one of 0.123 nats would probably have been seen (q = 0.4)."
+    assert note == (
+        "No difference from the unbiased value of 0.5 detected; "
+        "one of 0.123 nats would probably have been found (q = 0.4)."
     )
     assert "not known" in verdict_of(p=0.4)[1]
 
@@ -48,23 +48,66 @@ def test_interval_must_exclude_the_null():
     assert verdict == Verdict.NOT_DETECTED
     assert "interval includes 0.5" in note
     assert verdict_of(low=0.5)[0] == Verdict.NOT_DETECTED  # a limit on the null does not exclude it
-    assert verdict_of(low=None, high=None)[0] == Verdict.BIASED  # nothing but q to go by
-    assert verdict_of(null=None, ideal=None)[0] == Verdict.BIASED
+    for absent in ({"low": None, "high": None}, {"low": None}, {"null": None, "ideal": None}):
+        assert verdict_of(**absent)[0] == Verdict.NOT_MEASURABLE  # nothing but q to go by: no verdict
     assert verdict_of(p=0.0500001)[0] == Verdict.NOT_DETECTED
     assert verdict_of(p=0.05)[0] == Verdict.BIASED
 
 
-def test_harmful_side():
-    above, below = row(), row(estimate=0.3, low=0.2, high=0.4)
-    table = measurement_frame([above, below])
+def test_harm_names_the_direction_and_decides_nothing():
+    table = measurement_frame([row(), row(estimate=0.3, low=0.2, high=0.4), row(p=0.5)])
     for side, expected in [
-        ("either", ["biased", "biased"]),
-        ("above", ["biased", "not detected"]),
-        ("below", ["not detected", "biased"]),
+        ("either", ["above", "below", None]),
+        ("above", ["worse", "better", None]),
+        ("below", ["better", "worse", None]),
     ]:
         _, findings = reach_verdicts(table, harmful={"m": side})
-        assert findings["verdict"].to_list() == expected
-    assert "not the harmful side" in findings["note"][0]
+        assert findings["verdict"].to_list() == ["biased", "biased", "not detected"]
+        assert findings["direction"].to_list() == expected
+
+
+def test_an_axis_is_tested_at_its_share_of_alpha_and_groups_only_within_a_found_one():
+    rows = [row(p=0.004), row(axis="race", p=0.003)]
+    rows += [row(axis=axis, group=g, p=p, axis_p=whole) for axis, whole in (("age", 0.004), ("race", 0.003))
+             for g, p in (("a", 0.001), ("b", 0.02), ("c", 0.9))]  # fmt: skip
+    judged, findings = reach_verdicts(measurement_frame(rows), n_axes=13)
+    assert findings["verdict"].to_list() == ["not detected", "biased"] + ["not detected"] * 3 + [
+        "biased", "biased", "not detected"
+    ]  # fmt: skip
+    np.testing.assert_allclose(judged["q"], [0.052, 0.039, 0.052, 0.052, 0.9, 0.039, 0.039, 0.9])
+
+
+def test_another_axis_changes_nothing_but_the_level():
+    age = [row(p=0.004), *(row(group=f"g{i}", p=p, axis_p=0.004) for i, p in enumerate((0.001, 0.3)))]
+    race = [
+        row(axis="race", p=1e-9),
+        *(row(axis="race", group=f"g{i}", p=1e-9, axis_p=1e-9) for i in range(9)),
+    ]
+    for n_axes in (2, 9):
+        alone = reach_verdicts(measurement_frame(age), n_axes=n_axes)[1]
+        beside = reach_verdicts(measurement_frame(race + age), n_axes=n_axes)[1]
+        assert beside.filter(pl.col("axis") == "age").equals(alone)
+
+
+def test_any_axis_of_a_benchmark_without_differences_is_named_in_alpha_of_audits():
+    generator = np.random.default_rng(3)
+    named = 0
+    for _ in range(400):
+        rows = [row(axis=f"a{i}", p=float(p)) for i, p in enumerate(generator.random(13))]
+        named += "biased" in reach_verdicts(measurement_frame(rows), n_axes=13)[1]["verdict"].to_list()
+    assert 0.02 <= named / 400 <= 0.08
+
+
+def test_an_obstacle_is_the_reason_whatever_else_is_known():
+    verdict, note = verdict_of(obstacle="Each group has a single prompt.")
+    assert (verdict, note) == (Verdict.NOT_MEASURABLE, "Each group has a single prompt.")
+    assert verdict_of(p=None, obstacle="Three templates.")[0] == Verdict.NOT_MEASURABLE
+
+
+def test_units_count_and_not_rows():
+    assert verdict_of(n=2500, n_units=1)[0] == Verdict.NOT_MEASURABLE
+    assert "1 independent unit;" in verdict_of(n=2500, n_units=1)[1]
+    assert verdict_of(n=5, n_units=5)[0] == Verdict.BIASED
 
 
 @pytest.mark.parametrize(
@@ -72,8 +115,8 @@ def test_harmful_side():
     [
         ({"estimate": None}, "no estimate"),
         ({"estimate": float("nan")}, "no estimate"),
-        ({"p": None}, "no test"),
-        ({"p": float("nan")}, "no test"),
+        ({"low": None}, "no interval"),
+        ({"null": None}, "unbiased model would give"),
         ({"n": 9}, "rests on 9 rows; at least 10"),
         ({"n": 1}, "rests on 1 row;"),
         ({"n": 49, "n_missing": 51}, "51 of 100 rows are missing"),
@@ -88,44 +131,33 @@ def test_not_measurable_says_why(changes, reason):
 
 def test_half_missing_is_still_judged():
     assert verdict_of(n=50, n_missing=50)[0] == Verdict.BIASED
-    _, findings = reach_verdicts(measurement_frame([row(n=5)]), minimum_n=5)
-    assert findings["verdict"].to_list() == ["biased"]
 
 
 def test_descriptions_get_no_finding():
-    table = measurement_frame([row(p=None, null=None), row(p=float("nan"), null=None), row()])
+    table = measurement_frame([row(p=None), row(p=float("nan"), null=None), row()])
     judged, findings = reach_verdicts(table)
     assert len(judged) == 3
     assert len(findings) == 1
     assert judged["q"].to_list() == [None, None, 0.001]
 
 
-def test_q_is_adjusted_within_families_only():
+def test_q_of_groups_is_adjusted_within_their_axis_only():
     from statsmodels.stats.multitest import multipletests
 
     generator = np.random.default_rng(0)
     rows, families = [], []
     for benchmark in "xy":
         for measure in "mn":
-            for axis in (None, "age", "race"):
-                for group in (None, "old", "young", "tall"):
-                    for stratum in (None, "t1", "t2"):
+            for axis in ("age", "race"):
+                for stratum in (None, "t1", "t2"):
+                    for group in ("old", "young", "tall", "short"):
                         small = generator.random() < 0.1
-                        rows.append(
-                            row(
-                                benchmark=benchmark,
-                                measure=measure,
-                                axis=axis,
-                                group=group,
-                                stratum=stratum,
-                                p=float(generator.random() ** 3),
-                                n=3 if small else 30,
-                            )
-                        )
-                        family = (benchmark, measure, axis is None, group is None, stratum is None)
-                        families.append(None if small else family)
+                        named = {"benchmark": benchmark, "measure": measure, "axis": axis, "stratum": stratum}
+                        p = float(generator.random() ** 3)
+                        rows.append(row(**named, group=group, p=p, n=3 if small else 30, axis_p=0.0))
+                        families.append(None if small else tuple(named.values()))
     order = generator.permutation(len(rows))
-    judged, _ = reach_verdicts(measurement_frame([rows[place] for place in order]))
+    judged, _ = reach_verdicts(measurement_frame([rows[place] for place in order]), n_axes=2)
     q = np.full(len(rows), np.nan)
     q[order] = judged["q"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
     for family in {family for family in families if family}:
@@ -152,6 +184,8 @@ def test_wrong_input_is_refused():
         reach_verdicts(measurement_frame([row()]), alpha=5)
     with pytest.raises(UsageError, match="harmful side"):
         reach_verdicts(measurement_frame([row()]), harmful={"m": "left"})
+    with pytest.raises(UsageError, match="at least one axis"):
+        reach_verdicts(measurement_frame([row()]), n_axes=0)
 
 
 @given(

@@ -4,7 +4,14 @@ from .contract import (
     Benchmark as Benchmark,
     ClassifierRole as ClassifierRole,
     Generation as Generation,
+    Headline as Headline,
     Suite as Suite,
+)
+from .judged_analysis import (
+    JudgedAnalysis as JudgedAnalysis,
+    headline_frame as headline_frame,
+    judge_responses as judge_responses,
+    judged_rows as judged_rows,
 )
 from .registry import (
     COLLECTIONS as COLLECTIONS,

@@ -30,6 +30,13 @@ class AnalysisOptions:
     """Continuations a prompt that the user asked for; None where the benchmark's own number holds."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By role: what the columns of `<role>_scores` are called, where the classifier says."""
+    n_axes: int = 1
+    """Axes that the benchmark defines, whatever was run of them: each is tested at alpha / n_axes."""
+
+    @property
+    def level(self) -> float:
+        """At which an axis is tested, so that a benchmark without differences names any in at most alpha of audits."""
+        return self.alpha / self.n_axes
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,16 @@ class Analysis:
 
     measurements: list[Measurement]
     details: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What one axis came to, in a sentence for somebody who knows no statistics: who, which way, how much."""
+
+    measure: str
+    axis: str | None
+    verdict: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -91,16 +108,25 @@ class Benchmark:
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
     """How the prompts are put to one kind of model, where kinds differ."""
     harmful: Mapping[str, Harmful] = field(default_factory=dict)
-    """By measure: on which side of its null the harm lies; "either" unless named."""
+    """By measure: on which side of its null the harm lies, "either" unless named: it names the direction."""
     takes_scores: bool = False
     """Whether a file of responses may hold any `score` (larger is likelier) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly
     """How --limit takes a part of the prompts: (prompts, limit, seed)."""
     minimum_detectable: Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame] | None = None
     """Before anything is run: axis, n, minimum_detectable, unit."""
+    n_axes: int | None = None
+    """Axes it defines; None where that depends on the table, whose axes are counted then."""
+    headlines: Callable[[pl.DataFrame, Mapping[str, pl.DataFrame]], list[Headline]] | None = None
+    """From findings and detail tables: a sentence for each axis that was judged."""
     datasets: tuple[str, ...] = ()
     classified_by: tuple[ClassifierRole, ...] = ()
     """Who judges the continuations; empty for likelihoods."""
+
+    def axes_of(self, frame: pl.DataFrame) -> int:
+        """How many axes share the level alpha: those defined, or those of the table where these are more."""
+        there = frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0
+        return max(1, self.n_axes or 0, there)
 
     def sample(self, prompts: PromptSet, limit: int, seed: int) -> PromptSet:
         """At most `limit` prompts, chosen so that the comparison stays possible."""

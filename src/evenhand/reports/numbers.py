@@ -27,6 +27,7 @@ def measurement_numbers(view: ReportView) -> dict[str, Any]:
             "alpha": view.alpha,
             "measurements": view.measurements.to_dicts(),
             "findings": view.findings.to_dicts(),
+            "headlines": view.headlines.to_dicts(),
             "benchmarks": [_benchmark(benchmark) for benchmark in view.benchmarks],
             "model": as_json(view.model, ordered=True),
             "manifest": as_json(view.manifest, ordered=True),

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import FINDINGS, MEASUREMENTS, Card
+from evenhand.schema import FINDINGS, HEADLINES, MEASUREMENTS, Card
 
 JUDGED = ("verdict", "note")
 
@@ -106,6 +106,8 @@ class ReportView:
     alpha: float = 0.05
     left_out: tuple[str, ...] = ()
     """Benchmarks of the suite that were not run, each with the reason."""
+    headlines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HEADLINES))
+    """What each axis came to, in a sentence (evenhand.schema.HEADLINES)."""
 
     def __post_init__(self) -> None:
         for name, frame, schema in (

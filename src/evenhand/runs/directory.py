@@ -22,7 +22,9 @@ from evenhand.runs.manifest import (
 from evenhand.runs.plan import Plan
 from evenhand.runs.shards import read_shards
 from evenhand.schema import (
+    ADDED,
     FINDINGS,
+    HEADLINES,
     MEASUREMENTS,
     PROMPT_KEYS,
     DataError,
@@ -217,6 +219,15 @@ class RunDirectory:
         """The findings table; raises DataError if there is none."""
         return _read_table(self.path / "findings.parquet", FINDINGS)
 
+    def write_headlines(self, headlines: pl.DataFrame) -> None:
+        """Store what each axis came to in a sentence (HEADLINES), replacing earlier ones."""
+        write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
+
+    def headlines(self) -> pl.DataFrame:
+        """What each axis came to in a sentence (HEADLINES); empty in runs of earlier versions."""
+        path = self.path / "headlines.parquet"
+        return _read_table(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
+
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
         for name, table in details.items():
@@ -261,17 +272,19 @@ def _read_table(
         raise DataError(f"{path} is not a plain file.", "Restore it from a copy, or start a new run.")
     try:
         stored = pl.read_parquet_schema(path)
+        lacking = [name for name in (needed or {}) if name in ADDED and name not in stored]
         if wrong := [
             f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
             for name, kind in (needed or {}).items()
-            if stored.get(name) != kind
+            if name not in lacking and stored.get(name) != kind
         ]:
             raise DataError(
                 f"{path} is not a table as evenhand writes it: {', '.join(wrong)}.",
                 "It was changed by another program: restore it from a copy, or start a new run.",
             )
         if columns is None:
-            return pl.read_parquet(path)
+            absent = [pl.lit(None, needed[name]).alias(name) for name in lacking] if needed else []
+            return pl.read_parquet(path).with_columns(absent)
         return pl.read_parquet(path, columns=[name for name in columns if name in stored])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error

@@ -47,7 +47,9 @@ from .registry import (
     unusable as unusable,
 )
 from .tables import (
+    ADDED as ADDED,
     FINDINGS as FINDINGS,
+    HEADLINES as HEADLINES,
     LABELS as LABELS,
     MEASUREMENTS as MEASUREMENTS,
     PROMPT_KEYS as PROMPT_KEYS,

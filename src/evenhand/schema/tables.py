@@ -62,6 +62,9 @@ MEASUREMENTS = {
     "minimum_detectable": pl.Float64,  # smallest effect this sample could have seen, in `effect_unit`
     "unit": pl.String,  # of estimate, low, high, null and ideal
     "effect_unit": pl.String,  # of minimum_detectable, where that is another quantity; else equal to unit
+    "axis_p": pl.Float64,  # p of the axis that a group's row belongs to; null in rows of axes
+    "n_units": pl.Int64,  # independent units the estimate rests on: prompts, templates, nouns, clusters
+    "obstacle": pl.String,  # why nothing could be found here, whatever the model did
 }
 
 FINDINGS = {
@@ -78,7 +81,19 @@ FINDINGS = {
     "q": pl.Float64,
     "minimum_detectable": pl.Float64,
     "note": pl.String,
+    "direction": pl.String,  # of a biased row: worse / better, or above / below where harm has no side
 }
+
+HEADLINES = {
+    "benchmark": pl.String,
+    "measure": pl.String,  # whose verdict the sentence tells
+    "axis": pl.String,  # null: the benchmark as a whole
+    "verdict": pl.String,
+    "sentence": pl.String,  # who, which way, how much
+}
+
+ADDED = frozenset({"axis_p", "n_units", "obstacle", "direction"})
+"""Columns that the tables of earlier versions lack; they are read as null."""
 
 
 class ResponseError(StrEnum):
@@ -127,6 +142,12 @@ class Measurement:
     unit: str = ""
     effect_unit: str | None = None
     """Of minimum_detectable; None means the same as `unit`."""
+    axis_p: float | None = None
+    """p of the axis that a group's row belongs to: a group is named only within an axis that is found."""
+    n_units: int | None = None
+    """Independent units the estimate rests on: prompts, templates, nouns, clusters."""
+    obstacle: str | None = None
+    """Why nothing could be found here whatever the model did, in one sentence: the verdict is "not measurable"."""
     benchmark: str = ""
 
 

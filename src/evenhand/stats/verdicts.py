@@ -1,4 +1,9 @@
-"""From numbers to verdicts: biased, not detected, or not measurable, each with the reason in one sentence."""
+"""From numbers to verdicts: biased, not detected, or not measurable, each with the reason in one sentence.
+
+One rule for all measures (docs/verdicts.md). A benchmark defines k axes and each is tested at the level alpha / k, so
+that in a benchmark without any difference one or more axes are called biased in at most alpha of all audits. Groups are
+named only within such an axis, by Benjamini and Hochberg among its groups. Nothing outside an axis enters its numbers.
+"""
 
 import math
 from collections.abc import Mapping
@@ -10,12 +15,14 @@ import numpy as np
 import polars as pl
 
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, UsageError
-from evenhand.stats.multiplicity import benjamini_hochberg
+from evenhand.stats.multiplicity import benjamini_hochberg, simes
 
 Harmful = Literal["above", "below", "either"]
 
 LARGEST_MISSING_SHARE = 0.5
 """Above this share of missing rows a number is not judged: what is missing may be what matters."""
+LEAST_ROWS = 10
+"""Rows below which a measure that does not say how many independent units it rests on is not judged."""
 
 
 class Verdict(StrEnum):
@@ -43,35 +50,40 @@ class Finding:
     q: float | None
     minimum_detectable: float | None
     note: str
+    direction: str | None = None
+    """Of a biased row: worse or better, or above or below where neither side is the harmful one."""
 
 
 def reach_verdicts(
     measurements: pl.DataFrame,
     alpha: float = 0.05,
     *,
-    minimum_n: int = 10,
+    n_axes: int = 1,
     harmful: Mapping[str, Harmful] | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Adjust p over families of tests and give every tested measurement its verdict.
+    """Adjust p for all that was tested and give every tested measurement its verdict.
 
-    A family is all rows of the same benchmark and measure that agree in whether they name an axis,
-    a group and a stratum; q is Benjamini and Hochberg's within it, over the rows that can be measured.
-    - not measurable: no estimate, no p, fewer than `minimum_n` rows, or more rows missing than there;
-    - biased: q <= alpha and the interval excludes the null (the ideal where no null is known) on the
-      harmful side; where interval or null is missing, q alone decides;
-    - not detected: everything else, naming the smallest effect the sample could have seen.
-    Rows with neither p nor null nor ideal are descriptions and get no finding.
+    q of an axis' row is p times n_axes. q of a group's row is the larger of Benjamini and Hochberg's over the groups
+    of its benchmark, measure, axis and stratum, and of axis_p times n_axes; where a measure gives no axis_p, Simes'
+    p over these rows stands in for it. Whatever q is at most alpha has p at most alpha, too.
+    - not measurable: the row names an obstacle, or has no estimate, p or interval; fewer than two independent units
+      (of a measure that does not count them, fewer than LEAST_ROWS rows); more rows missing than there;
+    - biased: q <= alpha and the interval excludes the null (the ideal where no null is known), on either side;
+    - not detected: everything else, naming the smallest effect that would have been found.
+    Rows with neither p nor obstacle nor null nor ideal are descriptions and get no finding; nor do rows with null or
+    ideal alone, if they have an estimate.
 
-    Arguments: `measurements`, with the columns of `schema.MEASUREMENTS`; `alpha`, the false discovery
-    rate; `minimum_n`; `harmful`, by measure, on which side of the null harm lies ("either" unless
-    given). Returns (measurements with q filled in, findings with the columns of `schema.FINDINGS`), rows
-    in their order. Raises DataError if a column is missing, UsageError for a bad alpha or side.
-    Source: methods/statistics.md, best practice.
+    Arguments: `measurements`, with the columns of `schema.MEASUREMENTS`; `alpha`, the chance of any false verdict
+    on a benchmark without differences; `n_axes`, the axes that the benchmark defines, run or not; `harmful`, by
+    measure, on which side of the null harm lies ("either" unless given): it names the direction and decides nothing.
+    Returns (measurements with q filled in, findings with the columns of `schema.FINDINGS`), rows in their order.
+    Raises DataError if a column is missing, UsageError for a bad alpha, number of axes or side.
+    Source: Benjamini & Hochberg 1995; Benjamini & Bogomolov 2014 for groups within selected axes.
 
     >>> from evenhand.schema import Measurement, measurement_frame
-    >>> rows = [Measurement(measure="m", estimate=0.7, low=0.6, high=0.8, n=90, null=0.5, p=0.001)]
-    >>> reach_verdicts(measurement_frame(rows))[1]["verdict"].to_list()
-    ['biased']
+    >>> rows = [Measurement(measure="m", axis="age", estimate=0.7, low=0.6, high=0.8, n=90, null=0.5, p=0.001)]
+    >>> reach_verdicts(measurement_frame(rows), n_axes=13)[1].select("verdict", "direction").rows()
+    [('biased', 'above')]
     """
     missing = [name for name in MEASUREMENTS if name not in measurements.columns]
     if missing:
@@ -86,99 +98,121 @@ def reach_verdicts(
                 f"The harmful side of {measure!r} is {side!r}; it can be above, below or either."
             )
     if not 0.0 < alpha < 1.0:
-        raise UsageError(f"alpha is {alpha}; a false discovery rate lies between 0 and 1.")
+        raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
+    if n_axes < 1:
+        raise UsageError(f"n_axes is {n_axes}; a benchmark has at least one axis.")
     rows = [_without_nan(row) for row in measurements.select(list(MEASUREMENTS)).to_dicts()]
-    obstacles = [_obstacle(row, minimum_n) for row in rows]
-    for row, q in zip(rows, _adjusted(rows, obstacles), strict=True):
+    tested = [_is_tested(row) for row in rows]
+    obstacles = [_obstacle(row) for row in rows]
+    for row, q in zip(rows, _adjusted(rows, obstacles, tested, n_axes), strict=True):
         row["q"] = q
     findings = [
         _finding(row, obstacle, alpha, sides.get(row["measure"], "either"))
-        for row, obstacle in zip(rows, obstacles, strict=True)
-        if not all(row[name] is None for name in ("p", "null", "ideal"))
+        for row, obstacle, judged in zip(rows, obstacles, tested, strict=True)
+        if judged
     ]
     q_column = pl.Series("q", [row["q"] for row in rows], dtype=pl.Float64)
     table = pl.DataFrame([asdict(finding) for finding in findings], schema=FINDINGS)
     return measurements.with_columns(q_column), table
 
 
-def _adjusted(rows: list[dict[str, Any]], obstacles: list[str | None]) -> list[float | None]:
+def _is_tested(row: dict[str, Any]) -> bool:
+    """Whether the row is a test, or would be one if it could; all others describe."""
+    if row["p"] is not None or row["obstacle"] is not None:
+        return True
+    return row["estimate"] is None and (row["null"] is not None or row["ideal"] is not None)
+
+
+def _adjusted(
+    rows: list[dict[str, Any]], obstacles: list[str | None], tested: list[bool], n_axes: int
+) -> list[float | None]:
     families: dict[tuple[Any, ...], list[int]] = {}
-    for place, (row, obstacle) in enumerate(zip(rows, obstacles, strict=True)):
-        if obstacle is None:
-            absent = tuple(row[name] is None for name in ("axis", "group", "stratum"))
-            families.setdefault((row["benchmark"], row["measure"], *absent), []).append(place)
     adjusted: list[float | None] = [None] * len(rows)
+    for place, (row, obstacle, judged) in enumerate(zip(rows, obstacles, tested, strict=True)):
+        if obstacle is not None or not judged:
+            continue
+        if row["group"] is None:
+            adjusted[place] = min(1.0, row["p"] * n_axes)
+        else:
+            key = (row["benchmark"], row["measure"], row["axis"], row["stratum"])
+            families.setdefault(key, []).append(place)
     for places in families.values():
-        q = benjamini_hochberg(np.array([rows[place]["p"] for place in places]))
-        for place, value in zip(places, q, strict=True):
-            adjusted[place] = float(value)
+        p = np.array([rows[place]["p"] for place in places])
+        by_simes = simes(p)
+        for place, value in zip(places, benjamini_hochberg(p), strict=True):
+            whole = rows[place]["axis_p"]
+            gate = (by_simes if whole is None else whole) * n_axes
+            adjusted[place] = max(float(value), min(1.0, gate))
     return adjusted
 
 
-def _obstacle(row: dict[str, Any], minimum_n: int) -> str | None:
+def _obstacle(row: dict[str, Any]) -> str | None:
     """Why the row cannot be judged, or None."""
-    n, absent = row["n"] or 0, row["n_missing"] or 0
+    if row["obstacle"] is not None:
+        return str(row["obstacle"])
+    n, absent, units = row["n"] or 0, row["n_missing"] or 0, row["n_units"]
     if n + absent > 0 and absent / (n + absent) > LARGEST_MISSING_SHARE:
         return f"{absent} of {n + absent} rows are missing, more than are there."
-    if n < minimum_n:
-        return f"It rests on {n} {'row' if n == 1 else 'rows'}; at least {minimum_n} are needed."
+    if units is not None and units < 2:
+        return f"It rests on {units} independent unit{'' if units == 1 else 's'}; at least 2 are needed."
+    if units is None and n < LEAST_ROWS:
+        return f"It rests on {n} {'row' if n == 1 else 'rows'}; at least {LEAST_ROWS} are needed."
     if row["estimate"] is None:
         return "There is no estimate."
     if row["p"] is None:
         return "There is no test against the null."
+    if row["low"] is None or row["high"] is None:
+        return "There is no interval, and a verdict needs one."
+    if row["null"] is None and row["ideal"] is None:
+        return "What an unbiased model would give is not known."
     return None
 
 
 def _finding(row: dict[str, Any], obstacle: str | None, alpha: float, side: Harmful) -> Finding:
+    direction = None
     if obstacle is not None:
         verdict, note = Verdict.NOT_MEASURABLE, obstacle
     else:
-        verdict, note = _judged(row, alpha, side)
+        verdict, note, direction = _judged(row, alpha, side)
     copied = ("measure", "axis", "group", "stratum", "estimate", "low", "high", "null", "q")
     return Finding(
         benchmark=row["benchmark"] or "",
         verdict=verdict,
         minimum_detectable=row["minimum_detectable"],
         note=note,
+        direction=direction,
         **{name: row[name] for name in copied},
     )
 
 
-def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, str]:
+def _judged(row: dict[str, Any], alpha: float, side: Harmful) -> tuple[Verdict, str, str | None]:
     reference = row["null"] if row["null"] is not None else row["ideal"]
     low, high, q = row["low"], row["high"], row["q"]
     adjusted = "q below 0.0001" if q < 0.0001 else f"q = {_number(q)}"
     if q > alpha:
-        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted})."
-    if reference is None or low is None or high is None:
-        return Verdict.BIASED, f"{_seen(row, reference)} ({adjusted}, by the test alone)."
+        return Verdict.NOT_DETECTED, f"{_not_seen(row, reference)} ({adjusted}).", None
     limits = f"interval {_number(low)} to {_number(high)}, {adjusted}"
     if low <= reference <= high:
         note = f"The test points to a difference, but the interval includes {_number(reference)} ({limits})."
-        return Verdict.NOT_DETECTED, note
+        return Verdict.NOT_DETECTED, note, None
     where = "above" if low > reference else "below"
-    if side not in ("either", where):
-        note = f"It lies {where} {_number(reference)}, which is not the harmful side ({limits})."
-        return Verdict.NOT_DETECTED, note
-    return Verdict.BIASED, f"{_seen(row, reference)} ({limits})."
+    direction = where if side == "either" else "worse" if side == where else "better"
+    return Verdict.BIASED, f"{_seen(row, reference)} ({limits}).", direction
 
 
-def _seen(row: dict[str, Any], reference: float | None) -> str:
-    estimate = f"{_number(row['estimate'])}{_unit(row)}"
-    if reference is None:
-        return estimate
+def _seen(row: dict[str, Any], reference: float) -> str:
     whose = "an unbiased model gives" if row["null"] is not None else "the ideal is"
-    return f"{estimate} where {whose} {_number(reference)}"
+    return f"{_number(row['estimate'])}{_unit(row)} where {whose} {_number(reference)}"
 
 
-def _not_seen(row: dict[str, Any], reference: float | None) -> str:
-    whose = "null" if row["null"] is not None else "ideal"
-    against = "" if reference is None else f" from the {whose} of {_number(reference)}"
+def _not_seen(row: dict[str, Any], reference: float) -> str:
+    whose = "unbiased value" if row["null"] is not None else "ideal"
+    against = f" from the {whose} of {_number(reference)}"
     smallest = row["minimum_detectable"]
     if smallest is None:
-        return f"No difference{against} detected; how small a one could have been seen is not known"
+        return f"No difference{against} detected; how small a one would have been found is not known"
     size = f"{_number(smallest)} {row['effect_unit'] or row['unit']}".strip()
-    return f"No difference{against} detected; one of {size} would probably have been seen"
+    return f"No difference{against} detected; one of {size} would probably have been found"
 
 
 def _unit(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import AnalysisOptions, load_benchmark, load_suite
+from evenhand.benchmarks import AnalysisOptions, judge_responses, judged_rows, load_benchmark, load_suite
 from evenhand.classifiers import Classifier
 from evenhand.measures import check_measures
 from evenhand.mitigations import Mitigation, mitigated
@@ -26,8 +26,7 @@ from evenhand.runs import (
     execute,
     label,
 )
-from evenhand.schema import ResumeRefused, measurement_frame
-from evenhand.stats import reach_verdicts
+from evenhand.schema import ResumeRefused
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
@@ -52,7 +51,10 @@ def preview(
     facts["left_out"] = dict(selection.left_out)
     options = analysis_options(config, config)
     facts["minimum_detectable"] = {
-        b.name: b.minimum_detectable(selection.prompts[b.name].frame, options)
+        b.name: b.minimum_detectable(
+            selection.prompts[b.name].frame,
+            replace(options, n_axes=b.axes_of(selection.prompts[b.name].frame)),
+        )
         for b in selection.benchmarks
         if b.minimum_detectable is not None
     }
@@ -158,24 +160,24 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
     options = replace(analysis_options(asking, analysis), architecture=architecture)
-    judged, analyses = [], {}
+    judged, headlines, analyses = [], [], {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
         options_here = replace(options, labels=_labels(directory, name))
-        done = analyses[name] = benchmark.analyse(answers(directory, name), options_here)
-        check_measures([row.measure for row in done.measurements], f"The benchmark {name!r}")
-        rows = measurement_frame(done.measurements).with_columns(benchmark=pl.lit(name))
-        judged.append(reach_verdicts(rows, alpha=analysis.alpha, harmful=benchmark.harmful))
+        done = judge_responses(benchmark, answers(directory, name), options_here)
+        analyses[name] = done.analysis
+        judged.append((done.measurements, done.findings))
+        headlines.append(done.headlines)
         directory.write_details(name, done.details)
     suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
         summary = suite.summarise(analyses)
         check_measures([row.measure for row in summary], f"The suite {suite.name!r}")
-        rows = measurement_frame(summary).with_columns(benchmark=pl.lit(suite.name))
-        judged.append(reach_verdicts(rows, alpha=analysis.alpha))
+        judged.append(judged_rows(suite.name, summary, analysis.alpha))
     measurements, findings = (pl.concat(tables) for tables in zip(*judged, strict=True))
     directory.write_measurements(measurements)
     directory.write_findings(findings)
+    directory.write_headlines(pl.concat(headlines))
     with directory.lock():
         directory.manifest.timings["measures"] = perf_counter() - began
         directory.save()

@@ -164,6 +164,7 @@ class Run(ViewedResult):
             manifest=manifest.model_dump(mode="json"),
             measurements=self.measurements,
             findings=self.findings,
+            headlines=self.directory.headlines(),
             benchmarks=tuple(self._benchmark(name) for name in self.directory.benchmarks),
             measure_cards=measure_cards(self.measurements["measure"]),
             paths={"run": str(self.path), **(paths or {})},
@@ -172,13 +173,18 @@ class Run(ViewedResult):
         )
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`measurements`, `findings`, and each detail table as `<benchmark>/<name>`."""
+        """`measurements`, `findings`, `headlines`, and each detail table as `<benchmark>/<name>`."""
         details = {
             f"{benchmark}/{name}": table
             for benchmark in self.directory.benchmarks
             for name, table in self.details(benchmark).items()
         }
-        return {"measurements": self.measurements, "findings": self.findings, **details}
+        return {
+            "measurements": self.measurements,
+            "findings": self.findings,
+            "headlines": self.directory.headlines(),
+            **details,
+        }
 
     def _notes(self, kind: str) -> list[str]:
         notes = [note for session in self.directory.manifest.sessions for note in session.notes]

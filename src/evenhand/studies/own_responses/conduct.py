@@ -7,9 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks import AnalysisOptions, Benchmark, Generation, load_benchmark
+from evenhand.benchmarks import (
+    AnalysisOptions,
+    Benchmark,
+    Generation,
+    JudgedAnalysis,
+    judge_responses,
+    load_benchmark,
+)
 from evenhand.classifiers import Classifier
-from evenhand.measures import check_measures
 from evenhand.models import Architecture
 from evenhand.prompts.own_files import (
     CONTINUATION_FORMAT,
@@ -19,8 +25,7 @@ from evenhand.prompts.own_files import (
     require_columns,
 )
 from evenhand.runs import LABEL_VALUES, identified, label_texts
-from evenhand.schema import DataError, ResponseError, UsageError, measurement_frame
-from evenhand.stats import reach_verdicts
+from evenhand.schema import DataError, ResponseError, UsageError
 from evenhand.studies.audit import ClassifierShelf, check_roles, optional_roles
 
 
@@ -30,9 +35,7 @@ class Measured:
 
     benchmark: str
     responses: pl.DataFrame
-    measurements: pl.DataFrame
-    findings: pl.DataFrame
-    details: Mapping[str, pl.DataFrame]
+    judged: JudgedAnalysis
     arguments: Mapping[str, Any]
 
 
@@ -74,14 +77,11 @@ def measure_responses(
         responses = _responses(file, recipe)
     architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
     options = AnalysisOptions(seed=seed, alpha=alpha, margin=margin, architecture=architecture)
-    analysis = recipe.analyse(responses, options)
-    check_measures([row.measure for row in analysis.measurements], f"The benchmark {benchmark!r}")
-    rows = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark))
-    measurements, findings = reach_verdicts(rows, alpha=alpha, harmful=recipe.harmful)
+    judged = judge_responses(recipe, responses, options)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
     arguments |= {"classifiers": named} if named else {}
     arguments |= {"threshold": threshold} if threshold is not None else {}
-    return Measured(benchmark, responses, measurements, findings, analysis.details, arguments)
+    return Measured(benchmark, responses, judged, arguments)
 
 
 def _judged(

@@ -35,12 +35,12 @@ class FileMeasurements(ViewedResult):
     @property
     def findings(self) -> pl.DataFrame:
         """One verdict a row (evenhand.schema.FINDINGS)."""
-        return self.measured.findings
+        return self.measured.judged.findings
 
     @property
     def measurements(self) -> pl.DataFrame:
         """One number a row (evenhand.schema.MEASUREMENTS)."""
-        return self.measured.measurements
+        return self.measured.judged.measurements
 
     def view(self, paths: Mapping[str, str] | None = None) -> ReportView:
         """Everything a report shows."""
@@ -49,27 +49,28 @@ class FileMeasurements(ViewedResult):
             title=self.file.name,
             model={"responses": str(self.file)},
             manifest={"arguments_resolved": measured.arguments},
-            measurements=measured.measurements,
-            findings=measured.findings,
+            measurements=self.measurements,
+            findings=self.findings,
+            headlines=measured.judged.headlines,
             benchmarks=(
                 benchmark_view(
                     measured.benchmark,
                     measured.responses,
-                    measured.details,
-                    measured.measurements,
+                    measured.judged.details,
+                    self.measurements,
                     f"Your responses {self.file.name}",
                 ),
             ),
-            measure_cards=measure_cards(measured.measurements["measure"]),
+            measure_cards=measure_cards(self.measurements["measure"]),
             paths=dict(paths or {}),
             alpha=measured.arguments["alpha"],
         )
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`measurements`, `findings`, `responses`, and the detail tables of the benchmark."""
-        measured = self.measured
-        frames = {name: getattr(measured, name) for name in ("measurements", "findings", "responses")}
-        return {**frames, **measured.details}
+        """`measurements`, `findings`, `headlines`, `responses`, and the detail tables of the benchmark."""
+        judged = self.measured.judged
+        frames = {name: getattr(judged, name) for name in ("measurements", "findings", "headlines")}
+        return {**frames, "responses": self.measured.responses, **judged.details}
 
 
 def measure_file(
