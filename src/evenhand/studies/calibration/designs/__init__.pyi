@@ -1,0 +1,14 @@
+from .contract import (
+    Design as Design,
+    Judged as Judged,
+    Key as Key,
+    Plant as Plant,
+    Sample as Sample,
+    Truth as Truth,
+)
+from .collection import (
+    CALIBRATIONS as CALIBRATIONS,
+    Collected as Collected,
+    collected as collected,
+    design_of as design_of,
+)

@@ -1,0 +1,40 @@
+"""The roads: a benchmark's own analysis with its own rule of verdicts, on simulated data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from evenhand.benchmarks import AnalysisOptions, Benchmark, JudgedAnalysis, judge_responses, load_benchmark
+from evenhand.studies.calibration.designs.contract import Road, Sample
+
+
+def benchmark_road(name: str, **options: Any) -> Road:
+    """The road of a registered benchmark; axes are those of the table, as in a user's own file.
+
+    options: of `AnalysisOptions`.
+    """
+
+    def road(sample: Sample, seed: int) -> JudgedAnalysis:
+        return judge_responses(_of(name), sample.frames[0], AnalysisOptions(seed=seed, **options))
+
+    return road
+
+
+def likelihood_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
+    """The shared analysis of likelihood benchmarks, with so many matched pairs of templates."""
+
+    def road(sample: Sample, seed: int) -> JudgedAnalysis:
+        from evenhand.benchmarks.analysis import analyse_likelihoods
+
+        benchmark = replace(
+            _of("evenhand-likelihood"), analyse=partial(analyse_likelihoods, valence_pairs=tuple(pairs))
+        )
+        return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed, **options))
+
+    return road
+
+
+@cache
+def _of(name: str) -> Benchmark:
+    return replace(load_benchmark(name), n_axes=None)

@@ -1,0 +1,95 @@
+"""Blocks of replications over processes. A block is written whole or not at all, whoever drew it."""
+
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema import Interrupted
+from evenhand.studies.calibration.designs import design_of
+from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
+from evenhand.studies.calibration.record import read_shard, shard_path, write_shard
+from evenhand.studies.calibration.schedule import Arm
+from evenhand.studies.calibration.trial import RECORD, record
+
+ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Each process has one core."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some replications of an arm."""
+
+    arm: Arm
+    number: int
+    replications: range
+
+    def path(self, folder: Path) -> Path:
+        """Where they lie."""
+        return shard_path(folder, self.arm.design, self.arm.name, self.number)
+
+
+def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
+    """Blocks that are not there yet."""
+    every = (Block(arm, number, part) for arm in arms for number, part in arm.blocks())
+    return [block for block in every if not block.path(folder).is_file()]
+
+
+def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[int]:
+    """Draw blocks and write them; yields the number of replications as each is on disk.
+
+    Raises Interrupted (what is written stays, the same command goes on) and whatever a road raises.
+    """
+    if jobs == 1 or len(blocks) == 1:
+        for block in blocks:
+            yield draw_block(folder, block, seed)
+        return
+    with _one_thread_each():
+        # Spawned, not forked: a fork copies locks of polars' threads and hangs.
+        pool = ProcessPoolExecutor(min(jobs, len(blocks)), multiprocessing.get_context("spawn"))
+        waiting: list[Future[int]] = [pool.submit(draw_block, folder, block, seed) for block in blocks]
+        try:
+            for done in as_completed(waiting):
+                yield done.result()
+        except KeyboardInterrupt as stop:
+            raise Interrupted(
+                "Stopped.", f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it."
+            ) from stop
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def draw_block(folder: Path, block: Block, seed: int) -> int:
+    """Draw one block and write it; returns its number of replications."""
+    design = design_of(block.arm.design)
+    names = (seed, block.arm.design, block.arm.name)
+    how, schema = {"moves": (moves, MOVED), "halves": (halves, HALVES)}.get(block.arm.kind, (record, RECORD))
+    rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
+    write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
+    return len(block.replications)
+
+
+def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
+    """The rows of an arm, in the order of replications; None if none is there."""
+    parts = [read_shard(Block(arm, number, part).path(folder)) for number, part in arm.blocks()]
+    there = [part for part in parts if part is not None]
+    return pl.concat(there) if there else None
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
