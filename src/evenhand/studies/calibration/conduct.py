@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.runs import Progress, Silence
+from evenhand.runs import Progress, Silence, shown
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.calibration.designs import Design, collected
 from evenhand.studies.calibration.options import CalibrationOptions
@@ -68,10 +68,10 @@ def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None
     wanted = {"options": options.deciding(), "code": code_hash()}
     RECORD.begin(folder, wanted, lambda stored: (stored, wanted["options"]))  # type: ignore[arg-type,return-value]
     _same_code(folder)
-    shown = progress or Silence()
+    told = progress or Silence()
     jobs = options.jobs or os.cpu_count() or 1
     known = first_arms(designs, options)
-    _draw(folder, known, options, jobs, shown)
+    _draw(folder, known, options, jobs, told)
     later = [
         arm
         for design in designs
@@ -79,7 +79,7 @@ def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None
         if judged.pattern != "none" and (stated := _stated(folder, known, design, judged.measure)) is not None
         for arm in power_arms(design, judged, stated, options)
     ]
-    _draw(folder, later, options, jobs, shown)
+    _draw(folder, later, options, jobs, told)
     rows = [(arm, table) for arm in [*known, *later] if (table := read_arm(folder, arm)) is not None]
     named = {arm.design for arm, _ in rows}
     return Drawn(tuple(design for design in designs if design.name in named), tuple(rows), without)
@@ -89,12 +89,11 @@ def _draw(folder: Path, arms: list[Arm], options: CalibrationOptions, jobs: int,
     total = sum(arm.replications for arm in arms)
     missing = blocks_of(arms, folder)
     left = sum(len(block.replications) for block in missing)
-    progress.start(total, total - left)
-    try:
+    if not missing:
+        return
+    with shown(progress, total, total - left, "data sets"):
         for count in drawn(folder, missing, options.seed, jobs):
             progress.advance(count, 0, 0)
-    finally:
-        progress.stop()
 
 
 def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:

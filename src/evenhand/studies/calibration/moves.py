@@ -1,6 +1,6 @@
 """The same answers told otherwise: rows in another order, groups by other names, samples twice, another axis beside."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks import JudgedAnalysis
-from evenhand.studies.calibration.designs import Design, Plant, Sample
+from evenhand.studies.calibration.designs import BESIDE, NAMES, ORDER, SPLIT, TWICE, Design, Plant
 from evenhand.studies.calibration.trial import generator
 
 MOVED = {
@@ -43,7 +43,8 @@ def moves(design: Design, plant: Plant, replication: int, *names: object) -> lis
     seed = int(rng.integers(2**31))
     before = _rows(design.road(sample, seed))
     rows = []
-    for move, (change, name_back) in MOVES.items():
+    for move in design.moves:
+        change, name_back = MOVES[move]
         frames = tuple(change(rng, frame) for frame in sample.frames)
         after = _rows(design.road(replace(sample, frames=frames), seed), name_back)
         joined = before.join(after, on=["measure", "axis", "group", "stratum"], nulls_equal=True, suffix="_moved")
@@ -127,10 +128,10 @@ def _beside(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
     fresh = frame.with_columns(pl.lit("an unrelated axis").alias("axis"))
     for key in ("prompt_id", "pair_id", "cluster_id", "cluster"):
         if key in fresh.columns:
-            fresh = fresh.with_columns(pl.lit("unrelated/") + pl.col(key))
+            fresh = fresh.with_columns(pl.concat_str(pl.lit("unrelated/"), key).alias(key))
     for name in NAMED:
         if name in fresh.columns:
-            fresh = fresh.with_columns(pl.lit("unrelated ") + pl.col(name))
+            fresh = fresh.with_columns(pl.concat_str(pl.lit("unrelated "), name).alias(name))
     return pl.concat([frame, fresh])
 
 
@@ -149,15 +150,10 @@ def _split(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 MOVES: dict[str, tuple[Move, bool]] = {
-    "rows in another order": (_shuffled, False),
-    "groups by other names": (_relabelled, True),
-    "every sample twice": (_doubled, False),
-    "an unrelated axis beside": (_beside, False),
-    "a group split in two": (_split, False),
+    ORDER: (_shuffled, False),
+    NAMES: (_relabelled, True),
+    TWICE: (_doubled, False),
+    BESIDE: (_beside, False),
+    SPLIT: (_split, False),
 }
 """Each with whether names have to be turned back."""
-
-
-def move_names() -> Iterator[str]:
-    """In the order in which they are told."""
-    yield from MOVES

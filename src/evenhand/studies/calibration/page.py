@@ -29,6 +29,7 @@ class DesignRow:
 
     name: str
     about: str
+    measure: str
     n: str
     false: str
     chart: Markup
@@ -66,7 +67,7 @@ def calibration_page(
         headline=headline(tables["measures"]),
         options=options,
         version=VERSION,
-        sets=int(tables["designs"].group_by("design").agg(pl.col("n", "n_planted").max()).select(pl.sum("n", "n_planted")).sum_horizontal().sum()),
+        sets=_data_sets(designs),
         measures=[_measure(row, tables, standard) for row in tables["measures"].to_dicts()],
         scale=axis_svg(FALSE_SCALE, ["0", "5 %", "10 %", "15 %", "20 %"]),
         limits=[_design(row) for row in designs.filter(pl.col("role") == "limit").to_dicts()],
@@ -80,13 +81,19 @@ def calibration_page(
     )
 
 
+def _data_sets(designs: pl.DataFrame) -> int:
+    """How many were drawn: the measures of a design share its data."""
+    each = designs.group_by("design").agg(pl.col("n", "n_planted").max())
+    return int(each["n"].sum() + each["n_planted"].sum())
+
+
 def figure(value: float | None) -> str:
     """A number with three digits that count.
 
     >>> figure(12.345), figure(None), figure(0.0)
     ('12.3', '–', '0')
     """
-    return "–" if value is None else f"{value:.3g}"
+    return "–" if value is None else "0" if abs(value) < 1e-9 else f"{value:.3g}"
 
 
 def sentence(row: Mapping[str, Any]) -> str:
@@ -97,8 +104,10 @@ def sentence(row: Mapping[str, Any]) -> str:
     """
     if not row["designs"]:
         return f"Answers “not measurable” in all {row['unmeasurable']} designs."
-    told = f"False in {percent(row['false'])} of {row['n']:,} data sets of {row['designs']} designs"
-    told += f", at most {percent(row['worst_false'])} in one."
+    told = f"False in {percent(row['false'])} of {row['n']:,} data sets"
+    if row["designs"] > 1:
+        told += f" of {row['designs']} designs, at most {percent(row['worst_false'])} in one"
+    told += "."
     if row["failing"]:
         told += f" Does not hold in {row['failing']}."
     if row["unmeasurable"]:
@@ -138,6 +147,7 @@ def _design(row: Mapping[str, Any]) -> DesignRow:
     return DesignRow(
         row["design"],
         row["about"],
+        row["measure"],
         f"{row['n']:,}",
         percent(row["false"]),
         false_svg(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import Interrupted
+from evenhand.schema import DataError, EvenhandError, Interrupted
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import read_shard, shard_path, write_shard
@@ -45,7 +45,7 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[i
 
     Raises Interrupted (what is written stays, the same command goes on) and whatever a road raises.
     """
-    if jobs == 1 or len(blocks) == 1:
+    if jobs == 1 or len(blocks) < 2:
         for block in blocks:
             yield draw_block(folder, block, seed)
         return
@@ -69,7 +69,15 @@ def draw_block(folder: Path, block: Block, seed: int) -> int:
     design = design_of(block.arm.design)
     names = (seed, block.arm.design, block.arm.name)
     how, schema = {"moves": (moves, MOVED), "halves": (halves, HALVES)}.get(block.arm.kind, (record, RECORD))
-    rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
+    try:
+        rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
+    except EvenhandError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"The design {design.name!r} ({block.arm.name}) failed: {type(error).__name__}: {error}.",
+            "The measure or the design has an error: an analysis answers every table with rows. What was drawn is kept.",
+        ) from error
     write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
     return len(block.replications)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.studies.calibration.designs import Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs import EVERYTHING, Design, Judged, Plant, Sample, Truth
 
 RECORD = {
     "replication": pl.Int64,
@@ -77,9 +77,11 @@ def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict
     counts = dict.fromkeys([name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0)
     target: dict[str, Any] = {"stated": None, "target": None, "target_found": None, "estimate": None, "truth": None}
     errors = []
+    pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
     for row in rows:
         known = _truth(sample, row)
-        if known is None:
+        # what is told of a stratum is told once more of all strata together
+        if known is None or (row["stratum"] is not None and (row["axis"], row["group"]) in pooled):
             continue
         counts["rows"] += 1
         reference = row["null"] if row["null"] is not None else row["estimate"]
@@ -120,7 +122,7 @@ def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict
 
 def _truth(sample: Sample, row: dict[str, Any]) -> Truth | None:
     known = sample.truth.get((row["measure"], row["axis"], row["group"]))
-    if known is None and sample.exchangeable:
+    if known is None and (sample.at_null == EVERYTHING or row["measure"] in sample.at_null):
         null = row["null"]
         return Truth(math.nan if null is None else float(null), True)
     return known

@@ -1,4 +1,10 @@
 from .contract import (
+    BESIDE as BESIDE,
+    EVERYTHING as EVERYTHING,
+    NAMES as NAMES,
+    ORDER as ORDER,
+    SPLIT as SPLIT,
+    TWICE as TWICE,
     Design as Design,
     Judged as Judged,
     Key as Key,

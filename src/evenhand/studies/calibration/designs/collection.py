@@ -67,9 +67,14 @@ def design_of(name: str) -> Design:
 
 @cache
 def _ours() -> dict[str, Design]:
+    from evenhand.studies.calibration.designs.changed import change_designs
+    from evenhand.studies.calibration.designs.choices import choice_designs
+    from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
+    from evenhand.studies.calibration.designs.replies import reply_designs
 
-    return {one.name: one for one in rate_designs()}
+    every = (rate_designs, likelihood_designs, choice_designs, reply_designs, change_designs)
+    return {one.name: one for designs in every for one in designs()}
 
 
 def _plain(name: str) -> list[Design] | str:

@@ -17,6 +17,10 @@ Pattern = Literal["none", "one", "half", "lone", "first"]
 Key = tuple[str, str | None, str | None]
 """Measure, axis, group, as in a row of findings."""
 Role = Literal["standard", "limit"]
+ORDER, NAMES, TWICE = "rows in another order", "groups by other names", "every sample twice"
+BESIDE, SPLIT = "an unrelated axis beside", "a group split in two"
+"""What can be done to a table that says the same (`moves.MOVES`)."""
+EVERYTHING = frozenset({"*"})
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,14 @@ class Sample:
     """One data set of known truth.
 
     frames: what the road takes (two for a change between models). truth: by row. touched: axes on which something was
-    planted; a verdict on any other axis is false. exchangeable: nothing differs at all, so that every row of the
-    benchmark is at its null, whatever it measures.
+    planted; a verdict on any other axis is false. at_null: measures all of whose rows are at their null, whatever that
+    is; EVERYTHING where nothing differs at all.
     """
 
     frames: tuple[pl.DataFrame, ...]
     truth: Mapping[Key, Truth] = field(default_factory=dict)
     touched: frozenset[str] = frozenset()
-    exchangeable: bool = False
+    at_null: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Judged:
     """A measure that a design calibrates.
 
     pattern: how its smallest effect is planted; "none" where that is left to other designs. axis, group: the row whose
-    stated smallest effect is planted; group None for rows of axes. bounds: of effects that can be planted.
+    stated smallest effect is planted; group None for rows of axes. largest: effect that can be planted.
     """
 
     measure: str
@@ -83,7 +87,7 @@ class Design:
     draw: data of known truth; the generator decides everything random. quick, full: data sets drawn of each arm.
     factors: of the stated smallest effect, at which power is counted. doses: numbers of harmed groups, each by
     `dose_effect`. role: "limit" designs break what the measure assumes: they are shown, and fail nothing. splits:
-    column whose values are dealt into halves for the reliability of rows. moves: whether invariance is tried.
+    column whose values are dealt into halves for the reliability of rows. moves: what must change nothing, by name.
     """
 
     name: str
@@ -100,6 +104,6 @@ class Design:
     """Effects planted in the first group whatever is stated: the harm's size, where no smallest effect is known."""
     role: Role = "standard"
     splits: str | None = None
-    moves: bool = False
+    moves: tuple[str, ...] = ()
     heterogeneous: float = 0.0
     """Standard deviation of the true values that reliability is tried with."""

@@ -5,12 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from evenhand.studies.calibration.designs.contract import Design, Judged
+from evenhand.studies.calibration.designs.contract import BESIDE, NAMES, ORDER, SPLIT, TWICE, Design, Judged
 from evenhand.studies.calibration.designs.roads import benchmark_road
 from evenhand.studies.calibration.designs.tables import JudgedTable, alike, graded
 from evenhand.studies.calibration.simulators import JudgedAxis, left_out, misjudged
 
 ROAD = benchmark_road("toxigen")
+ALL_MOVES = (ORDER, NAMES, TWICE, BESIDE, SPLIT)
 CURVE = (0.5, 1.0, 1.5, 2.0)
 
 
@@ -121,7 +122,7 @@ def _harm() -> list[Design]:
     return [
         Design("rates: share of groups harmed", "Groups at 40 % among groups at 10 %: from one of ten to nine.",
                ROAD, table, _judged(planted=False), 0, 150, doses=(1, 2, 4, 6, 8, 9, 10), dose_effect=30.0,
-               moves=True, splits="prompt_id", heterogeneous=8.0),
+               moves=ALL_MOVES, splits="prompt_id", heterogeneous=8.0),
         Design("rates: innocent among unequal", "A group at exactly the others' mean; the others differ.",
                ROAD, mixed, _judged(planted=False), 0, 300),
     ]  # fmt: skip

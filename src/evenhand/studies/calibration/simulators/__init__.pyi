@@ -5,6 +5,7 @@ from .changes import (
 from .choices import (
     CROWS_TYPES as CROWS_TYPES,
     STEREOSET_DOMAINS as STEREOSET_DOMAINS,
+    cluster_sizes as cluster_sizes,
     clustered_choices as clustered_choices,
     crows_frame as crows_frame,
     stereoset_frame as stereoset_frame,
