@@ -143,8 +143,10 @@ def _suite_facts(name: str) -> list[str]:
 
 def _measure_facts(name: str) -> list[str]:
     facts = [f"Unit: {prose(MEASURES[name].unit)}."]
-    if (known := calibrated(name)) is not None:
-        facts.append(f"{prose(known.sentence)} [How verdicts are calibrated](../../calibration.md)")
+    if calibrated(name) is not None:
+        facts.append(
+            f"[Its calibration](../calibration.md#{name}), [and how that is done](../../calibration.md)."
+        )
     return facts
 
 
@@ -187,11 +189,24 @@ def calibration_page() -> str:
             *(str(row[name]) for name in counted),
             percent(row["false"]),
             percent(row["worst_false"]),
-            *(f"{percent(row[f'{name}_low'])} to {percent(row[f'{name}_high'])}" for name in ("coverage", "power")),
+            *(
+                f"{percent(row[f'{name}_low'])} to {percent(row[f'{name}_high'])}"
+                for name in ("coverage", "power")
+            ),
         ]
         for row in known["measures"]
     ]
-    heads = ["measure", "holds", "cautiously", "fails", "not measurable", "false", "worst", "cover", "smallest found"]
+    heads = [
+        "measure",
+        "holds",
+        "cautiously",
+        "fails",
+        "not measurable",
+        "false",
+        "worst",
+        "cover",
+        "smallest found",
+    ]
     parts = [
         "# Calibration: the figures",
         f"Written by `evenhand calibrate --full` of evenhand {known['evenhand']}, seed {known['options']['seed']}. What "
@@ -216,7 +231,15 @@ def calibration_page() -> str:
             ]
             for one in mine
         ]
-        heads = ["design", "data sets", "false", "cover, null / planted", "smallest effect", "found", "calibration"]
+        heads = [
+            "design",
+            "data sets",
+            "false",
+            "cover, null / planted",
+            "smallest effect",
+            "found",
+            "calibration",
+        ]
         parts += [f"## {name}", table(heads, rows)]
     return "\n\n".join(parts)
 

@@ -11,16 +11,23 @@ def calibrate(
     measures: list[str] = typer.Argument(
         None, metavar="[MEASURE]...", help="Measures, or families of designs such as rates. Default: all."
     ),
-    quick: bool = typer.Option(False, "--quick", help="A first look, in a minute or two. This is the default."),
+    quick: bool = typer.Option(
+        False, "--quick", help="A first look, in a minute or two. This is the default."
+    ),
     full: bool = typer.Option(False, "--full", help="Every design: about half an hour on two cores."),
     output: Path | None = typer.Option(
-        None, "--output", "-o", help="The study's folder; one that holds a part of the same study is gone on with."
+        None,
+        "--output",
+        "-o",
+        help="The study's folder; one that holds a part of the same study is gone on with.",
     ),
     replications: int | None = typer.Option(
         None, min=2, help="Data sets of each arm, in place of what each design says."
     ),
     seed: int = typer.Option(0, min=0, help="Of everything random."),
-    jobs: int | None = typer.Option(None, "--jobs", "-j", min=1, help="Processes. Default: as many as cores."),
+    jobs: int | None = typer.Option(
+        None, "--jobs", "-j", min=1, help="Processes. Default: as many as cores."
+    ),
     summary: Path | None = typer.Option(
         None, help="Also write here, as JSON, what measures and their documentation show of it."
     ),

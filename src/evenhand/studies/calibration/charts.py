@@ -33,7 +33,9 @@ def false_svg(
     return interval_svg(FALSE_SCALE, share, low, high, described=described, band=band, kind=kind)
 
 
-def curve_svg(curve: Curve, across: str, described: str, *, band: tuple[float, float] | None = None) -> Markup | None:
+def curve_svg(
+    curve: Curve, across: str, described: str, *, band: tuple[float, float] | None = None
+) -> Markup | None:
     """What share is found as something grows; None without two places. band: of shares that are asked for."""
     known = [(x, y) for x, y in zip(curve.places, curve.shares, strict=True) if y is not None]
     if len(known) < 2:

@@ -48,7 +48,9 @@ def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str
             known = {judged.measure for one in there.designs.values() for judged in one.judged}
             raise unknown_name("measure", name, sorted(known))
         if not mine:
-            raise UsageError(f"{name} gives no verdict that could be calibrated, or nobody has a design for it.", HINT)
+            raise UsageError(
+                f"{name} gives no verdict that could be calibrated, or nobody has a design for it.", HINT
+            )
         chosen |= mine
     return list(chosen.values()), {}
 

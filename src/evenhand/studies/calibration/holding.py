@@ -52,11 +52,17 @@ class Share:
 
     def above(self, limit: float) -> bool:
         """Whether it is above a limit by more than the simulation's error, were the limit true."""
-        return self.value is not None and self.value > limit + ERRORS * math.sqrt(limit * (1 - limit) / self.n) + 1e-12
+        return (
+            self.value is not None
+            and self.value > limit + ERRORS * math.sqrt(limit * (1 - limit) / self.n) + 1e-12
+        )
 
     def below(self, limit: float) -> bool:
         """Whether it is below, likewise."""
-        return self.value is not None and self.value < limit - ERRORS * math.sqrt(limit * (1 - limit) / self.n) - 1e-12
+        return (
+            self.value is not None
+            and self.value < limit - ERRORS * math.sqrt(limit * (1 - limit) / self.n) - 1e-12
+        )
 
 
 def any_of(rows: pl.DataFrame, column: str) -> Share:

@@ -47,7 +47,9 @@ def moves(design: Design, plant: Plant, replication: int, *names: object) -> lis
         change, name_back = MOVES[move]
         frames = tuple(change(rng, frame) for frame in sample.frames)
         after = _rows(design.road(replace(sample, frames=frames), seed), name_back)
-        joined = before.join(after, on=["measure", "axis", "group", "stratum"], nulls_equal=True, suffix="_moved")
+        joined = before.join(
+            after, on=["measure", "axis", "group", "stratum"], nulls_equal=True, suffix="_moved"
+        )
         for (measure,), part in joined.group_by("measure", maintain_order=True):
             change_of = {
                 column: (part[column] - part[f"{column}_moved"]).abs().max()
@@ -81,7 +83,9 @@ def halves(design: Design, plant: Plant, replication: int, *names: object) -> li
     for inside in (True, False):
         member = pl.col(design.splits or "prompt_id").is_in(chosen.implode())
         frames = tuple(frame.filter(member if inside else ~member) for frame in sample.frames)
-        both.append(_rows(design.road(replace(sample, frames=frames), seed)).select(*keys, "estimate", "verdict"))
+        both.append(
+            _rows(design.road(replace(sample, frames=frames), seed)).select(*keys, "estimate", "verdict")
+        )
     joined = both[0].join(both[1], on=keys, nulls_equal=True, suffix="_second")
     return joined.select(
         pl.lit(replication).alias("replication"),
@@ -107,7 +111,9 @@ def _shuffled(rng: np.random.Generator, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _renamed(name: str) -> str:
     """Another name; of that, the first again."""
-    turned = "".join(chr(ord("9") - ord(c) + ord("0")) if c.isdigit() else c for c in name.removeprefix(RENAMED))
+    turned = "".join(
+        chr(ord("9") - ord(c) + ord("0")) if c.isdigit() else c for c in name.removeprefix(RENAMED)
+    )
     return turned if name.startswith(RENAMED) else RENAMED + turned
 
 

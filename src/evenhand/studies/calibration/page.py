@@ -115,7 +115,9 @@ def sentence(row: Mapping[str, Any]) -> str:
     return told
 
 
-def _measure(row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs: pl.DataFrame) -> MeasureView:
+def _measure(
+    row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs: pl.DataFrame
+) -> MeasureView:
     name = row["measure"]
     mine = designs.filter(pl.col("measure") == name).to_dicts()
     fails = bool(row["failing"])
@@ -123,7 +125,9 @@ def _measure(row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs
     worst = max((one for one in mine if one["false"] is not None), key=lambda one: one["false"], default=None)
     chart = false_svg(
         row["false"],
-        None if worst is None else min((one["false"] for one in mine if one["false"] is not None), default=None),
+        None
+        if worst is None
+        else min((one["false"] for one in mine if one["false"] is not None), default=None),
         None if worst is None else worst["false"],
         fails=fails,
         described=f"{name}: false in {percent(row['false'])}, at most {percent(row['worst_false'])}",
@@ -142,8 +146,14 @@ def _measure(row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs
 
 def _design(row: Mapping[str, Any]) -> DesignRow:
     fails = row["verdict"] == Holds.FAILS
-    cover = " / ".join(percent(row[name]) for name in ("coverage", "coverage_planted") if row[name] is not None)
-    power = "–" if row["power"] is None else f"{percent(row['power'])} ({between(row['power_low'], row['power_high'])})"
+    cover = " / ".join(
+        percent(row[name]) for name in ("coverage", "coverage_planted") if row[name] is not None
+    )
+    power = (
+        "–"
+        if row["power"] is None
+        else f"{percent(row['power'])} ({between(row['power_low'], row['power_high'])})"
+    )
     return DesignRow(
         row["design"],
         row["about"],
@@ -179,7 +189,10 @@ def _curves(measure: str, tables: Mapping[str, pl.DataFrame]) -> list[tuple[str,
             percents(part["high"].to_list()),
         )
         picture = curve_svg(
-            curve, "times the smallest effect stated", f"Found in {design}", band=(100 * POWER[0], 100 * POWER[1])
+            curve,
+            "times the smallest effect stated",
+            f"Found in {design}",
+            band=(100 * POWER[0], 100 * POWER[1]),
         )
         if picture is not None:
             drawn.append((f"{design}: found, by the size of what is planted", picture))

@@ -58,7 +58,8 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[i
                 yield done.result()
         except KeyboardInterrupt as stop:
             raise Interrupted(
-                "Stopped.", f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it."
+                "Stopped.",
+                f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.",
             ) from stop
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -39,7 +39,9 @@ def read_shard(path: Path) -> pl.DataFrame | None:
     try:
         return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Remove it: its replications are drawn again.") from error
+        raise DataError(
+            f"{path} cannot be read: {error}.", "Remove it: its replications are drawn again."
+        ) from error
 
 
 def write_shard(path: Path, rows: pl.DataFrame) -> None:

@@ -56,7 +56,8 @@ def first_arms(designs: Sequence[Design], options: CalibrationOptions) -> list[A
         arms.append(Arm(design.name, "null", Plant(), count))
         fewer = max(2, count // 2)
         arms += [
-            Arm(design.name, "dose", Plant("first", design.dose_effect, harmed), fewer) for harmed in design.doses
+            Arm(design.name, "dose", Plant("first", design.dose_effect, harmed), fewer)
+            for harmed in design.doses
         ]
         arms += [Arm(design.name, "size", Plant("one", effect, 1), fewer) for effect in design.sizes]
         if design.moves:

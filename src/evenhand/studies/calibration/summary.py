@@ -110,7 +110,9 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
             rows["designs"].append(_in_design(design, measure, mine))
             rows["power"] += _powers(design, measure, mine)
             rows["doses"] += _doses(design, measure, mine)
-        rows["halves"] += [row for arm, table in arms if arm.kind == "halves" for row in _halves(design, table)]
+        rows["halves"] += [
+            row for arm, table in arms if arm.kind == "halves" for row in _halves(design, table)
+        ]
     designs = pl.DataFrame(rows["designs"], schema=DESIGNS)
     return {
         "measures": by_measure(designs),
@@ -125,7 +127,9 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
 def by_measure(designs: pl.DataFrame) -> pl.DataFrame:
     """One row for each measure, over its designs; those that break what it assumes are left out."""
     rows = []
-    for (measure,), part in designs.filter(pl.col("role") == "standard").group_by("measure", maintain_order=True):
+    for (measure,), part in designs.filter(pl.col("role") == "standard").group_by(
+        "measure", maintain_order=True
+    ):
         answered = part.filter(pl.col("verdict") != Holds.UNMEASURABLE)
         worst = answered.sort("false", descending=True, nulls_last=True)
         counts = {one: int((part["verdict"] == one).sum()) for one in Holds}
@@ -164,7 +168,9 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     null = next(table for arm, table in arms if arm.kind == "null")
     planted = [table for arm, table in arms if arm.kind != "null"]
     other = pl.concat(planted) if planted else null.head(0)
-    at_stated = next((t for a, t in arms if a.kind == "power" and a.measure == measure and a.factor == 1.0), None)
+    at_stated = next(
+        (t for a, t in arms if a.kind == "power" and a.measure == measure and a.factor == 1.0), None
+    )
     false, elsewhere = any_of(null, "false_rows"), any_of(other, "false_elsewhere")
     blank = null.filter((pl.col("rows") == 0) | (pl.col("rows") == pl.col("unmeasurable")))
     # What is planted for another measure of the design is not what this one's coverage is judged by.
@@ -209,7 +215,9 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     }
 
 
-def _powers(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Iterator[dict[str, object]]:
+def _powers(
+    design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]
+) -> Iterator[dict[str, object]]:
     for arm, table in arms:
         if arm.kind == "power" and arm.measure == measure:
             found = Share.of(float(table["target_found"].sum()), table.height)
@@ -268,9 +276,13 @@ def _moves(drawn: Drawn) -> pl.DataFrame:
     if not every:
         return pl.DataFrame(schema=MOVES)
     moved = pl.concat(every)
-    return moved.group_by("measure", "move", maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("tables"),
-        pl.col("rows").sum(),
-        pl.col("estimate", "limits", "p").max(),
-        (pl.col("flips").sum() / pl.col("rows").sum()).alias("flips"),
-    ).select(pl.col(name).cast(kind) for name, kind in MOVES.items())
+    return (
+        moved.group_by("measure", "move", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("tables"),
+            pl.col("rows").sum(),
+            pl.col("estimate", "limits", "p").max(),
+            (pl.col("flips").sum() / pl.col("rows").sum()).alias("flips"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in MOVES.items())
+    )

@@ -74,8 +74,16 @@ def held_against(
 
 
 def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    counts = dict.fromkeys([name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0)
-    target: dict[str, Any] = {"stated": None, "target": None, "target_found": None, "estimate": None, "truth": None}
+    counts = dict.fromkeys(
+        [name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0
+    )
+    target: dict[str, Any] = {
+        "stated": None,
+        "target": None,
+        "target_found": None,
+        "estimate": None,
+        "truth": None,
+    }
     errors = []
     pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
     for row in rows:

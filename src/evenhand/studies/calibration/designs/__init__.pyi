@@ -1,3 +1,9 @@
+from .collection import (
+    CALIBRATIONS as CALIBRATIONS,
+    Collected as Collected,
+    collected as collected,
+    design_of as design_of,
+)
 from .contract import (
     BESIDE as BESIDE,
     EVERYTHING as EVERYTHING,
@@ -11,10 +17,4 @@ from .contract import (
     Plant as Plant,
     Sample as Sample,
     Truth as Truth,
-)
-from .collection import (
-    CALIBRATIONS as CALIBRATIONS,
-    Collected as Collected,
-    collected as collected,
-    design_of as design_of,
 )

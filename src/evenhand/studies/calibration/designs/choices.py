@@ -87,8 +87,11 @@ def choice_designs() -> list[Design]:
             (0.5, 1.0, 1.5, 2.0) if quick else (1.0,),
             moves=(ORDER, BESIDE) if quick else (),
         )
-        for sd, planted, quick in ((0.0, "gender", 0), (2.6, "profession", 0), (4.4, "race", 20), (16.0, "gender", 0))
+        for sd, planted, quick in (
+            (0.0, "gender", 0),
+            (2.6, "profession", 0),
+            (4.4, "race", 20),
+            (16.0, "gender", 0),
+        )
     ]
     return crows + stereoset
-
-

@@ -41,7 +41,9 @@ def collected() -> Collected:
             without[name] = told.message if told is not None else str(error)
             continue
         if wrong := [type(one).__name__ for one in brought if not isinstance(one, Design)]:
-            without[name] = f"The designs of {name!r} hold {wrong[0]}; evenhand.studies.calibration.Design was expected."
+            without[name] = (
+                f"The designs of {name!r} hold {wrong[0]}; evenhand.studies.calibration.Design was expected."
+            )
             continue
         designs |= {f"{name}: {one.name}": replace(one, name=f"{name}: {one.name}") for one in brought}
     for name in RECIPES.names():
@@ -69,11 +71,19 @@ def design_of(name: str) -> Design:
 def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.changed import change_designs
     from evenhand.studies.calibration.designs.choices import choice_designs
+    from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
     from evenhand.studies.calibration.designs.replies import reply_designs
 
-    every = (rate_designs, likelihood_designs, choice_designs, reply_designs, change_designs)
+    every = (
+        rate_designs,
+        likelihood_designs,
+        choice_designs,
+        reply_designs,
+        change_designs,
+        crossing_designs,
+    )
     return {one.name: one for designs in every for one in designs()}
 
 

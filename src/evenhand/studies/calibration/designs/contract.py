@@ -56,7 +56,7 @@ class Sample:
 
     frames: tuple[pl.DataFrame, ...]
     truth: Mapping[Key, Truth] = field(default_factory=dict)
-    touched: frozenset[str] = frozenset()
+    touched: frozenset[str | None] = frozenset()
     at_null: frozenset[str] = frozenset()
 
 

@@ -31,7 +31,18 @@ from evenhand.studies.calibration.simulators import (
     sentence_frame,
 )
 
-JUDGED = {"axis", "group", "descriptor", "template", "noun", "gender", "cluster", "prompt_id", "text", "noun_phrase"}
+JUDGED = {
+    "axis",
+    "group",
+    "descriptor",
+    "template",
+    "noun",
+    "gender",
+    "cluster",
+    "prompt_id",
+    "text",
+    "noun_phrase",
+}
 SCORED = {"axis", "descriptor", "template", "noun", "group", "text"}
 SIZES = (15.0, 30.0, 60.0)
 HOW = (
@@ -90,8 +101,12 @@ SHAPES = (
 
 
 def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
-    rates = np.clip(planted([0.2] * shape.groups, Plant(plant.pattern, plant.effect / 100, plant.harmed)), 0, 0.97)
-    axis = CrossedRates("axis", tuple(rates), shape.templates, shape.nouns, shape.samples, prompt_sd=shape.clustering)
+    rates = np.clip(
+        planted([0.2] * shape.groups, Plant(plant.pattern, plant.effect / 100, plant.harmed)), 0, 0.97
+    )
+    axis = CrossedRates(
+        "axis", tuple(rates), shape.templates, shape.nouns, shape.samples, prompt_sd=shape.clustering
+    )
     drawn = crossed_judgements(rng, [axis])
     frame = drawn.with_columns(noun_phrase="group", text=pl.lit("text"), continuation=pl.lit("text"))
     for role in roles:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from evenhand.studies.calibration.designs.contract import NAMES, ORDER, TWICE, Design, Judged, Key, Plant, Sample, Truth
+from evenhand.studies.calibration.designs.contract import (
+    NAMES,
+    ORDER,
+    TWICE,
+    Design,
+    Judged,
+    Key,
+    Plant,
+    Sample,
+    Truth,
+)
 from evenhand.studies.calibration.designs.roads import benchmark_road
 from evenhand.studies.calibration.simulators import StyledReplies, offence_frame, own_styles, styled_replies
 

@@ -40,7 +40,12 @@ def planted(values: Sequence[float], plant: Plant, *, low: float = 0.0, high: fl
 
 
 def axis_truth(
-    axis: str, groups: Sequence[str], values: npt.ArrayLike, spread: str, difference: str, scale: float = 100.0
+    axis: str,
+    groups: Sequence[str],
+    values: npt.ArrayLike,
+    spread: str,
+    difference: str,
+    scale: float = 100.0,
 ) -> dict[Key, Truth]:
     """What is true of an axis and its groups: SD of the values, and each minus the mean of the others, in points."""
     true = np.asarray(values, float)
@@ -86,7 +91,9 @@ class JudgedTable:
             truth |= {
                 key: Truth(0.0, True)
                 for axis in axes
-                for key in axis_truth(axis.name, axis.groups, [0.1] * len(axis.rates), "disparity", "group_difference")
+                for key in axis_truth(
+                    axis.name, axis.groups, [0.1] * len(axis.rates), "disparity", "group_difference"
+                )
             }
         if self.distort is not None:
             drawn = self.distort(rng, drawn)
@@ -114,7 +121,9 @@ def alike(
 ) -> JudgedAxis:
     """An axis whose groups all have the same rate."""
     sizes = [prompts] * groups if isinstance(prompts, int) else list(prompts)
-    return JudgedAxis(name, (rate,) * groups, tuple(sizes), icc if isinstance(icc, float) else tuple(icc), tail)
+    return JudgedAxis(
+        name, (rate,) * groups, tuple(sizes), icc if isinstance(icc, float) else tuple(icc), tail
+    )
 
 
 def graded(low: int, high: int, count: int) -> list[int]:

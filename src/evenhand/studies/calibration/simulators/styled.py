@@ -49,13 +49,19 @@ def styled_replies(rng: np.random.Generator, axis: StyledReplies, own: Floats) -
     """One row a reply: axis, descriptor, group, template, noun, prompt_id, sample, style_scores (sum 1)."""
     values = _values(rng, axis, own, 1.0 / axis.styles)
     frame = _cells(axis)
-    return frame.with_columns(style_scores=pl.Series(values.astype(np.float32).tolist(), dtype=pl.List(pl.Float32)))
+    return frame.with_columns(
+        style_scores=pl.Series(values.astype(np.float32).tolist(), dtype=pl.List(pl.Float32))
+    )
 
 
-def offence_frame(rng: np.random.Generator, axis: StyledReplies, own: Floats, base: float = 0.4) -> pl.DataFrame:
+def offence_frame(
+    rng: np.random.Generator, axis: StyledReplies, own: Floats, base: float = 0.4
+) -> pl.DataFrame:
     """The same with one probability, of offence: offensiveness_score, and offensiveness_negative from 0.5 on."""
     values = np.clip(_values(rng, axis, own, base)[:, 0], 0.0, 1.0)
-    return _cells(axis).with_columns(offensiveness_score=pl.Series(values), offensiveness_negative=pl.Series(values >= 0.5))
+    return _cells(axis).with_columns(
+        offensiveness_score=pl.Series(values), offensiveness_negative=pl.Series(values >= 0.5)
+    )
 
 
 def _values(rng: np.random.Generator, axis: StyledReplies, own: Floats, base: float) -> Floats:
@@ -84,7 +90,9 @@ def _cells(axis: StyledReplies) -> pl.DataFrame:
     shape = (axis.descriptors, axis.templates, axis.nouns, axis.samples)
     where = np.arange(int(np.prod(shape)))
     descriptor, template, noun, sample = np.unravel_index(where, shape)
-    names = pl.Series("descriptor", [f"{axis.name} {i:03d}" for i in range(axis.descriptors)]).gather(descriptor)
+    names = pl.Series("descriptor", [f"{axis.name} {i:03d}" for i in range(axis.descriptors)]).gather(
+        descriptor
+    )
     return pl.DataFrame(
         {
             "axis": pl.repeat(axis.name, len(where), eager=True),
