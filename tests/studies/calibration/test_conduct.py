@@ -1,6 +1,7 @@
 """The engine: who draws it, and when, changes nothing; a kill loses a block; verdicts that do not hold are told."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,20 +14,20 @@ from evenhand.studies.calibration.pool import Block, draw_block, read_arm
 from evenhand.studies.calibration.schedule import Arm
 from tests.studies.calibration import toys
 
-SMALL = "stereoset_ss"
+SMALL = toys.HONEST
 
 
-@pytest.fixture
-def toy(installed, monkeypatch):
-    toys.register(installed, monkeypatch)
+@pytest.fixture(autouse=True)
+def toy(installed):
+    toys.register(installed)
 
 
 def rows(study):
     return {name: table.to_dicts() for name, table in study.tables().items()}
 
 
-def test_an_honest_measure_passes_and_one_that_forgets_clusters_fails(toy, tmp_path):
-    study = calibrate([toys.HONEST, toys.CARELESS], output=tmp_path / "c", replications=60, jobs=1)
+def test_an_honest_measure_passes_and_one_that_forgets_clusters_fails(tmp_path):
+    study = calibrate([toys.HONEST, toys.CARELESS], output=tmp_path / "c", replications=40, jobs=1)
     told = {row["measure"]: row for row in study.measures.to_dicts()}
     assert told[toys.HONEST]["failing"] == 0 and told[toys.HONEST]["designs"] == 3
     assert told[toys.CARELESS]["fails_in"] == [f"{toys.CARELESS}: clustered"]
@@ -86,7 +87,7 @@ def test_other_options_or_other_code_are_refused(tmp_path):
 
 
 def test_a_damaged_shard_is_named(tmp_path):
-    arm = Arm("stereoset: term SD 4.4, race", "null", Plant(), 2)
+    arm = Arm(f"{SMALL}: clustered", "null", Plant(), 2)
     block = Block(arm, 0, range(1))
     path = block.path(tmp_path)
     path.parent.mkdir(parents=True)
@@ -103,14 +104,9 @@ def test_names_that_nothing_has_and_measures_that_only_describe_are_refused():
     assert len(chosen_designs(["crows-pairs", "crows_pairs"])[0]) == 4
 
 
-def test_what_cannot_be_simulated_says_why(installed, monkeypatch):
-    from dataclasses import replace
-
-    original = toys.benchmark
-    monkeypatch.setattr(
-        toys, "benchmark", lambda name: replace(original(name), required_columns=("axis", "height"))
-    )
-    toys.register(installed, monkeypatch, [toys.HONEST])
+def test_what_cannot_be_simulated_says_why(monkeypatch):
+    tall = replace(toys.HONEST_BENCHMARK, required_columns=("axis", "height"))
+    monkeypatch.setattr(toys, "HONEST_BENCHMARK", tall)
     with pytest.raises(UsageError, match=r"height.*evenhand\.calibrations"):
         chosen_designs([toys.HONEST])
     assert toys.HONEST in chosen_designs([])[1]

@@ -1,8 +1,5 @@
 """Toy measures on judged tables: one whose verdicts hold, and one that takes samples of a prompt for independent."""
 
-import sys
-from types import ModuleType
-
 import numpy as np
 import polars as pl
 from scipy.stats import t
@@ -52,13 +49,18 @@ def benchmark(name: str) -> Benchmark:
     )
 
 
-def register(installed, monkeypatch, names=(HONEST, CARELESS)) -> None:
-    """As a package would: benchmarks and measures under entry points."""
-    module = ModuleType("toys_of_this_test")
-    for name in names:
-        attribute = name.replace("/", "_")
-        setattr(module, f"{attribute}_b", benchmark(name))
-        setattr(module, f"{attribute}_m", MeasureInfo(name, Card(name, "A toy."), "share"))
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    for group, end in (("evenhand.benchmarks", "b"), ("evenhand.measures", "m")):
-        installed("toys", group, {n: f"{module.__name__}:{n.replace('/', '_')}_{end}" for n in names})
+def info(name: str) -> MeasureInfo:
+    return MeasureInfo(name, Card(name, "A toy."), "share")
+
+
+HONEST_BENCHMARK, HONEST_MEASURE = benchmark(HONEST), info(HONEST)
+CARELESS_BENCHMARK, CARELESS_MEASURE = benchmark(CARELESS), info(CARELESS)
+
+
+def register(installed) -> None:
+    """As a package would: benchmarks and measures under entry points, found by other processes too."""
+    for kind in ("benchmark", "measure"):
+        points = {
+            n: f"{__name__}:{n.removeprefix('toy/').upper()}_{kind.upper()}" for n in (HONEST, CARELESS)
+        }
+        installed("toys", f"evenhand.{kind}s", points)

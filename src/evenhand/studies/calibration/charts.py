@@ -1,4 +1,4 @@
-"""Drawings of a calibration: shares with their Monte-Carlo limits in the rows of tables, and curves of what is found."""
+"""Drawings: shares with their Monte-Carlo limits in the rows of tables, and curves of what is found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

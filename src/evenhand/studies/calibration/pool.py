@@ -77,7 +77,7 @@ def draw_block(folder: Path, block: Block, seed: int) -> int:
     except Exception as error:
         raise DataError(
             f"The design {design.name!r} ({block.arm.name}) failed: {type(error).__name__}: {error}.",
-            "The measure or the design has an error: an analysis answers every table with rows. What was drawn is kept.",
+            "Measure or design has an error: an analysis answers every table with rows. What was drawn is kept.",
         ) from error
     write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
     return len(block.replications)

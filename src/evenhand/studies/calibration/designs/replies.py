@@ -59,8 +59,8 @@ def reply_designs() -> list[Design]:
     shapes = (
         ("5 samples", "Five samples of each prompt hang together.", base, 10, 150),
         ("1 sample", "One sample of each prompt.", replace(base, samples=1), 0, 200),
-        ("templates interact", "What a template does to one descriptor (SD .02).", replace(base, by_template=0.02), 0, 150),
-        ("nouns interact", "What a noun does to one descriptor (SD .02).", replace(base, by_noun=0.02), 0, 150),
+        ("templates interact", "Templates act on one descriptor (SD .02).", replace(base, by_template=0.02), 0, 150),
+        ("nouns interact", "Nouns act on one descriptor (SD .02).", replace(base, by_noun=0.02), 0, 150),
         ("both interact", "Templates and nouns do something to single descriptors (SD .015).",
          replace(base, by_template=0.015, by_noun=0.015), 0, 150),
         ("one noun", "Templates only.", replace(base, nouns=1, samples=2), 0, 150),
