@@ -209,8 +209,8 @@ def calibration_page() -> str:
     ]
     parts = [
         "# Calibration: the figures",
-        f"Written by `evenhand calibrate --full` of evenhand {known['evenhand']}, seed {known['options']['seed']}. What "
-        "is drawn and what is asked of a measure: [calibration](../calibration.md).",
+        f"Written by `evenhand calibrate --full` of evenhand {known['evenhand']}, seed {known['options']['seed']}. "
+        "What is drawn and what is asked of a measure: [calibration](../calibration.md).",
         "Standard errors are those of the simulation: 1.3 points for a share of 5 % of 300 data sets.",
         table(heads, measures),
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from evenhand.schema import DataError, ResumeRefused, UsageError
+from evenhand.schema import DataError, Interrupted, ResumeRefused, UsageError
 from evenhand.studies.calibration import calibrate
 from evenhand.studies.calibration.conduct import chosen_designs
 from evenhand.studies.calibration.designs import Plant
@@ -65,10 +65,9 @@ def test_a_killed_calibration_goes_on_and_ends_the_same(tmp_path, monkeypatch):
         drawn.append(block)
         return draw_block(folder, block, seed)
 
-    monkeypatch.setattr("evenhand.studies.calibration.pool.draw_block", dies)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(Interrupted, match="goes on"):
+        patch.setattr("evenhand.studies.calibration.pool.draw_block", dies)
         calibrate(SMALL, output=tmp_path / "killed", replications=6, jobs=1)
-    monkeypatch.undo()
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed/replications").rglob("*.parquet")}
     assert len(kept) == 3
     again = calibrate(SMALL, output=tmp_path / "killed", replications=6, jobs=1)

@@ -45,10 +45,19 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[i
 
     Raises Interrupted (what is written stays, the same command goes on) and whatever a road raises.
     """
-    if jobs == 1 or len(blocks) < 2:
-        for block in blocks:
-            yield draw_block(folder, block, seed)
-        return
+    try:
+        if jobs == 1 or len(blocks) < 2:
+            for block in blocks:
+                yield draw_block(folder, block, seed)
+        else:
+            yield from _over_processes(folder, blocks, seed, jobs)
+    except KeyboardInterrupt as stop:
+        raise Interrupted(
+            "Stopped.", f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it."
+        ) from stop
+
+
+def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[int]:
     with _one_thread_each():
         # Spawned, not forked: a fork copies locks of polars' threads and hangs.
         pool = ProcessPoolExecutor(min(jobs, len(blocks)), multiprocessing.get_context("spawn"))
@@ -56,11 +65,6 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[i
         try:
             for done in as_completed(waiting):
                 yield done.result()
-        except KeyboardInterrupt as stop:
-            raise Interrupted(
-                "Stopped.",
-                f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.",
-            ) from stop
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
