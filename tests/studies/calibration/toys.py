@@ -16,7 +16,7 @@ def rows(frame: pl.DataFrame, measure: str) -> list[Measurement]:
     """The first group of each axis against the others: a t test over prompts, or over samples."""
     told = []
     for (axis,), part in frame.sort("axis").group_by("axis", maintain_order=True):
-        units = part.group_by("group", *UNITS[measure]).agg(
+        units = part.group_by("group", *UNITS[measure], maintain_order=True).agg(
             pl.col("harm_negative").cast(pl.Float64).mean().alias("x")
         )
         first = part["group"].min()

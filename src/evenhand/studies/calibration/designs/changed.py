@@ -21,9 +21,8 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 
     before, after = sample.frames
     pairs = before.rename({"negative": "before"}).with_columns(after=after["negative"])
-    numbers = pairs.with_columns(
-        100.0 * pl.col("before").cast(pl.Float64), 100.0 * pl.col("after").cast(pl.Float64)
-    )
+    points = pl.col("before", "after").cast(pl.Float64) * 100.0
+    numbers = pairs.with_columns(points)
     n_axes = numbers["axis"].n_unique()
     rows = disparity_change(numbers, level=ALPHA / n_axes, seed=seed).rows("percentage points")
     measurements, findings = judged_rows("compare", rows, ALPHA, n_axes=n_axes)

@@ -65,14 +65,13 @@ def choice_designs() -> list[Design]:
             Pairs(planted, icc),
             (Judged("crows_pairs", "one", planted, None, 49.0),),
             quick,
-            200,
+            100,
             moves=(ORDER,) if icc == 0.05 else (),
         )
         for icc, planted, quick in (
             (0.0, "disability", 0),
-            (0.05, "race-color", 10),
+            (0.05, "race-color", 6),
             (0.2, "nationality", 0),
-            (0.2, "sexual-orientation", 0),
         )
     ]
     stereoset = [
