@@ -13,6 +13,7 @@ from .likelihood import (
     crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
     planned_minimum as planned_minimum,
+    valence_rows as valence_rows,
 )
 from .pairs import (
     one_row_per_pair as one_row_per_pair,

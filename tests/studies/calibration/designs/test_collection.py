@@ -58,3 +58,14 @@ def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, 
     there = collected()
     assert there.designs["good: small"].about == "One."
     assert "ZeroDivisionError" in there.without["bad"] and "str" in there.without["wrong"]
+
+
+def test_the_short_road_of_valence_ends_in_the_same_verdicts():
+    from evenhand.studies.calibration.designs.likelihoods import templates
+    from evenhand.studies.calibration.designs.roads import likelihood_road, valence_road
+
+    design = design_of("valence: 5 x 9 x 16, even")
+    sample = design.draw(np.random.default_rng(0), Plant("one", 1.5, 1))
+    whole = likelihood_road(templates(5))(sample, 3).findings
+    valence = whole.filter(whole["measure"].is_in(["valence_spread", "valence_shift"]))
+    assert valence.height == 51 and valence.equals(valence_road(templates(5))(sample, 3).findings)

@@ -17,7 +17,7 @@ ALPHA = 0.05
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
     """The shared analysis of comparisons: answers of both models, paired by prompt and sample, in points."""
-    from evenhand.measures.changes import disparity_change
+    from evenhand.measures import disparity_change
 
     before, after = sample.frames
     pairs = before.rename({"negative": "before"}).with_columns(after=after["negative"])
