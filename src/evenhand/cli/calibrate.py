@@ -55,3 +55,5 @@ def calibrate(
     if summary is not None:
         paths["summary"] = study.write_summary(summary)
     show(study, paths)
+    if study.drawn.failed:
+        raise typer.Exit(3)  # said above

@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from evenhand.benchmarks import Analysis
 from evenhand.schema import DataError, Interrupted, ResumeRefused, UsageError
 from evenhand.studies.calibration import calibrate
 from evenhand.studies.calibration.conduct import chosen_designs
@@ -109,3 +110,15 @@ def test_what_cannot_be_simulated_says_why(monkeypatch):
     with pytest.raises(UsageError, match=r"height.*evenhand\.calibrations"):
         chosen_designs([toys.HONEST])
     assert toys.HONEST in chosen_designs([])[1]
+
+
+def test_a_measure_that_fails_in_one_design_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+    def analyse(frame, options):
+        if frame["group"].n_unique() == 20:
+            raise ValueError("too many groups for me")
+        return Analysis(toys.rows(frame, toys.HONEST))
+
+    monkeypatch.setattr(toys, "HONEST_BENCHMARK", replace(toys.HONEST_BENCHMARK, analyse=analyse))
+    study = calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=1)
+    assert study.drawn.failed == {f"{SMALL}: many groups": "ValueError: too many groups for me"}
+    assert set(study.designs["design"]) == {f"{SMALL}: groups alike", f"{SMALL}: clustered"}

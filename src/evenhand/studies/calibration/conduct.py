@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -20,12 +20,14 @@ from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
 class Drawn:
     """All that was drawn.
 
-    designs: those tried. arms: with the rows of each. without: what could not be simulated, with the reason.
+    designs: those tried. arms: with the rows of each. without: what could not be simulated, with the reason. failed:
+    designs in which a measure failed, with its error.
     """
 
     designs: tuple[Design, ...]
     arms: tuple[tuple[Arm, pl.DataFrame], ...]
     without: dict[str, str]
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str]]:
@@ -73,29 +75,37 @@ def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None
     told = progress or Silence()
     jobs = options.jobs or os.cpu_count() or 1
     known = first_arms(designs, options)
-    _draw(folder, known, options, jobs, told)
+    failed = _draw(folder, known, options, jobs, told)
     later = [
         arm
         for design in designs
+        if design.name not in failed
         for judged in design.judged
         if judged.pattern != "none" and (stated := _stated(folder, known, design, judged.measure)) is not None
         for arm in power_arms(design, judged, stated, options)
     ]
-    _draw(folder, later, options, jobs, told)
+    failed |= _draw(folder, later, options, jobs, told)
     rows = [(arm, table) for arm in [*known, *later] if (table := read_arm(folder, arm)) is not None]
-    named = {arm.design for arm, _ in rows}
-    return Drawn(tuple(design for design in designs if design.name in named), tuple(rows), without)
+    named = {arm.design for arm, _ in rows} | failed.keys()
+    return Drawn(tuple(design for design in designs if design.name in named), tuple(rows), without, failed)
 
 
-def _draw(folder: Path, arms: list[Arm], options: CalibrationOptions, jobs: int, progress: Progress) -> None:
+def _draw(
+    folder: Path, arms: list[Arm], options: CalibrationOptions, jobs: int, progress: Progress
+) -> dict[str, str]:
     total = sum(arm.replications for arm in arms)
     missing = blocks_of(arms, folder)
     left = sum(len(block.replications) for block in missing)
+    failed: dict[str, str] = {}
     if not missing:
-        return
+        return failed
     with shown(progress, total, total - left, "data sets"):
-        for count in drawn(folder, missing, options.seed, jobs):
-            progress.advance(count, 0, 0)
+        for done in drawn(folder, missing, options.seed, jobs):
+            progress.advance(done.replications, 0, int(done.failure is not None))
+            if done.failure is not None and done.design not in failed:
+                progress.note(f"{done.design}: {done.failure}")
+                failed[done.design] = done.failure
+    return failed
 
 
 def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.schema import DataError, EvenhandError, Interrupted
+from evenhand.schema import Interrupted
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import read_shard, shard_path, write_shard
@@ -40,10 +40,10 @@ def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
     return [block for block in every if not block.path(folder).is_file()]
 
 
-def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[int]:
-    """Draw blocks and write them; yields the number of replications as each is on disk.
+def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
+    """Draw blocks and write them; yields each as it is on disk, or as it failed.
 
-    Raises Interrupted (what is written stays, the same command goes on) and whatever a road raises.
+    Raises Interrupted (what is written stays, the same command goes on) and WriteError.
     """
     try:
         if jobs == 1 or len(blocks) < 2:
@@ -57,11 +57,11 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[i
         ) from stop
 
 
-def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator[int]:
+def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
     with _one_thread_each():
         # Spawned, not forked: a fork copies locks of polars' threads and hangs.
         pool = ProcessPoolExecutor(min(jobs, len(blocks)), multiprocessing.get_context("spawn"))
-        waiting: list[Future[int]] = [pool.submit(draw_block, folder, block, seed) for block in blocks]
+        waiting: list[Future[BlockDone]] = [pool.submit(draw_block, folder, block, seed) for block in blocks]
         try:
             for done in as_completed(waiting):
                 yield done.result()
@@ -69,22 +69,27 @@ def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> 
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def draw_block(folder: Path, block: Block, seed: int) -> int:
-    """Draw one block and write it; returns its number of replications."""
-    design = design_of(block.arm.design)
-    names = (seed, block.arm.design, block.arm.name)
+@dataclass(frozen=True)
+class BlockDone:
+    """design: whose it was. replications: how many are on disk now. failure: why there are none."""
+
+    design: str
+    replications: int
+    failure: str | None = None
+
+
+def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
+    """Draw one block and write it. A measure or design that fails loses its own block and nothing else."""
+    name = block.arm.design
+    names = (seed, name, block.arm.name)
     how, schema = {"moves": (moves, MOVED), "halves": (halves, HALVES)}.get(block.arm.kind, (record, RECORD))
     try:
+        design = design_of(name)
         rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
-    except EvenhandError:
-        raise
-    except Exception as error:
-        raise DataError(
-            f"The design {design.name!r} ({block.arm.name}) failed: {type(error).__name__}: {error}.",
-            "Measure or design has an error: an analysis answers every table with rows. What was drawn is kept.",
-        ) from error
+    except Exception as error:  # whatever a measure does with a table, the others are calibrated
+        return BlockDone(name, 0, f"{type(error).__name__}: {error}".splitlines()[0])
     write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
-    return len(block.replications)
+    return BlockDone(name, len(block.replications))
 
 
 def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:

@@ -47,6 +47,11 @@ class CalibrationStudy(StudyResult):
         return dict(self._tables)
 
     @property
+    def _not_told(self) -> dict[str, str]:
+        """What gave no figures, and why."""
+        return self.drawn.without | {name: f"it failed: {error}" for name, error in self.drawn.failed.items()}
+
+    @property
     def measures(self) -> pl.DataFrame:
         """One row for each measure."""
         return self._tables["measures"]
@@ -66,6 +71,7 @@ class CalibrationStudy(StudyResult):
                 "options": self.options.deciding(),
                 **{name: table.to_dicts() for name, table in self._tables.items()},
                 "without": self.drawn.without,
+                "failed": self.drawn.failed,
             }
         )
         return content
@@ -84,11 +90,11 @@ class CalibrationStudy(StudyResult):
 
     def html(self) -> str:
         """Every measure and design with its figures, one page."""
-        return calibration_page(self._tables, self.options, self.drawn.without)
+        return calibration_page(self._tables, self.options, self._not_told)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print a line for each measure, and what does not hold."""
-        render_calibration(self._tables, self.options, self.drawn.without, console, paths)
+        render_calibration(self._tables, self.options, self._not_told, console, paths)
 
 
 def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

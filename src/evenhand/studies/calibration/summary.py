@@ -101,6 +101,9 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
     rows: dict[str, list[dict[str, object]]] = {"designs": [], "power": [], "doses": [], "halves": []}
     for name, design in by_design.items():
         arms = [(arm, table) for arm, table in drawn.arms if arm.design == name]
+        if name in drawn.failed:
+            rows["designs"] += [_failed(design, one.measure, drawn.failed[name]) for one in design.judged]
+            continue
         for measure in _measures(design, arms):
             mine = [
                 (arm, table.filter(pl.col("measure") == measure))
@@ -213,6 +216,12 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
         "verdict": str(verdict),
         "why": why,
     }
+
+
+def _failed(design: Design, measure: str, error: str) -> dict[str, object]:
+    """The row of a measure that gave no answer but an error."""
+    told = {"measure": measure, "design": design.name, "about": design.about, "role": design.role, "n": 0}
+    return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": f"fails: {error}"}
 
 
 def _powers(

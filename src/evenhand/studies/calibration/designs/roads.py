@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -71,6 +71,5 @@ def valence_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
     return road
 
 
-@cache
 def _of(name: str) -> Benchmark:
     return replace(load_benchmark(name), n_axes=None)
