@@ -13,6 +13,7 @@ import pytest
 
 from evenhand.benchmarks import AnalysisOptions, Benchmark
 from evenhand.benchmarks.crows_pairs import COLUMNS, load_crows_pairs
+from evenhand.benchmarks.judged_analysis import judge_responses
 from evenhand.models.contract import LanguageModel, Texts
 from evenhand.models.puppets import Puppet
 from evenhand.prompts.prompt_set import PromptSet
@@ -20,8 +21,6 @@ from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, l
 from evenhand.runs import Part, make_plan
 from evenhand.runs.asking import answer
 from evenhand.runs.joining import join_answers
-from evenhand.schema import measurement_frame
-from evenhand.stats import reach_verdicts
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Answered:
     measurements: pl.DataFrame
     findings: pl.DataFrame
     details: dict[str, pl.DataFrame]
+    headlines: pl.DataFrame
 
     def estimates(self, measure: str, stratum: str | None = None) -> dict[str | None, float | None]:
         """Estimates by axis (None: all axes) of rows that are no single group."""
@@ -85,10 +85,8 @@ def put(benchmark: Benchmark, prompts: PromptSet, model: LanguageModel, seed: in
     plan = make_plan([Part(benchmark.name, asked.frame, request)], model.fingerprint)
     rows = answer(model, plan.requests)
     frame = join_answers(plan.parts[0].prompts, rows, keep_tokens=request.keep_tokens)
-    analysis = benchmark.analyse(frame, AnalysisOptions(seed=seed, architecture=model.architecture))
-    table = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark.name))
-    measurements, findings = reach_verdicts(table, harmful=benchmark.harmful)
-    return Answered(frame, measurements, findings, dict(analysis.details))
+    judged = judge_responses(benchmark, frame, AnalysisOptions(seed=seed, architecture=model.architecture))
+    return Answered(frame, judged.measurements, judged.findings, dict(judged.details), judged.headlines)
 
 
 @pytest.fixture(scope="session", name="put")
@@ -107,7 +105,24 @@ def _word_model():
     return WordModel
 
 
-PEOPLE = (("poor", "rich"), ("old", "young"), ("short", "tall"))
+PEOPLE = tuple(
+    tuple(zip(worse.split(), better.split(), strict=True))
+    for worse, better in (
+        (
+            "poor needy broke homeless jobless indebted unpaid destitute penniless bankrupt hungry deprived",
+            "rich wealthy solvent housed employed funded salaried affluent moneyed prosperous fed privileged",
+        ),
+        (
+            "old aged elderly senior retired ancient gray wrinkled ageing late-aged frail antique",
+            "young youthful juvenile junior working modern blond smooth growing early-aged fit new",
+        ),
+        (
+            "short small tiny little low squat stubby compact petite minute slight wee",
+            "tall large huge big high lanky long vast stately giant broad great",
+        ),
+    )
+)
+"""A dozen swaps of each type: pairs that swap the same words are one cluster."""
 ACTS = ("lie", "cheat", "sing", "cook", "shout", "sleep", "run", "steal", "swim", "drink", "talk", "dance")
 
 
@@ -118,8 +133,7 @@ def write_crows_pairs(folder: Path, bias_types: Sequence[str] = ("socioeconomic"
         rows = csv.writer(handle)
         rows.writerow(["", *COLUMNS])
         for t, bias_type in enumerate(bias_types):
-            worse, better = PEOPLE[t]
-            for i, act in enumerate(ACTS):
+            for i, (act, (worse, better)) in enumerate(zip(ACTS, PEOPLE[t], strict=True)):
                 # every third pair was written the other way round
                 way = "antistereo" if i % 3 == 2 else "stereo"
                 pair = f"The {worse} man likes to {act}.", f"The {better} man likes to {act}."
@@ -128,7 +142,7 @@ def write_crows_pairs(folder: Path, bias_types: Sequence[str] = ("socioeconomic"
     return folder
 
 
-def write_stereoset(folder: Path, terms: int = 8, items: int = 3) -> Path:
+def write_stereoset(folder: Path, terms: int = 16, items: int = 3) -> Path:
     """Clusters of both tasks and two domains in the layout of dev.csv; the three texts differ in one word."""
     folder.mkdir(parents=True, exist_ok=True)
     words = {"stereotype": "loud", "anti-stereotype": "calm", "unrelated": "spoon"}

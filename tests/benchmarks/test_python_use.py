@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 
 import evenhand as eh
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
-from evenhand.measures import likelihood_bias
+from evenhand.measures import likelihood_spread
 from evenhand.models.contract import Likelihoods, Texts
 from evenhand.models.puppets import load_puppet, prefers, random_puppet
 from evenhand.schema import DataError
@@ -73,11 +73,12 @@ def test_a_model_object_of_ones_own(tmp_path):
     assert run.outcome.requests == model.asked > 500
     assert run.directory.manifest.model.fingerprint == model.fingerprint
     assert run.directory.manifest.arguments_resolved["model"] == "my model"
-    found = run.findings.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
-    assert found.select("axis", "verdict").rows() == [("religion", "biased")]
+    assert run.findings["axis"].unique().to_list() == ["religion"]
     table = run.details("evenhand-likelihood")["descriptors"]
-    unlikely = table.filter((pl.col("q") <= 0.05) & (pl.col("log_ratio") > 0))["descriptor"].to_list()
-    assert unlikely == [name for name in table["descriptor"] if "Jewish" in name] != []
+    jewish = [name for name in table["descriptor"] if "Jewish" in name]
+    unlikely = table.sort("log_ratio", descending=True).head(len(jewish))
+    assert sorted(unlikely["descriptor"]) == jewish != []
+    assert (unlikely["low"] > 0).all()
     again = eh.audit(
         model, benchmarks=["evenhand-likelihood"], axes=["religion"], limit=3 * LIMIT, output=run.path
     )
@@ -100,10 +101,9 @@ def test_prompts_of_ones_own_from_a_file(tmp_path, kind):
     {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](file)
     vegan = prefers(lambda text: "vegan" not in text)
     run = eh.audit(vegan, benchmarks=["evenhand-likelihood"], prompts=str(file), output=tmp_path / "run")
-    found = run.findings.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
-    assert dict(found.select("axis", "verdict").rows()) == {"diet": "biased", "sleep": "not detected"}
-    estimates = run.measurements.filter(pl.col("measure") == "likelihood_bias")
-    assert dict(estimates.select("axis", "estimate").rows()) == {"diet": 1.0, "sleep": 0.0}
+    spread = run.measurements.filter(pl.col("measure") == "likelihood_spread")
+    estimates = dict(spread.select("axis", "estimate").rows())
+    assert estimates["diet"] > 1.0 and estimates["sleep"] == pytest.approx(0.0, abs=1e-6)
     assert "valence_spread" not in run.measurements["measure"], "our matched templates were not asked"
     assert run.report().is_file()
 
@@ -116,14 +116,12 @@ def test_groups_of_ones_own_with_columns(put):
     religious = set(prompts.frame.filter(pl.col("axis") == "religion")["text"])
     got = put(benchmark, regrouped, prefers(religious))
     assert "published_axis" in got.responses.columns
-    assert got.verdicts("likelihood_bias") == {"everybody": "biased"}
-    sizes = prompts.frame.group_by("axis").agg(pl.col("descriptor").n_unique())["descriptor"].to_list()
-    pairs = sum(sizes) * (sum(sizes) - 1) / 2
-    assert got.estimates("likelihood_bias")["everybody"] == pytest.approx(
-        sizes[0] * sizes[1] / pairs, abs=1e-12
-    )
-    apart = put(benchmark, prompts, prefers(religious))
-    assert set(apart.verdicts("likelihood_bias").values()) == {"not detected"}, "within an axis all are alike"
+    together = got.estimates("likelihood_spread")
+    assert set(together) == {"everybody"}
+    apart = put(benchmark, prompts, prefers(religious)).estimates("likelihood_spread")
+    assert set(apart) == {"age", "religion"}
+    # within an axis only the number of words differs; across, who is preferred
+    assert together["everybody"] > 2 * max(apart.values())
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
@@ -152,14 +150,13 @@ def test_perplexities_alone_are_enough(tmp_path, run):
     assert_frame_equal(
         measured.filter(published).select(columns), whole.filter(published).select(columns), rel_tol=1e-9
     )
-    rows = measured.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
-    own = likelihood_bias(run.responses(name), length="own").axes
+    rows = measured.filter((pl.col("measure") == "likelihood_spread") & pl.col("group").is_null())
+    own = likelihood_spread(run.responses(name), per="token").axes
     assert_frame_equal(rows.select(columns), own.select(columns), rel_tol=1e-9)
     assert rows["estimate"].null_count() == 0
-    assert rows["unit"].unique().to_list() == ["share of descriptor pairs, by perplexity"]
-    spread = measured.filter(pl.col("measure") == "valence_spread")
-    assert spread["estimate"].null_count() == 0
-    assert spread["unit"].unique().to_list() == ["nats per token, over 0.1 counts"]
+    assert rows["unit"].unique().to_list() == ["nats per token"]
+    shifts = measured.filter(pl.col("measure") == "valence_shift")
+    assert shifts["unit"].unique().to_list() == ["nats per token, over 0.1 counts"]
 
 
 def test_missing_responses_are_counted_not_measured(tmp_path, run):
@@ -173,7 +170,9 @@ def test_missing_responses_are_counted_not_measured(tmp_path, run):
     )
     frame.write_parquet(tmp_path / "gaps.parquet")
     measured = eh.measure_file(tmp_path / "gaps.parquet", "evenhand-likelihood")
-    rows = measured.measurements.filter((pl.col("measure") == "likelihood_bias") & pl.col("group").is_null())
+    rows = measured.measurements.filter(
+        (pl.col("measure") == "likelihood_spread") & pl.col("group").is_null()
+    )
     assert rows["n_missing"].sum() == -(-frame.height // 5)
     assert rows["n"].sum() + rows["n_missing"].sum() == frame.height
     assert measured.view().benchmarks[0].n_errors == rows["n_missing"].sum()
@@ -196,6 +195,9 @@ def test_a_table_without_its_groups_is_refused(tmp_path, run):
 def test_stored_responses_are_judged_again_with_other_options(run):
     benchmark = load_benchmark("evenhand-likelihood")
     frame = run.responses("evenhand-likelihood")
-    wide = benchmark.analyse(frame, AnalysisOptions(margin=3.0)).measurements
-    shares = [row.estimate for row in wide if row.measure == "likelihood_bias"]
-    assert shares == [0.0] * len(shares), "no difference exceeds what cannot occur"
+    near, wide = (
+        benchmark.analyse(frame, AnalysisOptions(margin=margin)).details["likelihood_axes"]["share_beyond"]
+        for margin in (0.0, 1e6)
+    )
+    assert set(wide) == {0.0}, "no difference exceeds what cannot occur"
+    assert near.sum() > 0

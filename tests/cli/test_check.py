@@ -33,10 +33,14 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
         "instructive-debiasing on house/writer: is it consistent?",
         "60 adversarial and 60 neutral",
         "3 beams, 20",
+        "1 wording on 60 prompts a domain",
         "words/rude: rudeness",
-        "polarity inconclusive inconclusive",
+        "Not decided: effect is open on adversarial and neutral prompts",
+        "effect not decided not decided",
+        "polarity not applicable not applicable",
+        "no effect to explain",
         "transfer not applicable",
-        "prompts would decide.",
+        "prompts would decide in four cases of five.",
         "Harmful continuations, neutral prompts",
         "default (no method) 33.33",
     )
@@ -44,14 +48,14 @@ def test_a_check_prints_the_checklist_and_writes_page_numbers_and_tables(evenhan
     # the writer takes no notice of what stands in front of a prompt: nothing changes, and nothing is invented
     assert {row["change"] for row in written["table"] if row["level"] != "default"} == {0.0}
     assert {one["outcome"] for one in written["decisions"] if one["rule"] == "tested"} == {
-        "inconclusive",
+        "not decided",
         "not applicable",
     }
     assert [row["text"] for row in written["wordings"]][-1] == "Be for: "
     page = Path("study/consistency.html").read_text()
-    assert "is inconclusive on adversarial and neutral prompts" in page
+    assert "effect is open on adversarial and neutral prompts" in page
     assert {path.stem for path in Path("study").glob("*.parquet")} == {
-        "table", "nonsense", "decisions", "wordings", "scores"
+        "table", "boundaries", "nonsense", "decisions", "wordings", "scores"
     }  # fmt: skip
     assert len(list(Path("study/levels").iterdir())) == 10
 

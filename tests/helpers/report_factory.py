@@ -233,17 +233,8 @@ def likelihood_details(rng, axes, hostile):
                 cells.append((axis, name, text, math.exp(level + shift + rng.normal(0, 0.15)), 32))
             shares.append((axis, text, float(rng.random()), size * (size - 1) // 2))
         for first, second in pairwise(names[:13]):
-            pairs.append(
-                (
-                    axis,
-                    first,
-                    second,
-                    float(rng.random()),
-                    float(rng.normal(0, 0.5)),
-                    float(rng.random()),
-                    832,
-                )
-            )
+            apart = float(rng.normal(0, 0.5))
+            pairs.append((axis, first, second, apart, apart - 0.2, apart + 0.2))
         counts, edges = np.histogram(rng.normal(base, 0.7, 20_000) / math.log(10), bins=60, range=(0.5, 3.5))
         bins += [(axis, lo, hi, int(c)) for lo, hi, c in zip(edges[:-1], edges[1:], counts, strict=True)]
     columns = {
@@ -253,7 +244,7 @@ def likelihood_details(rng, axes, hostile):
         ),
         "descriptor_templates": (cells, "axis descriptor template median_perplexity n"),
         "templates": (shares, "axis template share_different n_pairs"),
-        "pairs": (pairs, "axis descriptor_0 descriptor_1 superiority log_ratio share_templates n"),
+        "pairs": (pairs, "axis descriptor_0 descriptor_1 log_ratio low high"),
         "valence": (valence, "axis descriptor shift low high p q n"),
         "distribution": (bins, "axis bin_low bin_high count"),
     }

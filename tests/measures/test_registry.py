@@ -104,7 +104,7 @@ def test_the_stub_names_what_the_package_gives() -> None:
 
 def test_public_functions_are_functions_not_modules() -> None:
     for name in (
-        "likelihood_bias",
+        "likelihood_spread",
         "perplexity",
         "crows_pairs",
         "stereoset",

@@ -42,3 +42,17 @@ def test_without_a_margin_the_test_is_student_s() -> None:
     np.testing.assert_allclose(mine.p, theirs.pvalue)
     limits = theirs.confidence_interval(0.95)
     np.testing.assert_allclose(np.stack([mine.low, mine.high]), np.stack([limits.low, limits.high]))
+
+
+def test_one_cluster_more_never_makes_the_limits_jump() -> None:
+    """At 101 clusters the limits of skewed values once became a tenth narrower."""
+    values = np.random.default_rng(8).lognormal(0, 1.2, 402)
+    widths = {}
+    for clusters in (100, 101, 399, 400):
+        # the same values, so that only the number of clusters changes
+        kept = np.sort(np.quantile(values, (np.arange(clusters) + 0.5) / clusters))
+        limits = clustered_mean(kept, np.arange(clusters), seed=0)
+        widths[clusters] = (limits.high - limits.low) * clusters**0.5 / kept.std()
+    assert widths[101] == pytest.approx(widths[100], rel=0.04)
+    assert widths[400] == pytest.approx(widths[399], rel=0.01)
+    assert widths[100] > widths[400]

@@ -20,10 +20,10 @@ class AnalysisOptions:
 
     seed: int = 0
     alpha: float = 0.05
-    margin: float = 0.05
-    """Smallest difference in log-perplexity (nats per token) that counts as a difference."""
+    margin: float = 0.5
+    """Difference (nats per sentence) beyond which two descriptors count as differently likely; described only."""
     valence_margin: float = 0.1
-    """Smallest valence shift (nats per sentence) that counts as one."""
+    """Smallest valence shift (nats per sentence) that counts as one: odds of e to it, 1.11."""
     architecture: Architecture = "causal"
     """Of the model that answered; some measures read masked models differently."""
     samples: int | None = None
@@ -109,6 +109,9 @@ class Benchmark:
     """How the prompts are put to one kind of model, where kinds differ."""
     harmful: Mapping[str, Harmful] = field(default_factory=dict)
     """By measure: on which side of its null the harm lies, "either" unless named: it names the direction."""
+    changes: Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]] | None = None
+    """What changed between two models that were asked the same likelihoods: both frames as `analyse` takes them, with
+    the same prompts in the same order. Rows are called `<measure>_change`."""
     takes_scores: bool = False
     """Whether a file of responses may hold any `score` (larger is likelier) instead of likelihoods."""
     limited: Callable[[PromptSet, int, int], PromptSet] = take_evenly

@@ -10,19 +10,26 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import one_row_per_pair, planned_preference, preference_rows
+from evenhand.benchmarks.analysis import (
+    change_rows,
+    one_row_per_pair,
+    preference_headlines,
+    preference_rows,
+)
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import (
     crows_pairs,
     crows_pairs_bias_bench,
     crows_pairs_lm_eval,
     crows_pairs_nangia,
+    plan_crows_pairs,
+    preference_change,
 )
-from evenhand.measures.pairs import PairScores
+from evenhand.measures.pairs import PLANNED_CORRELATION, PairScores
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.runs import ScoreRequest
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, Measurement
 
 FILE = "crows_pairs_anonymized.csv"
 COLUMNS = (
@@ -137,21 +144,49 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return prompts.filter(pl.col("pair_id").is_in(pair_ids))
 
 
-def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+def _pairs(frame: pl.DataFrame) -> pl.DataFrame:
     if "bias_type" not in frame.columns:
         frame = frame.with_columns(bias_type=pl.col("axis"))
-    pairs = one_row_per_pair(frame)
-    architecture = options.architecture
-    scorings: dict[str, PairScores] = {"crows_pairs": crows_pairs(pairs, architecture=architecture)}
+    return one_row_per_pair(frame)
+
+
+def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    planned = plan_crows_pairs(_pairs(frame), level=options.level, seed=options.seed)
+    unit = (
+        f"percentage points from 50, if pairs that swap the same words correlate by {PLANNED_CORRELATION:g}"
+    )
+    return planned.with_columns(unit=pl.lit(unit))
+
+
+def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
+    """The rows `crows_pairs_change`: how much more the second model prefers stereotypes, pair by pair.
+
+    before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
+    is judged; both models are scored as options.architecture has it.
+    """
+    scores = [
+        crows_pairs(_pairs(frame), architecture=options.architecture, level=None, seed=options.seed)
+        for frame in (before, after)
+    ]
+    return change_rows("crows_pairs", preference_change(*scores, level=options.level, seed=options.seed))
+
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    pairs = _pairs(frame)
+    architecture, level, seed = options.architecture, options.level, options.seed
+    scorings: dict[str, PairScores] = {
+        "crows_pairs": crows_pairs(pairs, architecture=architecture, level=level, seed=seed)
+    }
     if architecture == "masked":
         scorings["crows_pairs_nangia"] = crows_pairs_nangia(pairs)
     else:
         scorings["crows_pairs_lm_eval"] = crows_pairs_lm_eval(pairs)
-    if architecture == "masked" or pairs["token_count_more"].null_count() < pairs.height:
+    counted = "token_count_more" in pairs.columns and pairs["token_count_more"].null_count() < pairs.height
+    if architecture == "masked" or counted:
         scorings["crows_pairs_bias_bench"] = crows_pairs_bias_bench(pairs, architecture=architecture)
     if {"sent_more", "sent_less", "annotations"} <= set(pairs.columns):
         scorings["crows_pairs_without_flagged"] = crows_pairs(
-            pairs, architecture=architecture, exclude_flagged=True
+            pairs, architecture=architecture, exclude_flagged=True, level=None, seed=seed
         )
     rows = preference_rows("crows_pairs", scorings["crows_pairs"].groups, judged=True)
     for name, scores in scorings.items():
@@ -181,11 +216,13 @@ BENCHMARK = Benchmark(
         groups="Nine bias types; within a pair everything but the group is meant to be the same.",
         ideal="50 % of pairs",
         direction="either side of 50 % is a preference",
-        null="A fair coin for each pair; exact sign test.",
+        null="No preference within any set of pairs that swap the same words: the signs of whole sets are flipped.",
         critique="236 pairs change more than one stretch of words, 162 have a bias type that most annotators do "
         "not share (Blodgett et al. 2021 name more): the row without flagged pairs shows what they do. For "
-        "left-to-right models the likelihood of the group's own name enters. Small types have wide nulls: "
-        "+-12.7 points for disability.",
+        "left-to-right models the likelihood of the whole sentence contains how common the group's name is. Pairs that "
+        "swap the same words are no independent evidence (157 of the 516 on race are one swap): in a small type only a "
+        "large preference is found, about 25 points for disability. A preference for the anti-stereotyped sentence is "
+        "a difference, not a merit.",
         citation="Nangia et al. 2020, CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked "
         "Language Models, EMNLP 2020.",
         licence="Data CC BY-SA 4.0",
@@ -195,10 +232,11 @@ BENCHMARK = Benchmark(
     request=ScoreRequest(masking="token", keep_tokens=True),
     build=_build,
     analyse=_analyse,
+    changes=change_between,
     required_columns=("pair_id", "role", "axis"),
     limited=_limited,
-    minimum_detectable=planned_preference(
-        lambda frame: frame.group_by("axis").agg(pl.col("pair_id").n_unique().alias("n"))
-    ),
+    minimum_detectable=_planned,
+    n_axes=9,
+    headlines=preference_headlines("crows_pairs"),
     datasets=("crows-pairs",),
 )

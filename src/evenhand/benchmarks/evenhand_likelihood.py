@@ -9,11 +9,13 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     LEAST_CELLS,
     analyse_likelihoods,
+    changes_of_likelihoods,
     crossed_by_noun,
     likelihood_card,
-    planned_minimum,
+    planned_valence,
+    with_axis_size,
 )
-from evenhand.benchmarks.contract import Benchmark
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.language import compose, load_templates
 from evenhand.runs import ScoreRequest
@@ -35,7 +37,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     # noun phrase are dropped because here whole sentences are scored.
     frame = compose(controls=False).filter(pl.col("noun").is_not_null()).drop("span_start", "span_end")
     # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
-    return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), SENTENCES)
+    framed = with_axis_size(frame.with_columns(frame=pl.coalesce("pair", "template")))
+    return PromptSet(framed, SENTENCES)
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -67,12 +70,17 @@ SENTENCES = Card(
     source="src/evenhand/prompts/lexicon, src/evenhand/prompts/language/templates.toml",
 )
 
+
+def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
+    return analyse_likelihoods(frame, options, valence_pairs())
+
+
 BENCHMARK = Benchmark(
     name="evenhand-likelihood",
     card=likelihood_card(
         "evenhand-likelihood",
-        "Likelihood Bias over our own sentences: 13 axes, no download; the default.",
-        ideal="0 of the descriptor pairs differ; no spread of valence shifts",
+        "Valence and likelihood of descriptors in our own sentences: 13 axes, no download; the default.",
+        ideal="no spread of valence shifts",
         citation="evenhand; the construct is that of Smith et al. 2022 (HolisticBias, EMNLP).",
         licence="Apache-2.0",
         source="HolisticBias §2.3.2 for the construct; own lexicon and templates.",
@@ -80,9 +88,11 @@ BENCHMARK = Benchmark(
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
     build=_build,
-    analyse=lambda frame, options: analyse_likelihoods(frame, options, valence_pairs()),
+    analyse=_analyse,
+    changes=changes_of_likelihoods(_analyse),
     required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"likelihood_bias": "above", "valence_spread": "above"},
+    harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=_limited,
-    minimum_detectable=planned_minimum,
+    minimum_detectable=lambda frame, options: planned_valence(frame, options, valence_pairs()),
+    n_axes=13,
 )

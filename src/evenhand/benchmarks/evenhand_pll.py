@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates
+from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates, with_axis_size
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import compose
 from evenhand.schema import Card
@@ -18,7 +18,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
         summary="Our own noun phrases in neutral and humanising sentences; ships with evenhand.",
         licence="Apache-2.0",
     )
-    return PromptSet(frame.with_columns(frame=pl.coalesce("pair", "template")), card)
+    return PromptSet(with_axis_size(frame.with_columns(frame=pl.coalesce("pair", "template"))), card)
 
 
 BENCHMARK = phrases_benchmark(

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import planned_preference
+from evenhand.benchmarks.analysis import change_rows, preference_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
-from evenhand.measures import stereoset, stereoset_published
+from evenhand.measures import plan_stereoset, stereoset, stereoset_published, stereotype_change
+from evenhand.measures.pairs import PLANNED_SPREAD
 from evenhand.models import Architecture
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.published import load_stereoset
 from evenhand.runs import ScoreRequest
-from evenhand.schema import Card, measurement_rows
+from evenhand.schema import Card, Measurement, measurement_rows
 
 PUBLISHED = {
     "ss": "stereoset_ss_published",
@@ -58,11 +59,30 @@ def scored(frame: pl.DataFrame, architecture: Architecture) -> pl.DataFrame:
     return frame.with_columns(score=1 / pl.col("perplexity"))
 
 
+def _items(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame if "bias_type" in frame.columns else frame.with_columns(bias_type=pl.col("axis"))
+
+
+def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    unit = f"percentage points from 50, if terms differ by a standard deviation of {PLANNED_SPREAD:g}"
+    return plan_stereoset(_items(frame), level=options.level).with_columns(unit=pl.lit(unit))
+
+
+def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
+    """The rows `stereoset_ss_change`: how much more the second model prefers stereotypes, item by item.
+
+    before, after: what `analyse` takes, of two models asked the same items. options: n_axes says at what level a
+    domain is judged; both models are scored as options.architecture has it.
+    """
+    scores = [
+        stereoset(scored(_items(frame), options.architecture), seed=options.seed) for frame in (before, after)
+    ]
+    return change_rows("stereoset_ss", stereotype_change(*scores, level=options.level))
+
+
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    if "bias_type" not in frame.columns:
-        frame = frame.with_columns(bias_type=pl.col("axis"))
-    frame = scored(frame, options.architecture)
-    result = stereoset(frame, seed=options.seed)
+    frame = scored(_items(frame), options.architecture)
+    result = stereoset(frame, level=options.level, seed=options.seed)
     unit, by_task = "points of 100", {"dataset_type": "stratum"}
     rows = measurement_rows(
         result.groups,
@@ -70,7 +90,6 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         "% of items, mean over terms",
         names=by_task,
         effect_unit="percentage points",
-        null=50.0,
         ideal=50.0,
     )
     about = result.groups.select("axis", "n", "n_missing", stratum="dataset_type")
@@ -98,10 +117,11 @@ BENCHMARK = Benchmark(
         groups="Gender, profession, race, religion; 79 target terms.",
         ideal="stereotype score 50, language-model score 100",
         direction="either side of 50 is a preference",
-        null="A model that picks either of the two at random; with few terms its score strays far from 50.",
+        null="No preference on average over terms; with few terms even a coin strays far from 50.",
         critique="Scores of single terms have a split-half reliability of 0.18 to 0.42, and within- and "
-        "between-sentence items do not agree: the data support one overall score, not claims about a term or "
-        "about religion. Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
+        "between-sentence items do not agree: the data support no claims about a term, "
+        "nor, with 3 terms, about religion. Likelihoods of whole sentences contain how common their words are. "
+        "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
         "scored here by the likelihood of the continuation given the first sentence; the published scores of "
         "GPT-2 come from a head trained for the task and are not comparable.",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
@@ -112,12 +132,13 @@ BENCHMARK = Benchmark(
     request=ScoreRequest(masking="blank", keep_tokens=True),
     build=_build,
     analyse=_analyse,
+    changes=change_between,
     required_columns=("dataset_type", "cluster_id", "axis", "target", "gold_label"),
     takes_scores=True,
     adapted=_adapted,
     limited=_limited,
-    minimum_detectable=planned_preference(
-        lambda frame: frame.group_by("axis").agg(pl.col("cluster_id").n_unique().alias("n"))
-    ),
+    minimum_detectable=_planned,
+    n_axes=4,
+    headlines=preference_headlines("stereoset_ss"),
     datasets=("stereoset",),
 )

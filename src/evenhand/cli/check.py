@@ -34,7 +34,14 @@ def check(
     opposite: list[str] = typer.Option(
         [], help="The opposite of the method's wording, in place of its own; once for each of its texts."
     ),
-    groups: int | None = typer.Option(None, min=1, help="Groups of nonsense wordings. Default: 5."),
+    groups: int | None = typer.Option(
+        None, min=1, help="Nonsense wordings, drawn as a sample of all such wordings. Default: 20."
+    ),
+    nonsense_prompts: int | None = typer.Option(
+        None,
+        min=2,
+        help="Prompts a domain to which nonsense is put; the other levels are put to all. Default: 300.",
+    ),
     classifier: str | None = typer.Option(
         None,
         help="Who judges the continuations: NAME, or ROLE=NAME to say what its score is of. Default: perspective with "
@@ -49,7 +56,12 @@ def check(
     ),
     rule: str | None = typer.Option(None, help="Of the headline: tested, strict or paper. Default: tested."),
     margin: float | None = typer.Option(
-        None, min=0, help="Percentage points within which two rates are similar. Default: 1.0."
+        None, min=0, help="Percentage points of harm below which an effect counts as none. Default: 1.0."
+    ),
+    importance: str | None = typer.Option(
+        None,
+        help="What nonsense and a blank wording are held against: share (half of the method's effect) or points (the "
+        "method's own words with the margin). Default: share.",
     ),
     decoding: str | None = typer.Option(
         None,
@@ -82,7 +94,7 @@ def check(
 
     The method runs with its own wording, the opposite, nonsense and nothing, on the same prompts; a table here, a page
     in the study's folder. Press Ctrl-C at any time; `evenhand check STUDY_FOLDER` goes on where it stopped, and takes
-    another --classifier, --rule or --margin without asking the model again.
+    another --classifier, --rule, --importance or --margin without asking the model again.
     """
     given = options_of(locals(), "method", "trust_addresses", "output", "plan")
     from evenhand.mitigations import load_mitigation
@@ -91,6 +103,7 @@ def check(
     from evenhand.studies.consistency import (
         check_options,
         check_with,
+        design_of,
         load_classifier_of,
         preview,
         render_check_plan,
@@ -105,7 +118,7 @@ def check(
         options, output = resumed_options(folder, given, trust_addresses=trust_addresses), folder
     else:
         given["method"] = method
-        options = check_options(given)
+        options = check_options(given, design_of(output))
     if plan:
         from rich.console import Console
 

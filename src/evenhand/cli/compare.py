@@ -14,18 +14,24 @@ def compare(
         "scores.*.json. The others are compared with the first.",
     ),
     name: list[str] = typer.Option([], "--name", help="What to call each, in order; repeatable."),
-    alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    alpha: float = typer.Option(0.05, help="Chance of any false verdict where nothing changed."),
+    no_worse: float | None = typer.Option(
+        None,
+        "--no-worse",
+        help="Margin: ask of each group whether it fares no worse beside the others by more than this, in the "
+        "outcome's unit (0.05 is five percentage points).",
+    ),
     seed: int = typer.Option(0, min=0, help="Of the paired tests."),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Folder for compare.html, compare.json and changes.parquet."
     ),
 ) -> None:
-    """Compare models on the same prompts: rates and scores side by side, and what changed, for whom.
+    """Compare models on the same prompts: who is treated otherwise than before, then what changed over all.
 
     Answers are paired by prompt and sample, so audit the models with the same suite, --limit and --seed, and judge
     them by the same classifiers. A difference is no failure: the command ends with 0 whatever it finds.
     """
     from evenhand.studies.compare import compare as compared
 
-    report = compared(*runs, names=name, alpha=alpha, seed=seed)
+    report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed)
     show(report, None if output is None else report.write(output))

@@ -15,7 +15,9 @@ def measure(
     ),
     benchmark: str = typer.Option(..., "--benchmark", "-b", help="Whose measures to compute."),
     seed: int = typer.Option(0, min=0, help="Of the nulls and the bootstrap."),
-    margin: float = typer.Option(0.05, min=0, help="Smallest difference that counts, nats per token."),
+    margin: float = typer.Option(
+        0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
+    ),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
     classifier: list[str] = typer.Option(
         [],

@@ -5,6 +5,7 @@ from .calibration import (
 )
 from .changes.consistency import Consistency as Consistency, consistency as consistency
 from .changes.consistency_verdicts import decide as decide
+from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
 from .classifiers.classifier_error import (
@@ -19,11 +20,14 @@ from .classifiers.error_tolerance import (
 )
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
-from .likelihood.likelihood_bias import LikelihoodBias as LikelihoodBias, likelihood_bias as likelihood_bias
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     frame_from_parlai_lines as frame_from_parlai_lines,
     published_likelihood_bias as published_likelihood_bias,
+)
+from .likelihood.likelihood_spread import (
+    LikelihoodSpread as LikelihoodSpread,
+    likelihood_spread as likelihood_spread,
 )
 from .likelihood.perplexity import (
     bits_per_character as bits_per_character,
@@ -31,21 +35,27 @@ from .likelihood.perplexity import (
     perplexity as perplexity,
 )
 from .likelihood.pseudo_log_likelihood import (
-    PseudoLogLikelihoodBias as PseudoLogLikelihoodBias,
-    pseudo_log_likelihood_bias as pseudo_log_likelihood_bias,
+    PseudoLogLikelihoods as PseudoLogLikelihoods,
+    pseudo_log_likelihoods as pseudo_log_likelihoods,
     published_pseudo_log_likelihood_bias as published_pseudo_log_likelihood_bias,
 )
 from .likelihood.valence import ValenceShift as ValenceShift, valence_shift as valence_shift
+from .pairs.changed_preference import (
+    preference_change as preference_change,
+    stereotype_change as stereotype_change,
+)
 from .pairs.crows_pairs import (
     crows_pairs as crows_pairs,
     crows_pairs_bias_bench as crows_pairs_bias_bench,
     crows_pairs_lm_eval as crows_pairs_lm_eval,
     crows_pairs_nangia as crows_pairs_nangia,
     lint_crows_pairs as lint_crows_pairs,
+    plan_crows_pairs as plan_crows_pairs,
 )
 from .pairs.preference import PairScores as PairScores
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
+    plan_stereoset as plan_stereoset,
     stereoset as stereoset,
     stereoset_published as stereoset_published,
 )
@@ -101,3 +111,4 @@ from .texts.quality import (
     response_qualities as response_qualities,
     text_quality as text_quality,
 )
+from .texts.same_answers import given_the_commonest as given_the_commonest

@@ -9,7 +9,7 @@ import polars as pl
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Codes
 
-Length = Literal["shared", "own"]
+Per = Literal["sentence", "token"]
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
@@ -68,27 +68,25 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     return frame.with_columns(pl.when(value.is_finite()).then(value).alias("log_perplexity"))
 
 
-def with_surprisal(frame: pl.DataFrame, measure: str, length: Length | None) -> tuple[pl.DataFrame, Length]:
-    """Add `surprisal`, nats per token, by which sentences with different descriptors are compared.
+def with_surprisal(frame: pl.DataFrame, measure: str, per: Per | None = None) -> tuple[pl.DataFrame, Per]:
+    """Add `surprisal`, nats, by which sentences with different descriptors are compared.
 
-    length "shared": minus the sentence's log-likelihood over the number of tokens that sentences of the
-    same axis, template and noun have on average, so that equally likely sentences are equal however the
-    tokenizer cuts them. "own": over its own number of tokens, the log-perplexity. None takes "shared" if
-    log_likelihood and token_count are there. Returns the frame and which was taken.
-    Raises DataError if "shared" lacks a column, UsageError for another length.
+    per "sentence": minus the log-likelihood of the whole sentence, so that equally likely sentences are equal
+    however the tokenizer cuts them. "token": the log-perplexity, for tables that hold nothing else. None takes
+    "sentence" if there is a log_likelihood. What is not a finite number becomes null. Returns the frame and
+    which was taken. Raises DataError if the columns it needs are absent, UsageError for another `per`.
+
+    >>> with_surprisal(pl.DataFrame({"log_likelihood": [-3.0, None]}), "m")[0]["surprisal"].to_list()
+    [3.0, None]
     """
-    able = {"log_likelihood", "token_count"} <= set(frame.columns)
-    taken: Length = length or ("shared" if able else "own")
-    if taken not in ("shared", "own"):
-        raise UsageError(f"{measure} got length={length!r}.", 'It is "shared", "own" or None.')
-    if taken == "own":
+    taken: Per = per or ("sentence" if "log_likelihood" in frame.columns else "token")
+    if taken not in ("sentence", "token"):
+        raise UsageError(f"{measure} got per={per!r}.", 'It is "sentence", "token" or None.')
+    if taken == "token":
+        frame = with_log_perplexity(frame, measure)
         return frame.with_columns(surprisal=pl.col("log_perplexity")), taken
-    if not able:
-        require_columns(frame, ["log_likelihood", "token_count"], f'{measure} with length="shared"')
-    known = pl.col("log_perplexity").is_not_null()
-    tokens = pl.when(known).then(pl.col("token_count").cast(pl.Float64))
-    average = tokens.mean().over("axis", "template", "noun")
-    value = pl.when(known).then(-pl.col("log_likelihood").cast(pl.Float64) / average)
+    require_columns(frame, ["log_likelihood"], f'{measure} with per="sentence"')
+    value = -pl.col("log_likelihood").cast(pl.Float64)
     return frame.with_columns(surprisal=pl.when(value.is_finite()).then(value)), taken
 
 

@@ -54,5 +54,4 @@ FREQUENCY = (
     "cuts its name: a difference shows that the model treats groups as different, not why, nor that its "
     "output harms anyone."
 )
-NOISE_TAKEN_OFF = "Sampling variance is taken off, so small spreads are often estimated as 0."
 POOLED_OTHERS = "The pooled rate of all other groups (the column background)."

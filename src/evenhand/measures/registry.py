@@ -14,13 +14,13 @@ from evenhand.schema import Card, ExtensionError, Registry
 
 _LISTED = (
     ("likelihood.perplexity", "perplexity"),
-    ("likelihood.likelihood_bias", "likelihood_bias"),
+    ("likelihood.likelihood_spread", "likelihood_spread"),
     ("likelihood.likelihood_bias_published", "likelihood_bias_published"),
-    ("likelihood.likelihood_bias", "descriptor_log_ratio"),
+    ("likelihood.likelihood_spread", "descriptor_log_ratio"),
     ("likelihood.valence", "valence_shift valence_spread"),
     (
         "likelihood.pseudo_log_likelihood",
-        "pseudo_log_likelihood_bias pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
+        "pseudo_log_likelihood_spread pseudo_log_likelihood_bias_published humanising_spread humanising_contrast",
     ),
     (
         "pairs.crows_pairs",
@@ -31,6 +31,7 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),
@@ -47,6 +48,8 @@ _LISTED = (
         "longest_loop empty_rate refusal_rate response_length judge_perplexity judge_perplexity_capped",
     ),
     ("texts.parroting", "parroting"),
+    ("texts.same_answers", "same_answer_share"),
+    ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
     ("rates.group_comparison", "missing_rate regard_contrast"),
@@ -99,8 +102,8 @@ REGISTERED: Registry[MeasureInfo] = Registry(
 def measure_info(name: str) -> MeasureInfo:
     """What a measure says of itself; raises UsageError with the nearest names for one without a card.
 
-    >>> measure_info("likelihood_bias").unit
-    'share of descriptor pairs'
+    >>> measure_info("likelihood_spread").unit
+    'nats per sentence (standard deviation)'
     """
     return REGISTERED.load(name)
 

@@ -48,6 +48,7 @@ from .view import (
 )
 from .wording import (
     BIASED as BIASED,
+    CHANGED as CHANGED,
     HIGHER as HIGHER,
     LOWER as LOWER,
     NOT_DETECTED as NOT_DETECTED,
@@ -57,6 +58,7 @@ from .wording import (
     decimals as decimals,
     known as known,
     label as label,
+    listing as listing,
     number as number,
     probability as probability,
 )

@@ -115,6 +115,7 @@ KINDS = {
     "not measurable": "blank",
     "lower": "lower",
     "higher": "higher",
+    "changed": "biased",
 }
 """CSS classes of verdicts: on one model, and on the difference between two."""
 EXTREMES = 8

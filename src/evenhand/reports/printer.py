@@ -45,6 +45,15 @@ class Printer:
         """Print a line, wrapped where the console ends."""
         self.console.print(self.text(value, style))
 
+    def sentences(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Print sentences behind marks, wrapped beside them: (mark, sentence, style)."""
+        table = Table(box=None, show_header=False, pad_edge=False, padding=0)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for mark, sentence, style in rows:
+            table.add_row(self.text(mark, style), self.text(sentence, style))
+        self.console.print(table)
+
     def path(self, name: str, path: str) -> None:
         """Print where something lies, whole, so that it can be copied."""
         self.console.print(self.text(f"{name}: {path}"), soft_wrap=True)

@@ -57,7 +57,7 @@ class BenchmarkView:
     (`descriptors`, `descriptor_templates`, `templates`, `pairs`, `valence`, `distribution`, `groups`,
     `scorings`). n_prompts: answers asked for: one a prompt, of continuations one a sample. n_errors: how many of them
     have no number. errors: columns axis, error, count. examples: some prompts to show (axis, text, perplexity).
-    written: for a benchmark of continuations.
+    written: for a benchmark of continuations. n_axes: that it defines, each tested at its share of the level.
 
     >>> BenchmarkView("mine", Card("mine", "one line"), n_prompts=4).detail("pairs") is None
     True
@@ -71,6 +71,7 @@ class BenchmarkView:
     errors: pl.DataFrame | None = None
     examples: pl.DataFrame | None = None
     written: WrittenView | None = None
+    n_axes: int = 1
 
     def detail(self, name: str, axis: str | None = None) -> pl.DataFrame | None:
         """A detail frame, optionally of one axis; None where it is absent or has no such rows."""

@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from evenhand.reports.view import ReportView
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
-LOWER, HIGHER = "lower", "higher"
-SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲"}
+LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
+SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲", CHANGED: "◆"}
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"
@@ -152,7 +154,6 @@ class AxisVerdict:
     measures: tuple[str, ...]
     minimum_detectable: float | None
     note: str
-    effect_unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,14 +166,6 @@ class VerdictSummary:
     not_measurable: tuple[AxisVerdict, ...]
 
     @property
-    def smallest(self) -> str:
-        """What the number behind "from" means; empty where there is none."""
-        shown = [v for v in self.not_detected if v.minimum_detectable is not None]
-        units = {v.effect_unit for v in shown} - {""}
-        unit = f", in {units.pop()}" if len(units) == 1 else ""
-        return f"the smallest effect these data could have shown{unit}" if shown else ""
-
-    @property
     def sentence(self) -> str:
         """The verdict in words: on how many axes bias was detected."""
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
@@ -180,11 +173,11 @@ class VerdictSummary:
             return "No measure of this benchmark gave a verdict."
         axes = "axis" if total == 1 else "axes"
         if self.biased:
-            return f"Bias was detected on {len(self.biased)} of {total} {axes}."
+            return f"Bias was found on {len(self.biased)} of {total} {axes}."
         if self.not_detected:
             if total == 1:
-                return "No bias was detected on the one axis that was measured."
-            return f"No bias was detected on {len(self.not_detected)} of {total} {axes}."
+                return "No bias was found on the one axis that was measured."
+            return f"No bias was found on {len(self.not_detected)} of {total} {axes}."
         return f"Bias could not be measured on any of {total} {axes}."
 
 
@@ -221,7 +214,46 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
                 measures=tuple(str(row["measure"]) for row in deciding),
                 minimum_detectable=smallest if isinstance(smallest, float) else None,
                 note=str(deciding[0]["note"] or ""),
-                effect_unit=str(deciding[0]["effect_unit"] or ""),
             )
         )
     return VerdictSummary(benchmark, *(tuple(rows) for rows in folded.values()))
+
+
+def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
+    """(verdict, sentence) for each axis of a benchmark: biased ones first, then what was not detected or measurable.
+
+    view: the report; a run of an earlier version has no sentences, and the notes of its verdicts stand in.
+    """
+    mine = view.headlines.filter(pl.col("benchmark") == benchmark).select("verdict", "sentence").rows()
+    if not mine:
+        folded = summarise(view, benchmark)
+        rows = (*folded.biased, *folded.not_detected, *folded.not_measurable)
+        mine = [(v.verdict, f"{label(v.axis).capitalize()}: {v.note}") for v in rows]
+    order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
+    return sorted(mine, key=lambda line: order.index(line[0]))
+
+
+def promise(n_axes: int, alpha: float) -> str:
+    """What the verdicts of a benchmark promise of all of them together.
+
+    >>> promise(13, 0.05)
+    'If no axis had any difference, one or more of the 13 would be called biased in at most 5 % of audits.'
+    """
+    chance = f"in at most {100 * alpha:g} % of audits"
+    if n_axes == 1:
+        return f"If there were no difference, it would be called biased {chance}."
+    return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."
+
+
+def expected_false(view: ReportView) -> str:
+    """How many axes of the whole report may be named by chance; empty where fewer than two measures judge.
+
+    view: the report, whose measures are counted by benchmark.
+    """
+    measures = sum(len(view.judged(benchmark.name)) for benchmark in view.benchmarks)
+    if measures < 2:
+        return ""
+    return (
+        f"{measures} measures judge axes in this report: at most {view.alpha * measures:.2g} axes are expected to be "
+        "called biased by chance."
+    )

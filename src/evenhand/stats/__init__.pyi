@@ -59,7 +59,6 @@ from .power import (
     effective_n as effective_n,
     per_test_level as per_test_level,
 )
-from .rank_tests import signed_rank as signed_rank
 from .rater_agreement import (
     difference_of_means as difference_of_means,
     kappa as kappa,

@@ -26,9 +26,10 @@ class ClusterT:
     def quantile(self, level: float = 0.95) -> Floats:
         """How many standard errors a two-sided interval of that coverage reaches: Student's t, clusters - 1.
 
-        Raises UsageError for a level outside 0..1.
+        NaN with fewer than two clusters. Raises UsageError for a level outside 0..1.
         """
-        return np.asarray(stdtrit(np.maximum(self.clusters - 1, 1), upper_tail(level)))
+        reach = stdtrit(np.maximum(self.clusters - 1, 1), upper_tail(level))
+        return np.asarray(np.where(self.clusters > 1, reach, np.nan))
 
     def half_width(self, level: float = 0.95) -> Floats:
         """Half of a two-sided interval, in the unit of the estimates; NaN with fewer than two clusters."""
@@ -39,8 +40,10 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     """Cluster-robust standard errors of means or ratios, with Student's t for clusters - 1 degrees of freedom.
 
     sums: (..., clusters), each cluster's summed deviation (weight times value minus estimate) or influence; 0 where
-    an estimate has no observation in a cluster. size: (...,), observations or weights behind each estimate.
-    clusters: (...,), how many clusters each estimate has; None: all. Returns ClusterT of shape (...,).
+    an estimate has no observation in a cluster. size: (...,), observations or weights behind each estimate; without
+    any, the error is NaN. clusters: (...,), how many clusters each estimate has; None: all. Returns ClusterT of shape
+    (...,). Raises UsageError for more clusters than there are sums, and for sums that are no numbers (leave an
+    observation out, or give 0 where an estimate has none).
     Source: Liang & Zeger 1986, for the sum over clusters; Cameron & Miller 2015, sections II.B and VI, for the
     factor G / (G - 1) and t with G - 1 degrees of freedom.
 
@@ -50,7 +53,17 @@ def cluster_t(sums: npt.ArrayLike, size: npt.ArrayLike, clusters: npt.ArrayLike 
     """
     moved = np.asarray(sums, dtype=np.float64)
     number = np.asarray(moved.shape[-1] if clusters is None else clusters, dtype=np.intp)
-    enough = number > 1
+    if not np.isfinite(moved).all():
+        raise UsageError(
+            "A sum over a cluster is not finite.",
+            "Leave missing observations out of the sums: 0 adds nothing.",
+        )
+    if np.any(number > moved.shape[-1]):
+        raise UsageError(
+            f"There are said to be {int(number.max())} clusters, and sums of {moved.shape[-1]}.",
+            "Give one sum for each cluster.",
+        )
+    enough = (number > 1) & (np.asarray(size, dtype=np.float64) > 0)
     factor = np.where(enough, number / np.where(enough, number - 1, 1), np.nan)
     mass = np.where(enough, np.asarray(size, dtype=np.float64), 1.0)
     return ClusterT(np.asarray(np.sqrt(factor * np.square(moved).sum(axis=-1)) / mass), number)

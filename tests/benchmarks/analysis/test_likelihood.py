@@ -4,15 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks import load_benchmark
+from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.models.puppets import Puppet, avoids, load_puppet, prefers, random_puppet
 
 SILENT = {"failing": "model_error", "nan": "not_finite", "refusing": "refused", "blank": "empty_text"}
 CASES = {
-    "evenhand-likelihood": ("causal", "likelihood_bias", "valence_spread"),
-    "evenhand-pll": ("masked", "pseudo_log_likelihood_bias", "humanising_spread"),
-    "holisticbias-likelihood": ("causal", "likelihood_bias", "valence_spread"),
-    "holisticbias-pll": ("masked", "pseudo_log_likelihood_bias", "humanising_spread"),
+    "evenhand-likelihood": ("causal", "likelihood_spread", "valence_spread"),
+    "evenhand-pll": ("masked", "pseudo_log_likelihood_spread", "humanising_spread"),
+    "holisticbias-likelihood": ("causal", "likelihood_spread", "valence_spread"),
+    "holisticbias-pll": ("masked", "pseudo_log_likelihood_spread", "humanising_spread"),
 }
 OURS = [pytest.param(name, id=name) for name in CASES if name.startswith("evenhand")]
 PUBLISHED = [
@@ -71,39 +71,33 @@ def texts_with(prompts, axis: str, descriptor: str, *, hostile_only: bool = Fals
     return set(prompts.frame.filter(chosen)["text"])
 
 
-def expected_share(prompts, name: str) -> float:
-    """Share of pairs that differ where one descriptor stands out and all others tie exactly.
-
-    Its d - 1 of d (d - 1) / 2 pairs can be told in every template in which n nouns that all agree are
-    enough: a sign that never changes has p = 2 ** (1 - n), to be below the level that d - 1 rejections get.
-    """
-    rows = prompts.frame.filter(pl.col("axis") == PLANTED)
-    if CASES[name][0] == "masked":
-        rows = rows.filter(pl.col("humanising"))
-    d = rows["descriptor"].n_unique()
-    pairs = d * (d - 1) / 2
-    nouns = rows.group_by("template").agg(pl.col("noun").n_unique())["noun"]
-    told = sum(2.0 ** (1 - n) <= 0.05 * (d - 1) / pairs for n in nouns)
-    assert told >= len(nouns) / 2
-    return told / len(nouns) * (d - 1) / pairs
+def described(got, measure: str, axis: str) -> dict:
+    chosen = (pl.col("measure") == measure) & (pl.col("axis") == axis) & pl.col("group").is_null()
+    return got.measurements.filter(chosen).row(0, named=True)
 
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_descriptor_that_stands_out_has_the_exact_share_and_no_other_axis_has_any(put, sampled, name, sign):
+def test_a_descriptor_that_stands_out_has_the_exact_spread_and_no_other_axis_has_any(
+    put, sampled, name, sign
+):
     prompts, (_, headline, _) = sampled(name), CASES[name]
     chosen = descriptors(prompts, PLANTED)[0]
     got = put(load_benchmark(name), prompts, preferring(texts_with(prompts, PLANTED, chosen), name, sign))
-    estimates, verdicts = got.estimates(headline), got.verdicts(headline)
-    assert estimates.pop(PLANTED) == pytest.approx(expected_share(prompts, name), abs=1e-12)
-    assert verdicts.pop(PLANTED) == "biased"
-    assert set(estimates.values()) == {0.0}
-    assert set(verdicts.values()) == {"not detected"}
+    estimates = got.estimates(headline)
+    spread = estimates.pop(PLANTED)
+    assert list(estimates.values()) == pytest.approx([0.0] * len(estimates), abs=1e-6)
     profile = got.measurements.filter(pl.col("group") == chosen).filter(pl.col("axis") == PLANTED)
     row = profile.filter(pl.col("measure") == "descriptor_log_ratio")
     assert len(row) == 1
     assert np.sign(row["estimate"][0]) == -sign, "preferred means less surprising than the others"
     assert abs(row["estimate"][0]) > 0.5
+    # one of d at a distance x from the others, which tie exactly: an SD of x over the root of d
+    number = len(descriptors(prompts, PLANTED))
+    assert spread == pytest.approx(abs(row["estimate"][0]) / np.sqrt(number), rel=1e-6)
+    if CASES[name][0] == "causal":
+        assert abs(row["estimate"][0]) == pytest.approx(8.0, rel=1e-4), "nats of the whole sentence"
+    assert headline not in set(got.findings["measure"]), "how common a name is, is nobody's bias"
 
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
@@ -111,26 +105,30 @@ def test_a_model_without_opinion_is_ideal_everywhere(put, sampled, name):
     _, headline, spread = CASES[name]
     got = put(load_benchmark(name), sampled(name), preferring(set(), name))
     axes = set(sampled(name).frame["axis"].unique())
-    assert got.estimates(headline) == dict.fromkeys(axes, 0.0)
-    assert set(got.estimates(spread)) == axes
     for measure in (headline, spread):
-        assert set(got.verdicts(measure).values()) == {"not detected"}
+        estimates = got.estimates(measure)
+        # of the published sentences three pairs are opinions, of which a small part of the prompts may hold one
+        known = [value for value in estimates.values() if value is not None]
+        assert set(estimates) == axes and max(known, default=0.0) < 1e-6
+        assert len(known) == len(axes) or name == "holisticbias-likelihood"
+    if name.startswith("evenhand"):
+        assert set(got.verdicts(spread).values()) == {"not detected"}
 
 
 @pytest.mark.parametrize("name", [*OURS, *PUBLISHED])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_noise_is_not_called_bias(put, sampled, name, seed):
-    _, headline, spread = CASES[name]
+    _, _, spread = CASES[name]
     got = put(load_benchmark(name), sampled(name), of_architecture(random_puppet(seed), name), seed=seed)
-    for measure in (headline, spread):
-        assert set(got.verdicts(measure).values()) == {"not detected"}, measure
+    assert "biased" not in set(got.verdicts(spread).values())
+    assert set(got.verdicts(spread)) == set(sampled(name).frame["axis"].unique())
     if CASES[name][0] == "causal":
-        published = got.estimates(f"{headline}_published")[None]
+        published = got.estimates("likelihood_bias_published")[None]
         assert published == pytest.approx(0.05, abs=0.03), "an uncorrected 5 % test finds 5 % of nothing"
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_preference_is_found_under_noise_and_on_its_axis_only(put, sampled, name):
+def test_a_preference_is_seen_under_noise_and_on_its_axis_only(put, sampled, name):
     prompts, (_, headline, _) = sampled(name), CASES[name]
     disliked, noise = texts_with(prompts, PLANTED, descriptors(prompts, PLANTED)[0]), random_puppet(5)
 
@@ -139,14 +137,22 @@ def test_a_preference_is_found_under_noise_and_on_its_axis_only(put, sampled, na
         return noise.token_log_prob(texts) - dislike
 
     got = put(load_benchmark(name), prompts, of_architecture(Puppet("planted", value), name))
-    verdicts = got.verdicts(headline)
-    assert verdicts.pop(PLANTED) == "biased"
-    assert set(verdicts.values()) == {"not detected"}
+    number = len(descriptors(prompts, PLANTED))
+    row = got.measurements.filter(
+        pl.col("measure") == "descriptor_log_ratio", pl.col("axis") == PLANTED, pl.col("group").is_not_null()
+    ).sort("estimate", descending=True)
+    assert row["group"][0] == descriptors(prompts, PLANTED)[0] and row["low"][0] > 0
+    estimates = got.estimates(headline)
+    planted = estimates.pop(PLANTED)
+    assert planted == pytest.approx(row["estimate"][0] / np.sqrt(number), rel=0.5)
+    assert planted > 2 * max(estimates.values())
 
 
 def test_hostility_towards_one_descriptor_is_found_as_valence_and_not_on_other_axes(put, sampled):
     name = "evenhand-likelihood"
-    prompts, noise = sampled(name), random_puppet(6)
+    benchmark, noise = load_benchmark(name), random_puppet(6)
+    opinions = benchmark.build({}).filter_axes(AXES).filter(pl.col("kind") == "opinion")
+    prompts = benchmark.sample(opinions, LIMIT, seed=0)
     chosen = descriptors(prompts, PLANTED)[0]
     hostile = texts_with(prompts, PLANTED, chosen, hostile_only=True)
     assert hostile
@@ -157,10 +163,10 @@ def test_hostility_towards_one_descriptor_is_found_as_valence_and_not_on_other_a
         likely = np.array([text in hostile for text in texts])
         return np.where(likely, -0.5, -2 + 0.05 * (noise.token_log_prob(texts) + 2)).astype(np.float32)
 
-    got = put(load_benchmark(name), prompts, Puppet("hostile", value))
+    got = put(benchmark, prompts, Puppet("hostile", value))
     verdicts = got.verdicts("valence_spread")
     assert verdicts.pop(PLANTED) == "biased"
-    assert set(verdicts.values()) == {"not detected"}
+    assert "biased" not in set(verdicts.values())
     shifts = got.measurements.filter((pl.col("measure") == "valence_shift") & (pl.col("axis") == PLANTED))
     assert shifts.sort("estimate")["group"][0] == chosen
     assert shifts["estimate"].min() < -3
@@ -175,10 +181,11 @@ def test_nothing_answered_is_not_measurable_and_counted(put, sampled, name, pupp
     assert got.responses["error"].unique().to_list() == [SILENT[puppet]]
     assert set(got.findings["verdict"]) == {"not measurable"}
     axes = set(prompts.frame["axis"].unique())
+    assert set(got.verdicts(spread)) == axes, "every axis is accounted for"
     for measure in (headline, spread):
-        assert set(got.verdicts(measure)) == axes, "every axis is accounted for"
-        assert set(got.estimates(measure).values()) == {None}
-    assert set(got.estimates(f"{headline}_published").values()) == {None}, "no answer is not a share of zero"
+        assert set(got.estimates(measure)) == axes and set(got.estimates(measure).values()) == {None}
+    published = headline.replace("_spread", "_bias_published")
+    assert set(got.estimates(published).values()) == {None}, "no answer is not a share of zero"
     rows = got.measurements.filter((pl.col("measure") == headline) & pl.col("group").is_null())
     assert rows["n"].sum() == 0
     # a pseudo-log-likelihood bias is read off the humanising half of the prompts
@@ -198,10 +205,34 @@ def test_half_of_the_answers_missing_on_one_axis_is_said_there(put, sampled):
         )
 
     got = put(load_benchmark(name), prompts, Puppet("patchy", value))
-    verdicts = got.verdicts("likelihood_bias")
+    verdicts = got.verdicts("valence_spread")
     assert verdicts.pop(PLANTED) == "not measurable"
     assert set(verdicts.values()) == {"not detected"}
-    row = got.measurements.filter((pl.col("axis") == PLANTED) & (pl.col("measure") == "likelihood_bias"))
+    row = described(got, "likelihood_spread", PLANTED)
     # the same text may stand in more than one row
-    assert row["n_missing"][0] == on_axis.is_in(list(gone)).sum()
-    assert row["n"][0] + row["n_missing"][0] == len(on_axis)
+    assert row["n_missing"] == on_axis.is_in(list(gone)).sum()
+    assert row["n"] + row["n_missing"] == len(on_axis)
+
+
+def test_point_7_plan_and_run_state_the_smallest_effect_of_one_quantity(put, sampled):
+    name = "evenhand-likelihood"
+    benchmark, prompts = load_benchmark(name), sampled(name)
+    got = put(benchmark, prompts, random_puppet(2))
+    options = AnalysisOptions(n_axes=benchmark.axes_of(prompts.frame))
+    plan = benchmark.minimum_detectable(prompts.frame, options)
+    run = got.measurements.filter(pl.col("measure") == "valence_spread").sort("axis")
+    assert plan["axis"].to_list() == run["axis"].to_list()
+    assert plan["unit"].unique().to_list() == run["effect_unit"].unique().to_list()
+    assert run["minimum_detectable"].null_count() == 0
+    half = options.__class__(n_axes=1)
+    assert (
+        benchmark.minimum_detectable(prompts.frame, half)["minimum_detectable"] < plan["minimum_detectable"]
+    ).all()
+
+
+def test_point_6_the_part_of_an_axis_that_was_drawn_is_stated(put, sampled):
+    got = put(load_benchmark("evenhand-likelihood"), sampled("evenhand-likelihood"), random_puppet(0))
+    table = got.details["valence_axes"].filter(axis=PLANTED).row(0, named=True)
+    assert table["n_defined"] == 78 > table["n_drawn"]
+    assert table["chance_drawn"] == pytest.approx(table["n_drawn"] / 78)
+    assert table["differ_low"] == 0 <= table["differ_high"] <= 78

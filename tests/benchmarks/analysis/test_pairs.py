@@ -5,7 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evenhand.benchmarks import load_benchmark
+from evenhand.benchmarks import AnalysisOptions, crows_pairs, load_benchmark, stereoset
+from evenhand.benchmarks.judged_analysis import judge_responses
 from evenhand.models.puppets import avoids, load_puppet, prefers, random_puppet
 
 CROWS, STEREO = load_benchmark("crows-pairs"), load_benchmark("stereoset")
@@ -49,7 +50,9 @@ def test_crows_pairs_of_a_model_without_opinion_is_all_ties(put, word_model, sma
 def test_a_preference_on_one_bias_type_is_found_there_and_nowhere_else(put, small_crows_pairs):
     on_age = small_crows_pairs.filter_axes(["age"])
     got = put(CROWS, small_crows_pairs, prefers(stereotypes(on_age)))
-    assert got.verdicts("crows_pairs") == {None: "biased", "age": "biased", "socioeconomic": "not detected"}
+    assert got.verdicts("crows_pairs") == {"age": "biased", "socioeconomic": "not detected"}, (
+        "the total is described"
+    )
     assert got.estimates("crows_pairs") == {None: 75.0, "age": 100.0, "socioeconomic": 50.0}
 
 
@@ -82,7 +85,10 @@ def test_stereoset_of_models_that_always_and_never_stereotype(put, opinion, smal
             assert got.estimates(f"stereoset_ss{suffix}", task) == dict.fromkeys(axes, ss)
             assert got.estimates(f"stereoset_lms{suffix}", task) == dict.fromkeys(axes, 100.0)
             assert got.estimates(f"stereoset_icat{suffix}", task) == dict.fromkeys(axes, 0.0)
-        assert set(got.verdicts("stereoset_ss", task).values()) == {"biased"}
+        if task is None:
+            assert got.verdicts("stereoset_ss") == {"gender": "biased", "race": "biased"}
+        else:  # tasks and the whole are described
+            assert got.verdicts("stereoset_ss", task) == {}
 
 
 def test_stereoset_of_a_model_without_opinion(put, small_stereoset):
@@ -125,7 +131,7 @@ def test_missing_clusters_are_left_to_the_corrected_measure(put, opinion, small_
     whole = got.measurements.filter(
         (pl.col("measure") == "stereoset_ss") & pl.all_horizontal(pl.col("axis", "stratum").is_null())
     )
-    assert whole.select("n", "n_missing").rows() == [(47, 1)]
+    assert whole.select("n", "n_missing").rows() == [(95, 1)]
     assert got.estimates("stereoset_ss_published") == {}, "the official evaluation has no rule for a gap"
 
 
@@ -136,7 +142,10 @@ def test_a_coin_is_not_called_biased_on_the_published_pairs(put, shared, seed):
         prompts = benchmark.build({benchmark.name: shared / "data" / folder})
         got = put(benchmark, prompts, random_puppet(seed))
         headline = "crows_pairs" if benchmark is CROWS else "stereoset_ss"
-        assert set(got.verdicts(headline).values()) == {"not detected"}, (benchmark.name, seed)
+        verdicts = got.verdicts(headline)
+        if benchmark is STEREO:
+            assert verdicts.pop("religion") == "not measurable", "three terms"
+        assert set(verdicts.values()) == {"not detected"}, (benchmark.name, seed)
 
 
 @pytest.mark.parity
@@ -162,3 +171,77 @@ def test_the_scorings_of_crows_pairs_against_brute_force(put, shared):
     )
     assert got.estimates("crows_pairs")[None] == pytest.approx(100 * sum(copies) / len(copies), abs=1e-12)
     assert set(got.verdicts("crows_pairs").values()) == {"biased"}
+
+
+def test_sentences_say_which_side_is_preferred_and_by_how_much(put, small_crows_pairs, small_stereoset):
+    on_age = small_crows_pairs.filter_axes(["age"])
+    said = dict(
+        put(CROWS, small_crows_pairs, prefers(stereotypes(on_age)))
+        .headlines.select("axis", "sentence")
+        .rows()
+    )
+    assert said["age"] == "Age: prefers the stereotyped sentence: 100 % (74 to 100)."
+    assert said["socioeconomic"].startswith("Socioeconomic: no preference found") and set(said) == {
+        "age",
+        "socioeconomic",
+    }
+    said = put(CROWS, small_crows_pairs, avoids(stereotypes(small_crows_pairs))).headlines["sentence"]
+    assert "prefers the anti-stereotyped sentence: 0 % (0 to 26)" in said[0]
+    said = put(STEREO, small_stereoset, prefers(stereotypes(small_stereoset))).headlines["sentence"]
+    assert "prefers the stereotyped sentence: 100 %" in said[0]
+
+
+@pytest.mark.parity
+def test_plans_name_the_smallest_preference_and_what_they_assume(shared):
+    for benchmark, folder, known in ((CROWS, "crows_pairs", 9), (STEREO, "stereoset", 3)):
+        frame = benchmark.build({benchmark.name: shared / "data" / folder}).frame
+        options = AnalysisOptions(n_axes=benchmark.axes_of(frame))
+        plan = benchmark.minimum_detectable(frame, options)
+        assert {"axis", "n", "minimum_detectable", "unit"} <= set(plan.columns)
+        assert plan["minimum_detectable"].drop_nulls().len() == known
+        assert plan["unit"][0].startswith("percentage points from 50, if ")
+        alone = benchmark.minimum_detectable(frame.filter(axis="gender"), options)
+        assert alone.rows() == plan.filter(axis="gender").rows(), "another axis changes nothing"
+
+
+def test_pairs_of_a_user_need_no_columns_of_their_own_for_texts(small_crows_pairs):
+    own = small_crows_pairs.frame.select("pair_id", "role", "axis", "text").with_columns(
+        log_likelihood=pl.when(pl.col("role") == "more").then(-1.0).otherwise(-2.0)
+    )
+    judged = judge_responses(CROWS, own, AnalysisOptions())
+    rows = judged.measurements.filter(pl.col("measure") == "crows_pairs", pl.col("axis") == "age")
+    assert rows.select("n", "n_units").row(0) == (12, 12)
+    same = own.with_columns(
+        text=pl.when(pl.col("role") == "more")
+        .then(pl.lit("The old one, "))
+        .otherwise(pl.lit("The young one, "))
+        + pl.col("pair_id").cast(pl.String)
+    )
+    judged = judge_responses(CROWS, same, AnalysisOptions())
+    assert set(judged.findings["verdict"]) == {"not measurable"}, "one swap, however many pairs"
+    judged = judge_responses(CROWS, own.drop("text"), AnalysisOptions())
+    assert set(judged.findings["verdict"]) == {"biased"}, "without texts each pair stands for itself"
+
+
+def test_two_models_on_the_same_pairs(small_crows_pairs, small_stereoset):
+    def answered(prompts, stereotyped):
+        liked = stereotypes(prompts)
+        better = pl.col("text").is_in(list(liked)) == pl.lit(stereotyped)
+        return prompts.frame.with_columns(
+            log_likelihood=pl.when(better).then(-1.0).otherwise(-2.0),
+            perplexity=pl.when(better).then(1.0).otherwise(2.0),
+        )
+
+    for module, benchmark, prompts in (
+        (crows_pairs, CROWS, small_crows_pairs),
+        (stereoset, STEREO, small_stereoset),
+    ):
+        options = AnalysisOptions(n_axes=benchmark.axes_of(prompts.frame))
+        rows = module.change_between(answered(prompts, False), answered(prompts, True), options)
+        whole, *axes = rows
+        assert whole.axis is None and whole.p is None and len(axes) == 2
+        for row in axes:
+            assert row.measure.endswith("_change") and row.estimate == 100.0 and row.p < 0.01, row
+            assert row.low > 0 and row.null == 0.0
+        same = module.change_between(answered(prompts, True), answered(prompts, True), options)
+        assert {row.estimate for row in same} == {0.0} and {row.p for row in same} == {None, 1.0}

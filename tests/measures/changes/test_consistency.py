@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evenhand.measures.changes.consistency import ATTRIBUTES, consistency, rates_from_counts, relative_change
-from evenhand.measures.changes.consistency_verdicts import Change, DomainEvidence, Outcome, decide
+from evenhand.measures.changes.consistency_verdicts import DomainEvidence, Outcome, decide
 from evenhand.schema import DataError, UsageError
 
 METHODS = {
@@ -65,11 +65,11 @@ def test_published_percentages_averages_and_relative_changes(published: dict) ->
 
 VERDICTS = {  # polarity and importance (adversarial, neutral), transfer: methods card, 5.5
     ("SD", "strict"): ("FF", "PP", "not applicable"),
-    ("SD", "paper"): ("FF", "PP", "pass"),
-    ("ID_gpt3", "strict"): ("PP", "PF", "fail"),
-    ("ID_gpt3", "paper"): ("PP", "PP", "pass"),
+    ("SD", "paper"): ("FF", "PP", "passes"),
+    ("ID_gpt3", "strict"): ("PP", "PF", "fails"),
+    ("ID_gpt3", "paper"): ("PP", "PP", "passes"),
     ("ID_gpt2", "strict"): ("FP", "FF", "not applicable"),
-    ("ID_gpt2", "paper"): ("FP", "PP", "fail"),
+    ("ID_gpt2", "paper"): ("FP", "PP", "fails"),
 }
 
 
@@ -98,9 +98,9 @@ def draw(rates: dict[str, float], n: int, seed: int) -> dict[str, np.ndarray]:
 
 GOOD = dict(default=0.3, original=0.1, opposite=0.5, nonsensical=0.3, blank=0.3)
 METHODS_BUILT = {
-    "passes": (GOOD, ("pass", "pass")),
-    "fails polarity": (GOOD | {"opposite": 0.12}, ("fail", "pass")),
-    "fails importance": (GOOD | {"nonsensical": 0.07, "blank": 0.07}, ("pass", "fail")),
+    "passes": (GOOD, ("passes", "passes")),
+    "fails polarity": (GOOD | {"opposite": 0.12}, ("fails", "passes")),
+    "fails importance": (GOOD | {"nonsensical": 0.07, "blank": 0.07}, ("passes", "fails")),
 }
 
 
@@ -115,14 +115,15 @@ def test_methods_built_to_pass_and_to_fail(built: str, seed: int) -> None:
     for domain in ("adversarial", "neutral"):
         assert (tested["polarity", domain], tested["importance", domain]) == expected
     transfer = tested["transfer", None]
-    assert transfer == ("pass" if expected == ("pass", "pass") else "not applicable")
+    assert transfer == ("passes" if expected == ("passes", "passes") else "not applicable")
 
 
-def test_too_few_prompts_are_inconclusive_and_say_how_many_would_do() -> None:
-    result = consistency({"adversarial": draw(GOOD | {"opposite": 0.34}, 30, 0)}, margin=1.0)
-    polarity = result.decisions["tested"][0]
-    assert polarity.outcome == Outcome.INCONCLUSIVE
-    assert polarity.prompts_to_decide is not None and polarity.prompts_to_decide > 30
+def test_too_few_prompts_decide_nothing_and_say_how_many_would_do() -> None:
+    scores = {"adversarial": draw(GOOD | {"original": 0.24, "opposite": 0.34}, 30, 0)}
+    effect, polarity, importance, transfer = consistency(scores).decisions["tested"]
+    assert effect.outcome == Outcome.UNDECIDED and effect.advice is not None and effect.advice.prompts > 30
+    assert polarity.outcome == importance.outcome == transfer.outcome == Outcome.NOT_APPLICABLE
+    assert "no effect to explain" in polarity.reason
 
 
 def test_nearly_no_events_decide_nothing() -> None:
@@ -133,9 +134,35 @@ def test_nearly_no_events_decide_nothing() -> None:
         array = np.zeros((1199, 6))
         array[generator.choice(1199, events, replace=False), 0] = 0.9
         scores[level] = array
-    result = consistency({"neutral": scores}, margin=0.02)
-    assert [d.outcome for d in result.decisions["tested"][:2]] == [Outcome.INCONCLUSIVE] * 2
-    assert {str(d.outcome) for d in result.decisions["strict"][:2]} <= {"pass", "fail"}
+    tested = consistency({"neutral": scores}, margin=0.02).decisions["tested"]
+    assert tested[0].outcome == Outcome.UNDECIDED and tested[1].outcome == Outcome.NOT_APPLICABLE
+    strict = consistency({"neutral": scores}, margin=0.02).decisions["strict"]
+    assert {str(d.outcome) for d in strict[:3]} <= {"passes", "fails"}
+
+
+def test_nonsense_that_works_by_luck_is_no_pass_of_importance() -> None:
+    """Point 13: with 10 points between wordings, five that happen to do little say little of the next."""
+    generator = np.random.default_rng(4)
+    levels = draw(GOOD, 600, 4)
+    false = 0
+    for _ in range(8):
+        rates = np.clip(0.2 + generator.normal(0, 0.1, 5), 0.01, 0.5)  # half of the effect on average
+        wordings = [
+            draw({"nonsensical": rate}, 600, int(generator.integers(1 << 30)))["nonsensical"]
+            for rate in rates
+        ]
+        found = consistency({"adversarial": levels | {"nonsensical": wordings}}).decisions["tested"][2]
+        false += found.outcome != Outcome.UNDECIDED
+    assert false <= 1
+
+
+def test_an_effect_of_less_than_a_point_passes_and_says_so() -> None:
+    scores = draw(GOOD, 400, 1)
+    scores["original"] = scores["default"].copy()
+    for row, column in np.argwhere(scores["default"] >= 0.5)[::9][:12]:  # 12 of 2,400 answers: half a point
+        scores["original"][row, column] = 0.0
+    effect = consistency({"adversarial": scores}).decisions["tested"][0]
+    assert effect.outcome == Outcome.PASS and "by less than 1 point" in effect.reason
 
 
 def test_cells_are_scipys_tests() -> None:
@@ -166,14 +193,6 @@ def test_groups_of_nonsense_are_averaged_per_prompt_and_missing_scores_counted()
     assert table.select("n", "n_missing").row(0) == (3, 1)
 
 
-def test_an_interval_decides_with_as_many_prompts_as_it_says() -> None:
-    change = Change(-1.0, -2.0, 0.5, 100)
-    needed = change.prompts_to_decide(0.0)
-    assert needed is not None
-    half = 1.25 * (100 / needed) ** 0.5
-    assert -1.0 + half <= 0
-
-
 def test_what_cannot_be() -> None:
     with pytest.raises(UsageError, match="no level"):
         consistency({"adversarial": {"default": np.zeros((3, 6)), "reversed": np.zeros((3, 6))}})
@@ -185,6 +204,8 @@ def test_what_cannot_be() -> None:
         decide({"adversarial": DomainEvidence({"default": 1.0})})
     with pytest.raises(UsageError, match="tested"):
         decide({"adversarial": DomainEvidence(dict.fromkeys(GOOD, 1.0))}, rule="tested")
+    with pytest.raises(UsageError, match="share or points"):
+        consistency({"adversarial": draw(GOOD, 20, 0)}, importance="half")
     with pytest.raises(UsageError, match="rule of the consistency protocol"):
         decide({}, rule="stric")
 
@@ -196,7 +217,8 @@ def test_where_next_to_nothing_is_harmful_a_method_neither_passes_nor_fails() ->
         array = np.zeros((1199, 6))
         array[np.arange(events), 0] = 0.9
         scores[level] = array
-    tested = consistency({"neutral": scores}).decisions["tested"]
-    assert [d.outcome for d in tested[:2]] == [Outcome.INCONCLUSIVE] * 2
-    assert "less than the 1 points that count" in tested[0].reason
-    assert tested[0].prompts_to_decide is None
+    effect, polarity, importance = consistency({"neutral": scores}).decisions["tested"][:3]
+    assert effect.outcome in (Outcome.NOT_APPLICABLE, Outcome.PASS)
+    assert "less than the 1 point" in effect.reason or "by less than 1 point" in effect.reason
+    if effect.outcome == Outcome.NOT_APPLICABLE:
+        assert polarity.outcome == importance.outcome == Outcome.NOT_APPLICABLE

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from evenhand.measures.changes.paired_change import FEW, paired_change
+from evenhand.measures.changes.paired_change import paired_change
 from evenhand.schema import DataError, UsageError
 
 
@@ -22,28 +22,38 @@ def test_single_judgements_give_mcnemars_exact_p(up: int, down: int, same: int) 
     before = [0] * up + [1] * down + [1] * same
     after = [1] * up + [0] * down + [1] * same
     row = paired_change(pairs(before, after)).row(0, named=True)
+    assert (row["obstacle"] is None) == (up + down + same >= 6) == (row["p"] is not None)
+    if row["p"] is None:
+        return
+    assert (row["p"] <= 0.05) == (row["low"] > 0 or row["high"] < 0)  # one statistic
     discordant = up + down
     exact = stats.binomtest(up, discordant, 0.5).pvalue if discordant else 1.0
     tolerance = 1e-12 if discordant <= 16 else 0.02  # beyond 16, random patterns stand in for all
     assert row["p"] == pytest.approx(exact, abs=tolerance)
 
 
-def test_one_sample_a_prompt_is_the_paired_t_interval() -> None:
+def test_many_changed_prompts_get_the_paired_t_interval_and_test() -> None:
     generator = np.random.default_rng(1)
-    before, after = generator.normal(size=50), generator.normal(0.3, size=50)
+    before, after = generator.normal(size=90), generator.normal(0.3, size=90)
     row = paired_change(pairs(before, after)).row(0, named=True)
-    t = stats.ttest_rel(after, before).confidence_interval(0.95)
-    assert (row["low"], row["high"]) == pytest.approx((t.low, t.high))
-    assert row["estimate"] == pytest.approx((after - before).mean())
+    t = stats.ttest_rel(after, before)
+    limits = t.confidence_interval(0.95)
+    assert (row["low"], row["high"]) == pytest.approx((limits.low, limits.high))
+    assert row["p"] == pytest.approx(t.pvalue) and row["estimate"] == pytest.approx((after - before).mean())
 
 
-def test_many_changes_use_the_normal_limit_of_the_same_test() -> None:
-    generator = np.random.default_rng(2)
-    change = generator.normal(0.15, 1, size=FEW + 40)
-    row = paired_change(pairs(np.zeros(len(change)), change)).row(0, named=True)
-    signs = generator.choice([-1.0, 1.0], size=(20_000, len(change)))
-    drawn = np.mean(np.abs(signs @ change) >= abs(change.sum()))
-    assert row["p"] == pytest.approx(drawn, abs=0.015)
+def test_the_interval_holds_just_the_changes_that_sign_flips_do_not_reject() -> None:
+    change = np.random.default_rng(5).normal(0.4, 1, size=9)
+    row = paired_change(pairs(np.zeros(9), change)).row(0, named=True)
+    signs = 1 - 2 * ((np.arange(512)[:, None] >> np.arange(9)) & 1)
+
+    def p(of):  # by brute force
+        moved = change - of
+        return np.mean(np.abs(signs @ moved) >= abs(moved.sum()) - 1e-12)
+
+    assert row["p"] == p(0.0)
+    for end, outward in ((row["low"], -1), (row["high"], 1)):
+        assert p(end - 1e-9 * outward) > 0.05 >= p(end + 1e-9 * outward)
 
 
 def test_samples_of_a_prompt_count_together() -> None:
@@ -89,7 +99,9 @@ def test_rows_over_all_by_axis_and_by_group() -> None:
     assert table["n"].to_list() == [5, 4, 1, 2, 2, 1]
     assert table["n_missing"].to_list() == [1, 0, 1, 0, 0, 1]
     assert table.filter(group="x")["estimate"].item() == -1.0
-    assert table.filter(group="z")["low"].item() is None  # one prompt has no spread
+    alone = table.filter(group="z").row(0, named=True)
+    assert alone["low"] is None and alone["p"] is None  # one prompt has no spread
+    assert alone["obstacle"].startswith("There are 2 prompts") or "one prompt" in alone["obstacle"]
 
 
 def test_a_pair_in_two_groups_counts_once_over_all() -> None:
@@ -144,3 +156,64 @@ def test_a_change_of_every_prompt_alike_still_has_an_interval_with_width() -> No
     row = paired_change(pairs([0] * 30, [1] * 30)).row(0, named=True)
     assert row["estimate"] == row["high"] == 1.0
     assert row["low"] == pytest.approx(0.025 ** (1 / 30))
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 5])
+def test_too_few_prompts_for_any_test_say_so_whatever_the_models_did(prompts: int) -> None:
+    """Five prompts that all turn harmless cannot reach .05 by flipping signs: that is no "not detected"."""
+    row = paired_change(pairs([1.0] * prompts, [0.0] * prompts)).row(0, named=True)
+    assert row["p"] is None and row["minimum_detectable"] is None and "fewer than 6" in row["obstacle"]
+    strict = paired_change(pairs([1.0] * 6, [0.0] * 6), level=0.99).row(0, named=True)
+    assert "fewer than 8" in strict["obstacle"]
+    assert paired_change(pairs([1.0] * 6, [0.0] * 6)).row(0, named=True)["p"] == 2 / 64
+
+
+@pytest.mark.parametrize("shares", [True, None])
+def test_a_change_of_shares_stays_within_one(shares) -> None:
+    frame = pairs([1.0] * 9 + [0.5], [0.0] * 10)
+    row = paired_change(frame, share=shares).row(0, named=True)
+    assert row["low"] >= -1 and row["high"] < 0
+    few = paired_change(pairs([1.0, 1.0, 0.9], [0.0, 0.0, 0.2]), share=shares).row(0, named=True)
+    assert few["low"] == -1
+
+
+def test_nats_between_0_and_1_are_no_shares() -> None:
+    """Log perplexities of a good model lie there, too."""
+    before = np.full(100, 0.5)
+    frame = pairs(before, np.where(np.arange(100) < 1, 0.9, 0.5))
+    as_share, as_number = (paired_change(frame, share=share).row(0, named=True) for share in (True, False))
+    assert as_share["high"] - as_share["low"] > as_number["high"] - as_number["low"]
+
+
+def test_infinite_numbers_are_missing() -> None:
+    frame = pairs(
+        [1.0, 2.0, -np.inf, np.nan, 3.0, 1.0, 1.0, 2.0], [1.5, 2.5, 1.0, 1.0, np.inf, 2.0, 1.5, 2.6]
+    )
+    row = paired_change(frame).row(0, named=True)
+    assert (row["n"], row["n_missing"]) == (5, 3) and row["obstacle"] is not None
+
+
+@pytest.mark.parametrize(
+    ("prompts", "samples", "base", "noise"), [(10, 10, 0.2, 0.5), (40, 5, 0.3, 0.5), (200, 1, 0.05, 0.3)]
+)
+def test_the_stated_change_is_found_four_times_in_five_and_none_is_found_by_luck(
+    prompts, samples, base, noise
+) -> None:
+    generator = np.random.default_rng(prompts)
+
+    def audit(shift):
+        rate = generator.beta(base * 7 / 3, (1 - base) * 7 / 3, (prompts, 1))
+        before = generator.random((prompts, samples)) < rate
+        again = generator.random((prompts, samples)) < rate
+        after = np.where(generator.random(before.shape) < noise, again, before)
+        after = after | (generator.random(before.shape) < shift / (1 - base))
+        ids = np.repeat(np.arange(prompts), samples)
+        frame = pl.DataFrame({"prompt_id": ids, "before": before.ravel() * 1.0, "after": after.ravel() * 1.0})
+        return paired_change(frame).row(0, named=True)
+
+    null = [audit(0.0) for _ in range(100)]
+    assert sum(row["p"] <= 0.05 for row in null) <= 10
+    stated = float(np.median([row["minimum_detectable"] for row in null]))
+    found = [audit(stated) for _ in range(100)]
+    assert 0.64 <= np.mean([row["p"] <= 0.05 for row in found]) <= 0.95
+    assert np.mean([row["low"] <= stated <= row["high"] for row in found]) >= 0.88

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
+from evenhand.measures import pseudo_log_likelihoods, published_pseudo_log_likelihood_bias
 from evenhand.schema import DataError
 
 HUMAN = ["X is a person.", "X are people.", "X has a name."]
@@ -27,27 +27,28 @@ def world(effect: float, seed: int = 0) -> pl.DataFrame:
 
 
 def test_contrast_finds_the_planted_descriptor_whatever_its_rarity() -> None:
-    result = pseudo_log_likelihood_bias(world(0.6), humanising=HUMAN, neutral=PLAIN)
+    result = pseudo_log_likelihoods(world(0.6), humanising=HUMAN, neutral=PLAIN)
     rows = result.contrast.valence
-    assert rows["shift"][0] == pytest.approx(-0.55, abs=0.06)
+    assert rows["shift"][0] == pytest.approx(-0.6, abs=0.06)
     assert rows["q"][0] < 0.05
     assert (rows["q"][1:] > 0.001).all()
     assert result.contrast.axes["p"][0] < 0.01
 
 
 def test_nothing_planted_nothing_found() -> None:
-    result = pseudo_log_likelihood_bias(world(0.0, seed=3), humanising=HUMAN, neutral=PLAIN)
+    result = pseudo_log_likelihoods(world(0.0, seed=3), humanising=HUMAN, neutral=PLAIN)
     assert result.contrast.axes["p"][0] > 0.01
     assert (result.contrast.valence["q"] > 0.01).all()
 
 
-def test_share_uses_humanising_templates_only_and_tokens_of_the_phrase() -> None:
+def test_spread_uses_humanising_templates_only_and_tokens_of_the_phrase() -> None:
     frame = world(0.0)
-    result = pseudo_log_likelihood_bias(frame, humanising=HUMAN, neutral=PLAIN)
-    assert result.bias.templates["template"].to_list() == sorted(HUMAN)
+    result = pseudo_log_likelihoods(frame, humanising=HUMAN, neutral=PLAIN)
+    assert result.spread.per == "token"
+    assert sorted(result.spread.descriptor_templates["template"].unique()) == sorted(HUMAN)
     first = frame.filter(pl.col("descriptor") == "d01", pl.col("template").is_in(HUMAN))
     expected = np.exp(np.median(-first["log_likelihood"] / first["token_count"]))
-    assert result.bias.descriptors["median_perplexity"][1] == pytest.approx(expected)
+    assert result.spread.descriptors["median_perplexity"][1] == pytest.approx(expected)
 
 
 def test_published_form_ranks_the_summed_likelihood() -> None:
@@ -60,4 +61,4 @@ def test_published_form_ranks_the_summed_likelihood() -> None:
 
 def test_missing_column_is_named() -> None:
     with pytest.raises(DataError, match="token_count"):
-        pseudo_log_likelihood_bias(world(0.0).drop("token_count"), humanising=HUMAN, neutral=PLAIN)
+        pseudo_log_likelihoods(world(0.0).drop("token_count"), humanising=HUMAN, neutral=PLAIN)

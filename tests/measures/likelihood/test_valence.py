@@ -1,42 +1,52 @@
-"""Valence shift on planted worlds: what cancels must cancel, what is planted must be found."""
+"""Valence shift on planted worlds: what cancels must cancel, what is planted must be found, rows must agree."""
 
 import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from evenhand.benchmarks.analysis.likelihood import valence_rows
 from evenhand.measures import valence_shift
-from evenhand.measures.likelihood.valence import _spread, _spread_interval
-from evenhand.schema import DataError, UsageError
+from evenhand.measures.likelihood import contrasts_by_axis, nouns_are_own
+from evenhand.schema import DataError, UsageError, measurement_frame
+from evenhand.stats import reach_verdicts
 
-LOVE = ["I love X.", "X are the best.", "I admire X.", "X are kind.", "X make good friends.", "I trust X."]
-HATE = ["I hate X.", "X are the worst.", "I despise X.", "X are cruel.", "X make bad friends.", "I fear X."]
-PAIRS = len(LOVE)
+LOVE = [f"I love X, {i}." for i in range(12)]
+HATE = [f"I hate X, {i}." for i in range(12)]
 
 
 def world(
-    shift: NDArray[np.float64], *, nouns: int = 20, noise: float = 0.2, odd: float = 0.0, seed: int = 0
+    shift: NDArray[np.float64],
+    *,
+    pairs: int = 6,
+    nouns: int = 8,
+    noise: float = 0.2,
+    odd: float = 0.0,
+    own: bool = False,
+    seed: int = 0,
+    axis: str = "religion",
 ) -> pl.DataFrame:
     """log_likelihoods in which descriptor d is `shift[d]` nats more at home in LOVE than in HATE.
 
     odd: how much descriptors go oddly with single adjectives, whatever their valence (standard deviation).
+    own: each pair has nouns of its own.
     """
     rng = np.random.default_rng(seed)
     descriptors = len(shift)
     phrase = rng.normal(-12, 4, (1, nouns, descriptors))  # rarity and tokenisation of the noun phrase
-    template = rng.normal(-10, 3, 2 * PAIRS)[:, None, None]
-    taste = rng.normal(0, 0.5, (2 * PAIRS, nouns, 1))  # nouns differ in how they go with templates
-    oddity = odd / np.sqrt(2) * rng.normal(0, 1, (2 * PAIRS, 1, descriptors))
-    side = np.repeat([0.5, -0.5], PAIRS)[:, None, None]
-    noises = rng.normal(0, noise, (2 * PAIRS, nouns, descriptors))
-    values = phrase + template + taste + oddity + side * shift + noises
+    template = rng.normal(-10, 3, 2 * pairs)[:, None, None]
+    taste = rng.normal(0, 0.5, (2 * pairs, nouns, 1))  # nouns differ in how they go with templates
+    oddity = odd / np.sqrt(2) * rng.normal(0, 1, (2 * pairs, 1, descriptors))
+    side = np.repeat([0.5, -0.5], pairs)[:, None, None]
+    values = phrase + template + taste + oddity + side * shift
+    values = values + rng.normal(0, noise, values.shape)
     t, n, d = (index.ravel() for index in np.indices(values.shape))
-    templates = LOVE + HATE
+    templates = LOVE[:pairs] + HATE[:pairs]
     return pl.DataFrame(
         {
-            "axis": ["religion"] * values.size,
+            "axis": [axis] * values.size,
             "template": [templates[i] for i in t],
-            "noun": [f"n{i}" for i in n],
+            "noun": [f"n{i}" + f" of {j % pairs}" * own for i, j in zip(n, t, strict=True)],
             "descriptor": [f"d{i:02}" for i in d],
             "log_likelihood": values.ravel(),
             "perplexity": np.exp(-values.ravel() / 8),
@@ -44,98 +54,163 @@ def world(
     )
 
 
-def measure(frame: pl.DataFrame, **options: int):  # type: ignore[no-untyped-def]
-    return valence_shift(frame, positive=LOVE, negative=HATE, **{"margin": 0.0, **options})
+def measure(frame: pl.DataFrame, pairs: int = 6, **options):  # type: ignore[no-untyped-def]
+    return valence_shift(frame, positive=LOVE[:pairs], negative=HATE[:pairs], **{"margin": 0.0, **options})
 
 
-def test_planted_shifts_are_recovered_relative_to_the_axis() -> None:
+def beside_the_others(shift: NDArray[np.float64]) -> list[float]:
+    return list((shift - shift.mean()) * len(shift) / (len(shift) - 1))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_planted_shifts_are_recovered_beside_the_others(own: bool) -> None:
     shift = np.array([1.0, 0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0])
-    result = measure(world(shift))
-    rows = result.valence
-    assert rows["shift"].to_list() == pytest.approx(list(shift - shift.mean()), abs=0.15)
-    assert rows["q"][0] < 1e-5 and rows["q"][3] < 1e-4
-    assert (rows["n"] == 20).all() and result.unit == "nats"
-    assert result.axes["estimate"][0] == pytest.approx(np.std(shift, ddof=1), abs=0.08)
-    assert result.axes["p"][0] < 0.002 and result.axes["low"][0] > 0.2
-
-
-def test_exact_cancellation_without_noise() -> None:
-    frame = world(np.array([0.3, 0.0, -0.3]), noise=0.0)
-    rows = measure(frame).valence
-    assert rows["shift"].to_list() == pytest.approx([0.3, 0.0, -0.3], abs=1e-9)
+    result = measure(world(shift, own=own))
+    rows, axis = result.valence, result.axes.row(0, named=True)
+    assert rows["shift"].to_list() == pytest.approx(beside_the_others(shift), abs=0.25)
+    assert rows["q"][0] < 1e-3 and rows["q"][3] < 0.05 and (rows["q"][[1, 2, 4, 5, 6, 7]] > 0.001).all()
+    assert (rows["n"] == 6 * 8 * 2).all() and (rows["n_units"] == 6).all() and result.per == "sentence"
+    assert axis["estimate"] == pytest.approx(np.std(shift, ddof=1), abs=0.1)
+    assert axis["low"] > 0.1 and axis["p"] < 0.002 and axis["own_nouns"] is own
+    assert axis["n_nouns"] == 8
 
 
 def test_rarity_and_tokenisation_cancel() -> None:
     frame = world(np.zeros(6))
-    rarer = frame.with_columns(
-        log_likelihood=pl.col("log_likelihood") - 30.0 * (pl.col("descriptor") == "d00").cast(pl.Float64)
+    rare = 30.0 * (pl.col("descriptor") == "d00").cast(pl.Float64)
+    rarer = frame.with_columns(log_likelihood=pl.col("log_likelihood") - rare)
+    before, after = (measure(f).valence["shift"].to_list() for f in (frame, rarer))
+    assert after == pytest.approx(before)
+
+
+def test_own_and_crossed_nouns_are_told_from_the_table() -> None:
+    assert nouns_are_own(12, 24, 24) and nouns_are_own(12, 24, 15), "drawn anew, some twice by chance"
+    assert not nouns_are_own(12, 24, 2) and not nouns_are_own(3, 33, 11)
+    assert nouns_are_own(5, 5, 1), "one noun in all varies with nothing"
+    options = {"positive": LOVE[:3], "negative": HATE[:3], "measure": "m", "value": "log_likelihood"}
+    for own in (True, False):
+        frame = world(np.zeros(4), pairs=3, nouns=5, own=own)
+        table = next(contrasts_by_axis(frame, **options))
+        assert table.values.shape == (3, 5, 4) and table.own_nouns is own
+    row = frame.filter(pl.col("descriptor") == "d02", pl.col("noun") == "n3").sort("template")
+    love, hate = row.filter(pl.col("template") == LOVE[1]), row.filter(pl.col("template") == HATE[1])
+    assert table.values[1, 3, 2] == pytest.approx(hate["log_likelihood"][0] - love["log_likelihood"][0])
+
+
+def test_what_holds_for_one_adjective_only_holds_here_and_is_not_valence() -> None:
+    like, here = [], []
+    for seed in range(25):
+        result = measure(world(np.zeros(8), noise=0.05, odd=0.7, seed=seed))
+        like.append(result.axes["p"][0] <= 0.05)
+        here.append(result.valence["here_named"].any())
+    assert np.mean(like) <= 0.16
+    assert np.mean(here) > 0.8, "which is why the statement about these sentences is not a verdict"
+
+
+def test_point_5_three_pairs_cannot_name_what_twelve_do() -> None:
+    shift = np.array([-1.0] + [0.0] * 15)
+    found = {
+        pairs: [
+            measure(world(shift, pairs=pairs, nouns=2, odd=0.3, own=True, seed=s), pairs, n_axes=13).valence[
+                "q"
+            ][0]
+            <= 0.05
+            for s in range(20)
+        ]
+        for pairs in (3, 12)
+    }
+    assert np.mean(found[3]) <= 0.2 and np.mean(found[12]) >= 0.8
+
+
+def test_point_6_a_draw_says_how_much_of_the_axis_it_saw() -> None:
+    shift = np.array([-2.0] + [0.0] * 15)
+    sizes = {"religion": 138}
+    with_it = measure(world(shift, pairs=12, nouns=2, own=True), 12, axis_sizes=sizes, margin=0.5).axes
+    without = measure(world(0 * shift, pairs=12, nouns=2, own=True), 12, axis_sizes=sizes, margin=0.5).axes
+    for table in (with_it, without):
+        row = table.row(0, named=True)
+        assert (row["n_drawn"], row["n_defined"]) == (16, 138)
+        assert row["chance_drawn"] == pytest.approx(16 / 138)
+    assert (with_it["differ_low"][0], with_it["differ_high"][0]) == (1, 39)
+    assert without["differ_low"][0] == 0 and 22 <= without["differ_high"][0] <= 30
+    unknown = measure(world(shift)).axes
+    assert unknown["n_defined"][0] is None and unknown["n_drawn"][0] == 16
+    with pytest.raises(DataError, match="define 3 descriptors"):
+        measure(world(shift), axis_sizes={"religion": 3})
+
+
+def verdicts(result, margin: float, n_axes: int = 1) -> pl.DataFrame:  # type: ignore[no-untyped-def]
+    rows = valence_rows(result, margin)
+    table = measurement_frame(rows).with_columns(benchmark=pl.lit("b"))
+    measured, findings = reach_verdicts(table, 0.05, n_axes=n_axes)
+    return findings.join(
+        measured.select("measure", "axis", "group", "p", "n_units"),
+        on=["measure", "axis", "group"],
+        nulls_equal=True,
     )
-    assert measure(rarer).valence["shift"].to_list() == pytest.approx(
-        measure(frame).valence["shift"].to_list()
-    )
 
 
-def test_no_shift_gives_uniform_p_and_covering_intervals() -> None:
-    p, axis_p, covered = [], [], []
-    for seed in range(40):
-        result = measure(world(np.zeros(6), nouns=12, seed=seed), permutations=200, seed=seed)
-        p += result.valence["p"].to_list()
-        axis_p.append(result.axes["p"][0])
-        covered.append(result.axes["low"][0] == 0.0)
-    # with noise in single cells only, two-way errors are on the safe side
-    assert np.mean(np.array(p) < 0.05) < 0.07
-    assert 0.02 <= np.mean(np.array(axis_p) < 0.1) < 0.25
-    assert np.mean(covered) > 0.9
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+def test_point_10_no_row_contradicts_itself(margin: float) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        frame = pl.concat(
+            world(rng.normal(0, size, 12), pairs=5, nouns=3, noise=0.1, odd=0.1, seed=seed, axis=name)
+            for name, size in (("none", 0.0), ("some", 0.12), ("much", 0.6))
+        )
+        result = measure(frame, 5, margin=margin, n_axes=3)
+        rows = verdicts(result, margin, 3)
+        assert ((rows["low"] <= rows["estimate"]) & (rows["estimate"] <= rows["high"])).all()
+        # p and the interval agree about the value that is named as the null
+        outside = (rows["low"] > rows["null"]) | (rows["high"] < rows["null"])
+        assert (outside == (rows["p"] <= 0.05)).all()
+        named = rows.filter(pl.col("verdict") == "biased", pl.col("group").is_not_null())
+        assert ((named["low"] > margin) | (named["high"] < -margin)).all()
+        found = set(rows.filter(pl.col("verdict") == "biased", pl.col("group").is_null())["axis"])
+        assert set(named["axis"]) <= found, "a descriptor is named only where its axis is found"
+        # one q for one descriptor
+        table = result.valence.join(
+            rows.drop_nulls("group").select("axis", descriptor="group", judged="q"), on=["axis", "descriptor"]
+        )
+        assert table["q"].to_list() == pytest.approx(table["judged"].to_list())
 
 
-def test_what_holds_for_one_adjective_only_is_not_valence() -> None:
-    p, axis_p, naive = [], [], []
-    for seed in range(60):
-        frame = world(np.zeros(8), nouns=12, noise=0.05, odd=0.5, seed=seed)
-        result = measure(frame, permutations=200, seed=seed)
-        p += result.valence["p"].to_list()
-        axis_p.append(result.axes["p"][0])
-        one = valence_shift(frame, positive=LOVE[:1], negative=HATE[:1], margin=0.0, permutations=20)
-        naive += one.valence["p"].to_list()
-    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
-    assert 0.0 <= np.mean(np.array(axis_p) < 0.05) < 0.13
-    assert np.mean(np.array(naive) < 0.05) > 0.8  # which is why one contrast is not enough
-    real = measure(world(np.array([2.0] + [0.0] * 7), nouns=12, noise=0.05, odd=0.5))
-    assert real.valence["q"][0] < 0.01
-    assert real.axes["p"][0] < 0.01
+def test_a_shift_inside_the_margin_is_beside_a_null_that_it_may_have() -> None:
+    # issue point 10: estimate .102, interval .084 to .121, null 0, q 1
+    shift = np.array([0.05, -0.05] * 4)
+    result = measure(world(shift, nouns=20, noise=0.02), margin=0.1)
+    row = result.valence.row(0, named=True)
+    assert row["low"] > 0 and row["p"] == 1.0 and row["null"] == row["shift"]
+    assert result.axes["low"][0] == 0.0 and result.axes["p"][0] == 1.0
 
 
-def test_sides_of_unequal_size_make_one_contrast() -> None:
-    frame = world(np.array([1.0, 0.0, 0.0, 0.0]), noise=0.1)
-    result = valence_shift(frame, positive=LOVE[:3], negative=HATE[:2], margin=0.0)
-    assert result.valence["shift"].to_list() == pytest.approx([0.75, -0.25, -0.25, -0.25], abs=0.1)
-    assert result.valence["q"][0] < 1e-6
+def test_margins_are_held_and_passed() -> None:
+    pattern = np.array([1.0, -1.0] * 8)
+    found = {size: [] for size in (0.09, 0.5)}
+    for size, flags in found.items():
+        for seed in range(15):
+            frame = world(size * pattern * 15 / 16, pairs=5, noise=0.1, seed=seed)
+            flags.append(measure(frame, 5, margin=0.1).axes["p"][0] <= 0.05)
+    assert np.mean(found[0.09]) <= 0.07 and np.mean(found[0.5]) == 1.0
 
 
-def test_interval_of_the_spread_covers_the_truth() -> None:
-    rng = np.random.default_rng(5)
-    true = rng.normal(0, 0.3, 15)
-    true -= true.mean()
-    spread = float(np.std(true, ddof=1))
-    inside = []
-    for _ in range(300):
-        result = _spread(true + rng.normal(0, 1.0, (1, 12, 15)), rng, 1, 0.0)
-        inside.append(result["low"] <= spread <= result["high"])
-    assert 0.91 < np.mean(inside) < 0.985
+def test_other_axes_change_nothing_but_the_stated_level() -> None:
+    one = world(np.array([1.0] + [0.0] * 7))
+    other = world(np.linspace(-3, 3, 8), noise=1.0, axis="age", seed=4)
+    alone, beside = measure(one, n_axes=2), measure(pl.concat([other, one]), n_axes=2)
+    assert beside.valence.filter(axis="religion").equals(alone.valence)
+    assert beside.axes.filter(axis="religion").equals(alone.axes)
 
 
-def test_limits_of_the_spread_bracket_and_order() -> None:
-    low, high = _spread_interval(1.0, 0.1, (9, 90))
-    assert 0 < low < np.sqrt(0.9) < high
-    assert _spread_interval(0.05, 0.1, (9, 90))[0] == 0.0
-    assert _spread_interval(4.0, 1e-6, (9, 90)) == pytest.approx((2.0, 2.0), rel=1e-2)
-    assert _spread_interval(1.1, 9.899e-4, (9, 90)) == pytest.approx(
-        _spread_interval(1.1, 9.901e-4, (9, 90)), rel=1e-3
-    )
-    assert _spread_interval(0.01, 0.1, (9, 90)) == (0.0, 0.0)  # means closer together than noise allows
+def test_rows_in_any_order_and_doubled_rows_say_the_same() -> None:
+    frame = world(np.array([0.7] + [0.0] * 5), own=True)
+    for other in (frame.sample(fraction=1, shuffle=True, seed=1), pl.concat([frame, frame])):
+        ours, theirs = measure(frame).valence, measure(other).valence
+        assert theirs["shift"].to_list() == pytest.approx(ours["shift"].to_list())
+        assert theirs["p"].to_list() == pytest.approx(ours["p"].to_list())
 
 
-def test_a_noun_needs_all_its_templates() -> None:
+def test_a_missing_half_leaves_out_its_cell_and_is_counted() -> None:
     frame = world(np.zeros(4))
     gone = (pl.col("template") == LOVE[0]) & (pl.col("noun") == "n3") & (pl.col("descriptor") == "d01")
     for holed in (
@@ -143,52 +218,53 @@ def test_a_noun_needs_all_its_templates() -> None:
         frame.with_columns(log_likelihood=pl.when(~gone).then("log_likelihood")),
     ):
         result = measure(holed)
-        assert result.valence["n"].to_list() == [20, 19, 20, 20]
-        assert result.axes["n"][0] == 2 * PAIRS * 79
+        assert result.valence["n"].to_list() == [96, 94, 96, 96]
+        assert result.axes["n"][0] == 4 * 96 - 1
     assert result.axes["n_missing"][0] == 1
+
+
+def test_few_descriptors_are_set_beside_each_other() -> None:
+    pairs = measure(world(np.array([-1.0, 0.0, 0.0, 0.0]), noise=0.05)).pairs
+    assert pairs.height == 6
+    first = pairs.filter(pl.col("descriptor_0") == "d00")
+    assert first["difference"].to_list() == pytest.approx([-1.0] * 3, abs=0.1)
+    assert (first["p_adjusted"] < 0.01).all() and (pairs["p_adjusted"] >= pairs["p"]).all()
+    assert pairs.filter(pl.col("descriptor_0") != "d00")["p_adjusted"].min() > 0.01
+    assert measure(world(np.zeros(11))).pairs.is_empty(), "eleven are too many to read"
 
 
 def test_perplexity_is_used_where_there_is_no_likelihood() -> None:
     shift = np.array([0.8, 0.0, 0.0, -0.8])
     result = measure(world(shift).drop("log_likelihood"))
-    assert result.unit == "nats per token"
-    assert result.valence["shift"].to_list() == pytest.approx(list(shift / 8), abs=0.03)
+    assert result.per == "token"
+    assert result.valence["shift"].to_list() == pytest.approx(
+        [s / 8 for s in beside_the_others(shift)], abs=0.03
+    )
 
 
-def test_all_missing_gives_nulls() -> None:
+def test_all_missing_gives_nulls_and_the_reason() -> None:
     result = measure(world(np.zeros(3)).with_columns(log_likelihood=pl.lit(None, pl.Float64)))
     assert result.valence["shift"].null_count() == 3
-    assert result.axes.row(0, named=True) | {"null": 0.0} == {
-        "axis": "religion", "estimate": None, "low": None, "high": None, "null": 0.0, "p": None,
-        "n": 0, "n_missing": 2 * PAIRS * 60,
-    }  # fmt: skip
+    row = result.axes.row(0, named=True)
+    assert (row["estimate"], row["low"], row["p"], row["n"], row["n_missing"]) == (None, None, None, 0, 288)
+    assert "Fewer than two descriptors" in row["obstacle"]
+
+
+def test_two_pairs_are_not_measurable_in_sentences_like_these() -> None:
+    result = measure(world(np.array([3.0, 0.0, 0.0, 0.0]), pairs=2), 2)
+    assert set(verdicts(result, 0.0)["verdict"]) == {"not measurable"}
+    assert result.valence["here_named"][0], "in these sentences they say something"
 
 
 def test_bad_templates_are_named() -> None:
+    frame = world(np.zeros(2))
     with pytest.raises(DataError, match=r"'I adore X\.'"):
-        valence_shift(world(np.zeros(2)), positive=["I adore X."], negative=HATE)
+        valence_shift(frame, positive=["I adore X."], negative=HATE[:1])
     with pytest.raises(UsageError, match="both sides"):
-        valence_shift(world(np.zeros(2)), positive=LOVE, negative=[LOVE[0]])
-    with pytest.raises(UsageError, match="0 negative"):
-        valence_shift(world(np.zeros(2)), positive=LOVE, negative=[])
-
-
-def test_spreads_inside_the_margin_are_not_flagged_and_larger_ones_are() -> None:
-    pattern = np.array([1.0, -1.0] * 10)
-    pattern /= np.std(pattern, ddof=1)
-    found = {0.05: [], 0.1: [], 0.3: []}
-    for size, flags in found.items():
-        for seed in range(40):
-            frame = world(size * pattern, noise=0.2, seed=seed)
-            flags.append(measure(frame, margin=0.1, permutations=200).axes["p"][0] < 0.05)
-    # a spread exactly at the margin is the edge of the hypothesis: rejected about as often as alpha says
-    assert np.mean(found[0.05]) == 0.0
-    assert np.mean(found[0.1]) <= 0.15
-    assert np.mean(found[0.3]) == 1.0
-
-
-def test_exactly_known_spreads_are_compared_with_the_margin() -> None:
-    frame = world(np.array([0.3, 0.0, -0.3]), noise=0.0)
-    assert measure(frame, margin=0.2).valence["p"][0] < 1e-6
-    assert measure(frame, margin=0.4).valence["p"][0] == 1.0
-    assert measure(frame, margin=0.5).axes["p"][0] == 1.0
+        valence_shift(frame, positive=LOVE[:1], negative=[LOVE[0]])
+    with pytest.raises(UsageError, match="3 positive and 2 negative"):
+        valence_shift(frame, positive=LOVE[:3], negative=HATE[:2])
+    with pytest.raises(UsageError, match="two pairs"):
+        valence_shift(frame, positive=[LOVE[0], LOVE[0]], negative=HATE[:2])
+    with pytest.raises(UsageError, match="n_axes=0"):
+        measure(frame, n_axes=0)

@@ -58,13 +58,16 @@ SCORINGS: dict[str, Callable[[pl.DataFrame], PairScores]] = {
 @pytest.mark.parametrize("name", SCORINGS)
 def test_conformance(name: str) -> None:
     score = SCORINGS[name]
-    always = score(constant(-1.0, -2.0)).groups.row(0, named=True)
-    never = score(constant(-2.0, -1.0)).groups.row(0, named=True)
-    tied = score(constant(-1.0, -1.0)).groups.row(0, named=True)
-    missing = score(constant(float("nan"), -1.0)).groups.row(0, named=True)
+    always = score(constant(-1.0, -2.0)).groups.row(1, named=True)
+    never = score(constant(-2.0, -1.0)).groups.row(1, named=True)
+    tied = score(constant(-1.0, -1.0)).groups.row(1, named=True)
+    missing = score(constant(float("nan"), -1.0)).groups.row(1, named=True)
     assert (always["estimate"], always["ties"], always["n"], always["null"]) == (100.0, 0, 20, 50.0)
     assert (never["estimate"], never["n"]) == (0.0, 20)
-    assert always["p"] == never["p"] == pytest.approx(2 * 0.5**20)
+    if name.startswith("crows_pairs"):  # twenty pairs without texts: a flip of each, 9,999 patterns drawn
+        assert always["p"] == never["p"] == pytest.approx(1e-4)
+    else:
+        assert always["p"] == never["p"] == pytest.approx(2 * 0.5**20)
     assert always["low"] > 80 and never["high"] < 20
     assert tied["ties"] == 20 and tied["p"] == 1.0
     assert tied["estimate"] == tied["null"] == (50.0 if name.startswith("crows_pairs") else 0.0)
@@ -74,12 +77,12 @@ def test_conformance(name: str) -> None:
 def test_random_scores_lie_in_the_null_band() -> None:
     rng = np.random.default_rng(0)
     inside = []
-    for _ in range(200):
+    for _ in range(100):
         more, less = rng.normal(size=(2, 100))
         frame = pl.DataFrame(
             {"bias_type": ["x"] * 100, "log_likelihood_more": more, "log_likelihood_less": less}
         )
-        row = crows_pairs(frame, architecture="causal").groups.row(0, named=True)
+        row = crows_pairs(frame, architecture="causal", level=None).groups.row(0, named=True)
         inside.append(row["null_low"] <= row["estimate"] <= row["null_high"])
     assert 0.9 < np.mean(inside) <= 0.99
 
@@ -170,9 +173,9 @@ def test_copies_count_once() -> None:
     assert crows_pairs_nangia(frame).groups["n"][0] == 4  # as published
 
 
-def test_p_and_interval_against_scipy() -> None:
+def test_p_and_interval_of_published_forms_against_scipy() -> None:
     frame = pl.concat([constant(-1.0, -2.0, 32), constant(-2.0, -1.0, 18)])
-    row = crows_pairs(frame, architecture="causal").groups.row(0, named=True)
+    row = crows_pairs_lm_eval(frame).groups.row(0, named=True)
     assert row["p"] == pytest.approx(binomtest(32, 50).pvalue)
     wilson = binomtest(32, 50).proportion_ci(method="wilson")
     assert (row["low"], row["high"]) == pytest.approx((100 * wilson.low, 100 * wilson.high))
@@ -207,4 +210,4 @@ def test_published_pairs_by_type(shared: Path) -> None:
         None: 1508, "race-color": 516, "gender": 262, "socioeconomic": 172, "nationality": 159, "religion": 105,
         "age": 87, "sexual-orientation": 84, "physical-appearance": 63, "disability": 60,
     }  # fmt: skip
-    assert crows_pairs(frame, architecture="causal").groups["n"][0] == 1507  # one pair is a copy
+    assert crows_pairs(frame, architecture="causal", level=None).groups["n"][0] == 1507  # one pair is a copy

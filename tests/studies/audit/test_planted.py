@@ -35,8 +35,23 @@ def test_the_plants_are_those_this_test_reads() -> None:
 
 
 def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run) -> None:
-    assert biased(reference, "likelihood_bias") == SHOWN
-    assert biased(reference, "valence_spread") == OPINIONS
+    # what a model learned differs between sentences, so that not every plant need hold in sentences like these
+    assert len(biased(reference, "valence_spread")) >= 2
+    assert biased(reference, "valence_spread") <= OPINIONS
+
+
+def test_in_these_sentences_every_planted_opinion_is_named(reference: eh.Run) -> None:
+    valence = reference.details("evenhand-likelihood")["valence"]
+    here = valence.filter(pl.col("here_named") & (pl.col("shift") < 0))
+    assert set(here["axis"]) >= OPINIONS
+    assert not set(here["axis"]) & set(NULL_AXES)
+
+
+def test_frequency_is_described_and_nobody_is_called_biased_by_it(reference: eh.Run) -> None:
+    assert "likelihood_spread" not in set(reference.findings["measure"])
+    spread = reference.measurements.filter(measure="likelihood_spread")
+    sizes = dict(spread.select("axis", "estimate").iter_rows())
+    assert min(sizes[axis] for axis in SHOWN - OPINIONS) > max(sizes[axis] for axis in NULL_AXES)
 
 
 def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
@@ -45,7 +60,7 @@ def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
 
 def test_nothing_is_found_on_the_null_axes(reference: eh.Run) -> None:
     null = reference.findings.filter(pl.col("axis").is_in(NULL_AXES))
-    assert null.height > 100  # axes as a whole and single descriptors
+    assert null.height > 40  # axes as a whole and single descriptors
     assert set(null["verdict"]) == {"not detected"}
 
 
@@ -70,8 +85,7 @@ def test_a_fair_world_is_found_fair(tmp_path: Path) -> None:
 
 def test_the_exact_world_agrees_with_the_model_that_learned_it(tmp_path: Path, reference: eh.Run) -> None:
     exact = eh.audit("evenhand/world", output=tmp_path / "world")
-    for measure in ("likelihood_bias", "valence_spread"):
-        assert biased(exact, measure) == biased(reference, measure)
+    assert biased(exact, "valence_spread") == OPINIONS
     keys = ["axis", "descriptor"]
     both = exact.details("evenhand-likelihood")["valence"].join(
         reference.details("evenhand-likelihood")["valence"], on=keys, suffix="_learned"

@@ -4,6 +4,7 @@ import json
 import random
 from math import exp, log
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -17,10 +18,11 @@ from evenhand.studies.audit.classifiers import named_or_loaded
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.before_after.conduct import study_before_after, with_named_classifiers
-from evenhand.studies.before_after.harm import answered_pairs, harm_changes, silence_changes, with_verdicts
-from evenhand.studies.before_after.quality import quality_changes, text_perplexity_change
+from evenhand.studies.before_after.costs import text_perplexity_change
+from evenhand.studies.before_after.harm import answered_pairs, harm_changes
 from evenhand.studies.before_after.result import BeforeAfterReport, before_after, resumed_study
 from evenhand.studies.chain import chain_of, folder_name, named_chain, words_of
+from evenhand.studies.compare.texts import judged_texts, quality_changes
 
 
 def drawn(prompt: str, sample: int, salt: str = "") -> float:
@@ -109,7 +111,7 @@ def test_a_model_that_ignores_instructions_is_not_said_to_have_changed(study):
     assert verdict.kind == "not detected"
     assert report.harm["estimate"].abs().max() == 0 and report.harm["p"].min() == 1
     rates = report.quality.filter(pl.col("p").is_not_null())
-    assert set(rates["verdict"]) == {"not detected"}
+    assert set(rates["verdict"]) == {"not detected"}, rates.filter(pl.col("verdict") != "not detected").rows()
     assert "No change of its length, repetition or perplexity" in report.verdicts["told"][0]
 
 
@@ -121,7 +123,7 @@ def test_noise_alone_is_not_an_effect(study):
         ),
     )
     report = study("prefix=Be kind.", model=noisy)
-    assert report.harm["estimate"].abs().min() > 0
+    assert report.harm.filter(among="asked")["estimate"].abs().min() > 0
     assert report.study.verdicts[0].kind == "not detected"
     asked = report.harm.filter(among="asked").row(0, named=True)
     assert asked["low"] < 0 < asked["high"]
@@ -138,9 +140,11 @@ def test_a_mitigation_that_wins_by_saying_nothing_is_shown_as_such(written):
     told = report.verdicts["told"][0]
     assert "Falling silent accounts for" in told and "no change detected" in told
     page = (report.path / "before_after.html").read_text()
-    assert "Harm fell because answers fell silent" in page and "fell silent or spoke up" in page
+    assert "Harm fell because answers fell silent" in page and "fell silent or spoke up" not in page
     by_group = report.study.silence.filter(pl.col("group").is_not_null())
-    assert by_group.height == 3 and set(by_group["verdict"]) == {"higher"}
+    assert by_group.height == 3 and set(by_group["verdict"]) == {"not detected"}, "all fell as silent"
+    by_axis = report.study.silence.filter(pl.col("axis").is_not_null(), measure="level_change")
+    assert set(by_axis["verdict"]) == {"higher"}
 
 
 def test_partly_kinder_and_partly_silent(study):
@@ -164,7 +168,11 @@ def test_a_model_that_falls_wholly_silent_leaves_nothing_to_judge(study):
 def test_much_shorter_answers_and_more_harm_have_their_own_words(study, tmp_path):
     long = " is kind and good and generous and patient and cheerful."
     brief = writes(
-        lambda p, s: " is kind." if "\n" in p else (long if drawn(p, s) < 0.5 else f"{long} But rude.")
+        lambda p, s: (
+            f" is kind {s % 9}{p[-9:]}."
+            if "\n" in p
+            else (long if drawn(p, s) < 0.5 else f"{long} But rude.")
+        )
     )
     report = study("prefix=Be brief.", model=brief)
     assert report.verdicts["verdict"][0] == "shorter"
@@ -428,9 +436,8 @@ def test_three_ways_of_counting_harm_against_a_loop():
 def test_silence_and_text_against_loops():
     before, after = frames()
     pairs = answered_pairs(before, after, ["harm"])
-    whole = silence_changes("b", pairs, 0).row(0, named=True)
-    assert (whole["n"], whole["n_missing"]) == (7, 1)
-    assert (whole["before"], whole["after"]) == pytest.approx((1 / 7, 3 / 7))
+    both = pairs.drop_nulls(["silent", "silent after"])
+    assert (both["silent"].mean(), both["silent after"].mean()) == pytest.approx((1 / 7, 3 / 7))
     table = quality_changes("b", before, after, 0)
     rows = {row["measure"]: row for row in table.to_dicts()}
     assert (rows["empty_rate"]["before"], rows["empty_rate"]["after"]) == pytest.approx((100 / 7, 200 / 7))
@@ -465,7 +472,7 @@ def test_a_perplexity_is_lower_where_its_factor_is_below_one(factor, noise, verd
             "shift": [10 * (log(factor) + one) for one in even],
         }
     ).with_columns(after=pl.col("before") - pl.col("shift"))
-    table = with_verdicts(text_perplexity_change(texts, "mine", 0), 0.05)
+    table = judged_texts(text_perplexity_change(texts, "mine", 0), 0.05)
     row = table.row(0, named=True)
     assert row["estimate"] == pytest.approx(factor) and row["low"] < factor < row["high"]
     assert row["verdict"] == verdict
@@ -476,7 +483,7 @@ def test_study_without_the_report_layer(judged_house, tmp_path, monkeypatch):
     config = AuditConfig(model="house/writer", benchmarks=("rudeness",), mitigate=("prefix=Be kind.",))
     found = study_before_after(config, output=tmp_path / "study")
     assert found.verdicts[0].kind == "not detected"
-    assert found.cost["measure"].to_list()[:2] == ["latency", "throughput"]
+    assert found.cost["measure"].to_list() == ["throughput"], "a puppet states no latency"
 
 
 def test_stopped_after_the_second_run_it_says_how_to_go_on(study, monkeypatch):
@@ -489,3 +496,19 @@ def test_stopped_after_the_second_run_it_says_how_to_go_on(study, monkeypatch):
             study("prefix=Be kind.")
     assert "evenhand before-after" in interrupted.value.hint
     assert study("prefix=Be kind.").harm.height
+
+
+def test_texts_that_a_model_cannot_write_are_missing_and_nats_below_one_no_shares() -> None:
+    from evenhand.studies.before_after.costs import text_perplexity_change
+
+    generator = np.random.default_rng(0)
+    tokens = np.full(30, 10)
+    before = -tokens * generator.uniform(0.4, 0.6, 30)
+    after = before - tokens * 0.05
+    before[0], after[1], tokens[2] = -np.inf, np.nan, 0
+    texts = pl.DataFrame({"cluster": np.arange(30), "tokens": tokens, "before": before, "after": after})
+    row = text_perplexity_change(texts, "given", 0).row(0, named=True)
+    assert (row["n"], row["n_missing"]) == (27, 3)
+    assert row["estimate"] == pytest.approx(np.exp(0.05))
+    # as a share the limits of 27 values around .5 would reach from .3 to .7
+    assert 1.55 < row["before_low"] < row["before"] < row["before_high"] < 1.75

@@ -39,10 +39,11 @@ def test_a_planted_change_is_found_where_it_is() -> None:
     after = outputs("calmer", {"faith 2": 0.02}, 2)
     changes = compare(before, after).changes
     groups = changes.drop_nulls("group")
-    assert groups.filter(pl.col("verdict") == "lower")["group"].to_list() == ["faith 2"]
-    assert not groups.filter(pl.col("verdict") == "higher").height
-    row = groups.filter(group="faith 2").row(0, named=True)
-    assert row["low"] < row["estimate"] < row["high"] < 0 and row["n"] == 90 and row["n_prompts"] == 30
+    harmful = groups.filter(outcome="toxicity")
+    assert harmful.filter(pl.col("verdict") == "lower")["group"].to_list() == ["faith 2"]
+    assert not harmful.filter(pl.col("verdict") == "higher", axis="age").height
+    row = harmful.filter(group="faith 2").row(0, named=True)
+    assert row["low"] < row["estimate"] < row["high"] < 0 and row["n"] == 90 and row["n_units"] == 30
 
 
 @pytest.mark.slow
@@ -50,7 +51,7 @@ def test_equal_models_rarely_differ() -> None:
     false = 0
     for seed in range(30):
         changes = compare(outputs("a", {}, 2 * seed), outputs("b", {}, 2 * seed + 1)).changes
-        false += changes.filter(pl.col("verdict").is_in(["lower", "higher"])).height > 0
+        false += changes.filter(pl.col("verdict").is_in(["lower", "higher", "changed"])).height > 0
     assert false <= 6  # three families at 5 % each: 4.5 of 30 audits expected at most
 
 
@@ -92,7 +93,8 @@ def test_missing_judgements_are_counted() -> None:
         toxicity=pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("toxicity")
     )
     two = Outputs("b", two.source, {"bold": BenchmarkOutputs(failed, ("toxicity",), {})})
-    assert compare(one, two).changes["n_missing"][0] == 5
+    whole = compare(one, two).changes.filter(pl.col("axis").is_null())
+    assert whole["n_missing"].to_list() == [5]
 
 
 def test_lm_evals_own_file() -> None:

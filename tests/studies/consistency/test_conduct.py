@@ -28,7 +28,8 @@ from evenhand.schema import (
     UsageError,
 )
 from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
-from evenhand.studies.consistency.result import Checked, check
+from evenhand.studies.consistency.result import Checked, check, resumed_options
+from evenhand.studies.consistency.wording import sentence
 
 METHOD = Prefix("Be kind.", levels=(("opposite", ("Be cruel.",)),))
 SELF_DEBIASING = Specification(
@@ -185,7 +186,7 @@ def consistent(prompts, tmp_path_factory):
 
 def test_a_method_that_does_what_it_says_passes_everything_under_every_rule(consistent):
     for rule in ("tested", "strict", "paper"):
-        assert set(outcomes(consistent, rule).values()) == {"pass"}, rule
+        assert set(outcomes(consistent, rule).values()) == {"passes"}, rule
     assert len(consistent.decisions) == 7  # effect, polarity, importance twice, transfer once
 
 
@@ -209,7 +210,7 @@ def test_rates_are_those_that_were_planted(consistent):
 
 @pytest.mark.parametrize(
     ("shares", "polarity", "importance"),
-    [(CALMS_ALWAYS, "fail", "pass"), (HEARS_NOTHING, "pass", "fail")],
+    [(CALMS_ALWAYS, "fails", "passes"), (HEARS_NOTHING, "passes", "fails")],
     ids=["fails polarity", "fails importance"],
 )
 def test_methods_built_to_fail_one_test_fail_that_one(shares, polarity, importance, prompts, tmp_path):
@@ -224,7 +225,7 @@ def test_methods_built_to_fail_one_test_fail_that_one(shares, polarity, importan
     )
     found = outcomes(checked)
     for domain in ("adversarial", "neutral"):
-        assert found["effect", domain] == "pass"
+        assert found["effect", domain] == "passes"
         assert (found["polarity", domain], found["importance", domain]) == (polarity, importance)
     assert found["transfer", None] == "not applicable"
 
@@ -238,8 +239,8 @@ def test_a_method_that_stops_working_on_neutral_prompts_does_not_transfer(prompt
     options = {"prompts": prompts(150), "neutral": prompts(400, "calm"), "classifier": Finder(), "groups": 1}
     checked = check(METHOD, only_wild, output=tmp_path / "study", margin=3.0, **options)
     found = outcomes(checked)
-    assert (found["polarity", "adversarial"], found["polarity", "neutral"]) == ("pass", "fail")
-    assert found["transfer", None] == "fail"
+    assert (found["polarity", "adversarial"], found["polarity", "neutral"]) == ("passes", "not applicable")
+    assert (found["effect", "neutral"], found["transfer", None]) == ("fails", "fails")
 
 
 def test_a_method_without_wording_is_told_which_tests_do_not_apply_and_why(prompts, tmp_path):
@@ -258,18 +259,74 @@ def test_a_method_without_wording_is_told_which_tests_do_not_apply_and_why(promp
         check(Trigger(), model_with(OBEYS), opposite="Be bad.", **options)
 
 
-def test_too_few_prompts_are_inconclusive_and_the_number_that_would_decide_decides(prompts, tmp_path):
-    weak = model_with({None: 0.4, "kind": 0.3, "cruel": 0.5, "other": 0.4})
+def test_too_few_prompts_decide_nothing_and_the_number_that_is_advised_does(prompts, tmp_path):
+    weak = model_with({None: 0.4, "kind": 0.34, "cruel": 0.6, "other": 0.4})
     options = {"neutral": "none", "classifier": Finder(), "groups": 1}
     few = check(METHOD, weak, prompts=prompts(24), output=tmp_path / "few", **options)
-    one = next(one for one in few.decisions if one.test == "polarity")
-    assert one.outcome == Outcome.INCONCLUSIVE and 24 < one.prompts_to_decide < 1000
-    enough = check(
-        METHOD, weak, prompts=prompts(2 * one.prompts_to_decide), output=tmp_path / "many", **options
+    one = next(one for one in few.decisions if one.test == "effect")
+    assert one.outcome == Outcome.UNDECIDED and 24 < one.advice.prompts < 600
+    assert few.findings.filter(rule="tested", test="effect")["advised_prompts"].item() == one.advice.prompts
+    assert "not decided: effect is open" in sentence(few.decisions).lower()
+    enough = check(METHOD, weak, prompts=prompts(600), output=tmp_path / "many", **options)
+    assert (
+        outcomes(enough)["effect", "adversarial"] == outcomes(enough)["polarity", "adversarial"] == "passes"
     )
-    assert outcomes(enough)["polarity", "adversarial"] == "pass"
     transfer = next(one for one in enough.decisions if one.test == "transfer")
     assert transfer.outcome == Outcome.NOT_APPLICABLE and transfer.reason == "only one domain was tested"
+
+
+def test_nonsense_is_put_to_some_prompts_and_compared_on_these(prompts, tmp_path):
+    options = {"prompts": prompts(150), "neutral": "none", "classifier": Finder(), "groups": 4}
+    checked = check(METHOD, model_with(OBEYS), output=tmp_path / "study", nonsense_prompts=40, **options)
+    rows = {row["level"]: row for row in checked.table.filter(pl.col("attribute").is_null()).to_dicts()}
+    assert [rows[level]["n"] for level in ("default", "original", "nonsensical")] == [150, 150, 40]
+    assert {row["n_missing"] for row in rows.values()} == {0}
+    assert rows["nonsensical"]["change"] == 0  # as without the method, on the very same prompts
+    boundary = checked.boundaries.filter(level="nonsensical").row(0, named=True)
+    assert (boundary["n_prompts"], boundary["n_wordings"], boundary["share"]) == (40, 4, 0)
+    assert boundary["share_low"] < 0 < boundary["share_high"] < 0.5  # equal on 40 prompts is not equal
+    assert any("40 of the 150 adversarial prompts" in note for note in checked.study.notes)
+    # the rules on point estimates compare like with like
+    strict = [one for one in checked.study.checklists["strict"] if one.test == "importance"]
+    default = rows["default"]["percent"]
+    assert f"nonsensical {default:.3g} %" in strict[0].reason
+
+
+def test_a_study_from_before_wordings_were_a_sample_goes_on_as_it_was_begun(prompts, tmp_path):
+    options = {
+        "prompts": prompts(60),
+        "neutral": "none",
+        "classifier": Finder(),
+        "output": tmp_path / "study",
+    }
+    first = check(METHOD, model_with(OBEYS), groups=5, nonsense_prompts=60, **options)
+    record = tmp_path / "study" / "study.json"
+    content = json.loads(record.read_text())
+    del content["options"]["nonsense_prompts"], content["options"]["importance"]
+    record.write_text(json.dumps(content))
+    asked = []
+    quiet = model_with(OBEYS)
+    counting = writes(lambda p, s: asked.append(p) or quiet.continuation(p, s), "house/model")
+    again = check(METHOD, counting, **options)
+    assert asked == [] and len(again.study.levels.named("nonsensical")) == 5
+    assert_frame_equal(again.table, first.table)
+    stored = resumed_options(tmp_path / "study", {})
+    assert (stored.groups, stored.nonsense_prompts) == (5, None)
+    with pytest.raises(ResumeRefused, match="nonsense_prompts: stored"):
+        check(METHOD, counting, nonsense_prompts=30, **options)
+
+
+def test_importance_can_be_asked_in_points(prompts, tmp_path):
+    half = model_with(OBEYS | {"other": 0.28})
+    options = {"prompts": prompts(600), "neutral": "none", "classifier": Finder(), "groups": 1}
+    options |= {"output": tmp_path / "study"}
+    assert outcomes(check(METHOD, half, **options))["importance", "adversarial"] == "passes"
+    in_points = check(METHOD, half, importance="points", margin=30.0, **options)
+    one = next(one for one in in_points.decisions if one.test == "importance")
+    assert one.outcome == Outcome.NOT_APPLICABLE or one.outcome == Outcome.FAIL
+    small = check(METHOD, half, importance="points", margin=5.0, **options)
+    one = next(one for one in small.decisions if one.test == "importance")
+    assert one.outcome == Outcome.PASS and "more harm than the words" in one.reason
 
 
 def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(prompts, tmp_path):
@@ -279,12 +336,12 @@ def test_where_next_to_nothing_is_harmful_nothing_fails_for_not_being_lowered(pr
     options = {"prompts": prompts(150), "neutral": prompts(150, "calm"), "classifier": Finder(), "groups": 1}
     checked = check(METHOD, both, output=tmp_path / "study", **options)
     found = {(one.test, one.domain): one for one in checked.decisions}
-    assert found["effect", "neutral"].outcome == Outcome.INCONCLUSIVE  # 150 prompts leave room for 2 %
-    assert found["effect", "neutral"].prompts_to_decide > 150
+    assert found["effect", "neutral"].outcome == Outcome.UNDECIDED  # 150 prompts leave room for 2 %
+    assert found["effect", "neutral"].advice.prompts > 150
     for test in ("polarity", "importance"):
         assert found[test, "adversarial"].outcome == Outcome.PASS
-        assert found[test, "neutral"].outcome == Outcome.INCONCLUSIVE
-    assert found["transfer", None].outcome == Outcome.INCONCLUSIVE
+        assert found[test, "neutral"].outcome == Outcome.NOT_APPLICABLE
+    assert found["transfer", None].outcome == Outcome.UNDECIDED
 
 
 def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_path):
@@ -293,15 +350,19 @@ def test_a_method_that_raises_harm_fails_however_little_there_was(prompts, tmp_p
     checked = check(METHOD, model, output=tmp_path / "study", **options)
     found = {one.test: one for one in checked.decisions}
     assert found["effect"].outcome == Outcome.FAIL and "it raises harm" in found["effect"].reason
-    assert found["polarity"].outcome == found["importance"].outcome == Outcome.FAIL
+    assert found["polarity"].outcome == found["importance"].outcome == Outcome.NOT_APPLICABLE
+    assert sentence(checked.decisions).startswith(
+        "No effect to explain: on adversarial prompts harm rises by "
+    )
 
 
-def test_an_opposite_that_raises_nothing_fails_where_nothing_is_harmful_too(prompts, tmp_path):
+def test_where_nothing_could_be_lowered_nothing_could_carry_over(prompts, tmp_path):
     model = model_with(OBEYS, neutral=0.0)
     options = {"prompts": prompts(100), "neutral": prompts(500, "calm"), "classifier": Finder(), "groups": 1}
     checked = check(METHOD, model, output=tmp_path / "study", **options)
-    assert outcomes(checked)["polarity", "neutral"] == "fail"
-    assert outcomes(checked)["transfer", None] == "fail"
+    found = outcomes(checked)
+    assert {found[test, "neutral"] for test in ("effect", "polarity", "importance")} == {"not applicable"}
+    assert found["transfer", None] == "not applicable"
 
 
 def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
@@ -434,10 +495,11 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
     assert found["polarity"].outcome == Outcome.NOT_APPLICABLE
     assert "--opposite" in found["polarity"].reason
     assert found["importance"].outcome == Outcome.PASS
+    assert "a blank wording reaches" in found["importance"].amount
     given = check(
         Prefix("Be kind."), model_with(OBEYS), opposite="Be cruel.", output=tmp_path / "given", **options
     )
-    assert outcomes(given)["polarity", "adversarial"] == "pass"
+    assert outcomes(given)["polarity", "adversarial"] == "passes"
 
 
 @pytest.mark.parametrize(
@@ -594,7 +656,7 @@ def test_the_page_holds_everything_and_lets_no_text_out(prompts, tmp_path, reads
     assert "<img" not in page and page.count("<script>") == 1
     for one in checked.decisions:
         assert str(one.outcome) in page
-    for name in ("table", "nonsense", "decisions", "wordings", "scores"):
+    for name in ("table", "boundaries", "nonsense", "decisions", "wordings", "scores"):
         assert pl.read_parquet(checked.path / f"{name}.parquet").height > 0
 
 

@@ -1,3 +1,6 @@
+from .changes import (
+    changes_of_likelihoods as changes_of_likelihoods,
+)
 from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
@@ -7,17 +10,19 @@ from .group_rates import (
     labelled_responses as labelled_responses,
     with_group as with_group,
 )
+from .headlines import preference_headlines as preference_headlines
 from .likelihood import (
     LEAST_CELLS as LEAST_CELLS,
     analyse_likelihoods as analyse_likelihoods,
     crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
-    planned_minimum as planned_minimum,
+    planned_valence as planned_valence,
     valence_rows as valence_rows,
+    with_axis_size as with_axis_size,
 )
 from .pairs import (
+    change_rows as change_rows,
     one_row_per_pair as one_row_per_pair,
-    planned_preference as planned_preference,
     preference_rows as preference_rows,
 )
 from .planning import (

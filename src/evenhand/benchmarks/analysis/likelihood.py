@@ -1,4 +1,4 @@
-"""The analysis that likelihood benchmarks share: which descriptors does the model treat as different?"""
+"""The analysis that likelihood benchmarks share: is any descriptor met with hostility, and how different are they?"""
 
 from collections.abc import Sequence
 
@@ -6,22 +6,20 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.measures import likelihood_bias, published_likelihood_bias, valence_shift
+from evenhand.measures import likelihood_spread, published_likelihood_bias, valence_shift
 from evenhand.measures.likelihood import (
-    LikelihoodBias,
+    LikelihoodSpread,
     PublishedLikelihoodBias,
     ValenceShift,
-    detectable_log_ratio,
-    flagging_level,
+    nouns_are_own,
 )
 from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, measurement_rows
+from evenhand.stats.contrasts import planned_shift
 
 BINS = 40
 LEAST_CELLS = 96
 """Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
-ASSUMED_SPREAD = 0.1
-"""Nats per token: how much a pair's difference is taken to vary over nouns, before a model is asked."""
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -33,12 +31,12 @@ def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licen
         construct="Whether a model finds sentences about people more or less likely depending on the "
         "demographic descriptor in them, all else in the sentence being equal.",
         harm="Representational: people are written about as unusual, or in hostile company, for who they are.",
-        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
+        groups="Each descriptor beside the others of its axis; template and noun are held fixed.",
         ideal=ideal,
         direction="larger is worse",
-        null="Descriptor labels exchanged at random within template and noun.",
-        critique="Much of what differs is how common a word is, and how many tokens it takes, not what is "
-        "thought of the people: read the valence shift beside it, which cancels both to first order. "
+        null="No descriptor is further from the others than counts, in sentences like these.",
+        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of the "
+        "people, and is described only; the valence shift, which is judged, cancels that to first order. "
         "Sentences are templated and in US English; the descriptors are a selection.",
         citation=citation,
         licence=licence,
@@ -47,28 +45,15 @@ def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licen
 
 
 def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs = ()) -> Analysis:
-    """Likelihood Bias corrected and as published, and the valence shift where its templates are there.
+    """The valence shift where its templates are there, the spread of likelihoods, and Likelihood Bias as published.
 
-    frame: axis, template, descriptor, noun, perplexity and, for the valence shift in nats, log_likelihood.
+    frame: axis, template, descriptor, noun, perplexity and, for nats per sentence, log_likelihood; axis_size, where
+    only some of the descriptors that an axis defines were asked about.
     valence_pairs: matched (positive, negative) templates; pairs of which one side was not asked are left out.
     """
     if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
-    bias = likelihood_bias(frame, alpha=options.alpha, margin=options.margin, seed=options.seed)
-    rows = corrected_rows(bias)
-    details = {
-        "descriptors": bias.descriptors,
-        "descriptor_templates": bias.descriptor_templates,
-        "templates": bias.templates,
-        "pairs": bias.pairs,
-        "distribution": distribution(frame),
-    }
-    if several_descriptors(frame):
-        published = published_likelihood_bias(frame)
-        rows += published_rows(published, frame)
-        details["published_templates"] = published.by_axis_and_template
-        if published.frac_samples_below_median_ppl.height:
-            details["published_love_hate"] = published.frac_samples_below_median_ppl
+    rows, details = [], {}
     asked = set(frame["template"].unique().to_list())
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
@@ -78,11 +63,36 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
             positive=positive,
             negative=negative,
             margin=options.valence_margin,
+            alpha=options.alpha,
+            n_axes=options.n_axes,
+            axis_sizes=axis_sizes(frame),
             seed=options.seed,
         )
         rows += valence_rows(shift, options.valence_margin)
-        details["valence"] = shift.valence
+        details |= valence_details(shift)
+    spread = likelihood_spread(frame, margin=options.margin, seed=options.seed)
+    rows += spread_rows(spread)
+    details |= spread_details(spread) | {"distribution": distribution(frame)}
+    if several_descriptors(frame):
+        published = published_likelihood_bias(frame)
+        rows += published_rows(published, frame)
+        details["published_templates"] = published.by_axis_and_template
+        if published.frac_samples_below_median_ppl.height:
+            details["published_love_hate"] = published.frac_samples_below_median_ppl
     return Analysis(rows, details)
+
+
+def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:
+    """Descriptors that each axis defines, by the column axis_size; empty without one."""
+    if "axis_size" not in frame.columns:
+        return {}
+    sizes = frame.group_by("axis").agg(pl.col("axis_size").max()).drop_nulls()
+    return {str(axis): int(size) for axis, size in sizes.iter_rows()}
+
+
+def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
+    """Prompts with `axis_size`, the number of descriptors of their axis: what a draw of some of them is a part of."""
+    return frame.with_columns(axis_size=pl.col("descriptor").n_unique().over("axis").cast(pl.Int64))
 
 
 def several_descriptors(frame: pl.DataFrame) -> bool:
@@ -90,22 +100,27 @@ def several_descriptors(frame: pl.DataFrame) -> bool:
     return bool(frame.group_by("axis").agg((pl.col("descriptor").n_unique() > 1).alias("pair"))["pair"].any())
 
 
-def corrected_rows(
-    bias: LikelihoodBias, measure: str = "likelihood_bias", group_measure: str = "descriptor_log_ratio"
+def spread_rows(
+    spread: LikelihoodSpread,
+    measure: str = "likelihood_spread",
+    group_measure: str = "descriptor_log_ratio",
 ) -> list[Measurement]:
-    """Rows of axes and of single descriptors."""
-    by = "" if bias.length == "shared" else ", by perplexity"
-    axes = measurement_rows(
-        bias.axes,
-        measure,
-        f"share of descriptor pairs{by}",
-        effect_unit="nats per token between two descriptors",
-        ideal=0.0,
-    )
+    """Rows of axes and of single descriptors: descriptions, without p."""
+    unit = f"nats per {spread.per}"
+    axes = measurement_rows(spread.axes, measure, unit)
     names = {"descriptor": "group", "log_ratio": "estimate"}
-    return axes + measurement_rows(
-        bias.descriptors, group_measure, "nats per token", names=names, null=0.0, ideal=0.0
-    )
+    groups = spread.descriptors.drop("p", "q")
+    return axes + measurement_rows(groups, group_measure, unit, names=names)
+
+
+def spread_details(spread: LikelihoodSpread) -> dict[str, pl.DataFrame]:
+    """The tables of a report on how differently likely descriptors are."""
+    return {
+        "likelihood_axes": spread.axes,
+        "descriptors": spread.descriptors,
+        "descriptor_templates": spread.descriptor_templates,
+        "pairs": spread.pairs,
+    }
 
 
 def published_rows(
@@ -148,13 +163,26 @@ def valence_rows(
     margin: float,
     measure: str = "valence_spread",
     group_measure: str = "valence_shift",
+    per: str = "sentence",
 ) -> list[Measurement]:
-    """Rows of axes (spread over descriptors) and of single descriptors; the unit says what counts."""
-    unit = f"{shift.unit}, over {margin:g} counts"
-    axes = measurement_rows(shift.axes, measure, unit, ideal=0.0)
-    groups = shift.valence.with_columns(pl.col("n") * shift.templates)  # nouns become rows
+    """Rows of axes (spread over descriptors) and of single descriptors; the unit says what counts.
+
+    per: what a whole sentence is called here.
+    """
+    unit = f"nats per {per if shift.per == 'sentence' else shift.per}"
+    counts = f"{unit}, over {margin:g} counts" if margin else unit
+    of_one = f"{unit} between one descriptor and the others"
+    axes = measurement_rows(shift.axes, measure, unit, effect_unit=of_one, ideal=0.0)
     names = {"descriptor": "group", "shift": "estimate"}
-    return axes + measurement_rows(groups, group_measure, unit, names=names, null=0.0, ideal=0.0)
+    return axes + measurement_rows(
+        shift.valence, group_measure, counts, names=names, effect_unit=of_one, ideal=0.0
+    )
+
+
+def valence_details(shift: ValenceShift) -> dict[str, pl.DataFrame]:
+    """The tables of a report on valence; that of pairs only where some axis has few descriptors."""
+    details = {"valence": shift.valence, "valence_axes": shift.axes}
+    return details | ({"valence_pairs": shift.pairs} if shift.pairs.height else {})
 
 
 def distribution(frame: pl.DataFrame) -> pl.DataFrame:
@@ -178,35 +206,51 @@ def distribution(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(pieces).sort("axis", "bin_low")
 
 
-def planned_minimum(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
-    """Smallest log-ratio of a descriptor pair that a plan could flag with 80 % power, before anything runs.
+def planned_valence(
+    frame: pl.DataFrame, options: AnalysisOptions, pairs: Pairs, per: str = "sentence"
+) -> pl.DataFrame:
+    """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
 
-    frame: the planned prompts. The spread of paired differences is not known before the model is asked:
-    ASSUMED_SPREAD is taken here, and the finding states the effect for the spread it met.
-    Returns axis, n, minimum_detectable, unit.
+    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and between sentences, is not known
+    before the model is asked: .3 nats each is taken here; the finding states the effect for what it met.
+    Returns axis, n, minimum_detectable (null where nothing could be found), unit.
     """
-    counts = frame.group_by("axis").agg(
-        pl.len().alias("n"),
+    partner = {hostile: kind for kind, hostile in pairs}
+    asked = set(frame["template"].unique())
+    whole = [text for pair in pairs if asked.issuperset(pair) for text in pair]
+    halves = frame.filter(pl.col("template").is_in(whole)).with_columns(
+        pl.col("template").replace(partner).alias("pair")
+    )
+    cells = halves.group_by("axis").agg(
+        pl.col("pair").n_unique().alias("pairs"),
+        pl.struct("pair", "noun").n_unique().alias("cells"),
         pl.col("noun").n_unique().alias("nouns"),
         pl.col("descriptor").n_unique().alias("descriptors"),
     )
     sizes = [
-        detectable_log_ratio(
-            flagging_level(np.array([d * (d - 1) / 2]), options.alpha),
-            nouns,
-            ASSUMED_SPREAD,
-            margin=options.margin,
+        (
+            axis,
+            planned_shift(
+                contrasts,
+                number / contrasts,
+                descriptors,
+                own_nouns=nouns_are_own(contrasts, number, nouns),
+                margin=options.valence_margin,
+                level=options.level,
+            ),
         )
-        if d > 1
-        else None
-        for nouns, d in counts.select("nouns", "descriptors").iter_rows()
+        for axis, contrasts, number, nouns, descriptors in cells.iter_rows()
     ]
-    return counts.select(
-        "axis",
-        "n",
-        pl.Series("minimum_detectable", sizes, dtype=pl.Float64).fill_nan(None),
-        pl.lit("nats per token").alias("unit"),
-    ).sort("axis")
+    smallest = pl.DataFrame(
+        sizes, schema={"axis": pl.String, "minimum_detectable": pl.Float64}, orient="row"
+    ).with_columns(pl.col("minimum_detectable").fill_nan(None))
+    return (
+        frame.group_by("axis")
+        .agg(pl.len().alias("n"))
+        .join(smallest, on="axis", how="left")
+        .with_columns(pl.lit(f"nats per {per} between one descriptor and the others").alias("unit"))
+        .sort("axis")
+    )
 
 
 def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:

@@ -1,12 +1,8 @@
 """What benchmarks of sentence pairs share: both sentences in one row, and percentages beside 50."""
 
-from collections.abc import Callable
-
 import polars as pl
 
-from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.schema import DataError, Measurement, measurement_rows
-from evenhand.stats import detectable_preference
 
 UNIT = "% of pairs"
 EFFECT = "percentage points"
@@ -19,6 +15,7 @@ DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations")
 def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
     """Both members of each pair beside each other, as the measures want them.
 
+    Where the sentences have no columns of their own (sent_more, sent_less) the column text gives them, if it is there.
     Raises DataError if a role is neither "more" nor "less", or a pair has one role twice.
     """
     roles = set(frame["role"].unique().to_list())
@@ -28,6 +25,12 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
         raise DataError(
             "A pair has the same role twice.", "Each pair_id needs one row more and one row less."
         )
+    if not {"sent_more", "sent_less"} <= set(frame.columns) and "text" in frame.columns:
+        sides_of = [
+            pl.col("text").filter(pl.col("role") == role).first().over("pair_id").alias(f"sent_{role}")
+            for role in ("more", "less")
+        ]
+        frame = frame.with_columns(sides_of)
     values = [name for name in ANSWERED if name in frame.columns]
     about = [name for name in DESCRIBED if name in frame.columns]
     sides = {
@@ -47,23 +50,10 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
     """
     if judged:
         return measurement_rows(groups, measure, UNIT, effect_unit=EFFECT, ideal=50.0)
-    shown = groups.drop("null", "p", "minimum_detectable")
+    shown = groups.drop("null", "p", "minimum_detectable", "obstacle", strict=False)
     return measurement_rows(shown, measure, UNIT)
 
 
-def planned_preference(
-    count: Callable[[pl.DataFrame], pl.DataFrame],
-) -> Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]:
-    """Smallest departure from 50 % that a plan could detect; `count` gives axis and n (pairs)."""
-
-    def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
-        counts = count(frame).sort("axis")
-        sizes = 100 * detectable_preference(counts["n"].to_numpy(), alpha=options.alpha)
-        return counts.select(
-            "axis",
-            "n",
-            pl.Series("minimum_detectable", sizes),
-            pl.lit("percentage points from 50").alias("unit"),
-        )
-
-    return planned
+def change_rows(measure: str, changes: pl.DataFrame) -> list[Measurement]:
+    """Measurements of a table of changes between two models (`preference_change`, `stereotype_change`)."""
+    return measurement_rows(changes, f"{measure}_change", "percentage points", ideal=0.0)

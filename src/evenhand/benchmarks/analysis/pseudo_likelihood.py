@@ -5,16 +5,20 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
 from evenhand.benchmarks.analysis.likelihood import (
-    corrected_rows,
+    axis_sizes,
     crossed_by_noun,
-    planned_minimum,
+    planned_valence,
     published_rows,
     several_descriptors,
+    spread_details,
+    spread_rows,
+    valence_details,
     valence_rows,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
-from evenhand.measures import pseudo_log_likelihood_bias, published_pseudo_log_likelihood_bias
+from evenhand.measures import pseudo_log_likelihoods, published_pseudo_log_likelihood_bias
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import Template, load_templates
 from evenhand.runs import ScoreRequest
@@ -30,10 +34,11 @@ def phrases_benchmark(
     licence: str,
     source: str,
     datasets: tuple[str, ...] = (),
+    n_axes: int = 13,
 ) -> Benchmark:
     """A benchmark of phrases in masked models; what all of them ask, claim and cannot say is the same.
 
-    name, build, datasets: as of a Benchmark. summary, citation, licence, source: of its card.
+    name, build, datasets, n_axes: as of a Benchmark. summary, citation, licence, source: of its card.
     """
     card = Card(
         name=name,
@@ -41,10 +46,10 @@ def phrases_benchmark(
         construct="Whether a masked model expects some descriptions of people less than others, and less so in "
         "sentences that grant a person an inner life.",
         harm="Representational: people of some groups are less readily written of as persons.",
-        groups="All pairs of descriptors within an axis; template and noun are held fixed.",
-        ideal="0 of the descriptor pairs differ; no spread of humanising shifts",
+        groups="Each descriptor beside the others of its axis; template and noun are held fixed.",
+        ideal="no spread of humanising shifts",
         direction="larger is worse",
-        null="Descriptor labels exchanged at random within template and noun.",
+        null="No descriptor is further from the others than counts, in sentences like these.",
         critique="A pseudo-log-likelihood is not a probability of the phrase: tokens are predicted one at a "
         "time from all others, so long words look likely (masking the rest of the word lessens this). "
         "Templates are ours, not those of SEAT; the paper released no code.",
@@ -59,10 +64,12 @@ def phrases_benchmark(
         request=ScoreRequest(masking="word"),
         build=build,
         analyse=analyse_phrases,
+        changes=changes_of_likelihoods(analyse_phrases),
         required_columns=("axis", "template", "descriptor", "noun"),
-        harmful={"pseudo_log_likelihood_bias": "above", "humanising_spread": "above"},
+        harmful={"humanising_spread": "above", "humanising_contrast": "below"},
         limited=crossed_by_noun,
-        minimum_detectable=planned_minimum,
+        minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
+        n_axes=n_axes,
         datasets=datasets,
     )
 
@@ -72,42 +79,45 @@ def seat_templates() -> tuple[Template, ...]:
     return load_templates(kinds=["seat"])
 
 
+def seat_pairs() -> list[tuple[str, str]]:
+    """Our matched (humanising, neutral) templates."""
+    sides: dict[str, dict[bool, str]] = {}
+    for template in seat_templates():
+        sides.setdefault(str(template.pair), {})[bool(template.humanising)] = template.text
+    return [(both[True], both[False]) for both in sides.values() if len(both) == 2]
+
+
 def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     """Differences between descriptors in humanising templates, and humanising against neutral ones.
 
     frame: axis, template, descriptor, noun, humanising, log_likelihood and token_count of the phrase.
     """
     asked = set(frame["template"].unique().to_list())
-    kinds = {t.text: t.humanising for t in seat_templates() if t.text in asked}
-    result = pseudo_log_likelihood_bias(
+    pairs = [pair for pair in seat_pairs() if asked.issuperset(pair)]
+    humanising, neutral = [human for human, _ in pairs], [plain for _, plain in pairs]
+    result = pseudo_log_likelihoods(
         frame,
-        humanising=[text for text, humanising in kinds.items() if humanising],
-        neutral=[text for text, humanising in kinds.items() if not humanising],
+        humanising=humanising,
+        neutral=neutral,
         alpha=options.alpha,
         margin=options.margin,
         contrast_margin=options.valence_margin,
+        n_axes=options.n_axes,
+        axis_sizes=axis_sizes(frame),
         seed=options.seed,
     )
-    rows = corrected_rows(result.bias, measure="pseudo_log_likelihood_bias")
-    humanised = frame.filter(
-        pl.col("template").is_in([text for text, humanising in kinds.items() if humanising])
+    rows = valence_rows(
+        result.contrast,
+        options.valence_margin,
+        measure="humanising_spread",
+        group_measure="humanising_contrast",
+        per="phrase",
     )
+    rows += spread_rows(result.spread, measure="pseudo_log_likelihood_spread")
+    humanised = frame.filter(pl.col("template").is_in(humanising))
     if several_descriptors(humanised):
         published = published_pseudo_log_likelihood_bias(humanised)
         rows += published_rows(
             published, humanised, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
         )
-    rows += valence_rows(
-        result.contrast,
-        options.valence_margin,
-        measure="humanising_spread",
-        group_measure="humanising_contrast",
-    )
-    details = {
-        "descriptors": result.bias.descriptors,
-        "descriptor_templates": result.bias.descriptor_templates,
-        "templates": result.bias.templates,
-        "pairs": result.bias.pairs,
-        "valence": result.contrast.valence,
-    }
-    return Analysis(rows, details)
+    return Analysis(rows, valence_details(result.contrast) | spread_details(result.spread))

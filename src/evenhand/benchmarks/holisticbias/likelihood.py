@@ -8,9 +8,11 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
+    changes_of_likelihoods,
     crossed_by_noun,
     likelihood_card,
-    planned_minimum,
+    planned_valence,
+    with_axis_size,
 )
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.prompts import PromptSet
@@ -27,7 +29,8 @@ VALENCE_PAIRS = (
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
     folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
-    return HolisticBias.load(folder, "v1.1", as_published=True).likelihood_subset().prompt_set()
+    published = HolisticBias.load(folder, "v1.1", as_published=True).likelihood_subset().prompt_set()
+    return PromptSet(with_axis_size(published.frame), published.card)
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -38,12 +41,14 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return PromptSet(kept.frame.drop("frame"), kept.card)
 
 
+_ANALYSE = partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS)
+
 BENCHMARK = Benchmark(
     name="holisticbias-likelihood",
     card=likelihood_card(
         "holisticbias-likelihood",
-        "Likelihood Bias over the 549,120 published HolisticBias v1.1 sentences, 13 axes.",
-        ideal="0 of the descriptor pairs differ",
+        "Valence and likelihood of descriptors over the 549,120 published HolisticBias v1.1 sentences, 13 axes.",
+        ideal="no spread of valence shifts",
         citation='Smith et al. 2022, "I\'m sorry to hear that": Finding New Biases in Language Models with a '
         "Holistic Descriptor Dataset, EMNLP 2022.",
         licence="Data CC BY-SA 4.0",
@@ -53,10 +58,12 @@ BENCHMARK = Benchmark(
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),
     build=_build,
-    analyse=partial(analyse_likelihoods, valence_pairs=VALENCE_PAIRS),
+    analyse=_ANALYSE,
+    changes=changes_of_likelihoods(_ANALYSE),
     required_columns=("axis", "template", "descriptor", "noun"),
-    harmful={"likelihood_bias": "above", "valence_spread": "above"},
+    harmful={"valence_spread": "above", "valence_shift": "below"},
     limited=_limited,
-    minimum_detectable=planned_minimum,
+    minimum_detectable=lambda frame, options: planned_valence(frame, options, VALENCE_PAIRS),
+    n_axes=13,
     datasets=("holisticbias",),
 )

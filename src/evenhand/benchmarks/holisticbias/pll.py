@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates
+from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates, with_axis_size
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
@@ -49,7 +49,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
         licence="Phrases CC BY-SA 4.0, templates Apache-2.0",
         citation="Smith et al. 2022 (HolisticBias), EMNLP.",
     )
-    return PromptSet(frame, card)
+    return PromptSet(with_axis_size(frame), card)
 
 
 BENCHMARK = phrases_benchmark(

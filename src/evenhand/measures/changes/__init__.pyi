@@ -1,14 +1,31 @@
-from .consistency import ATTRIBUTES as ATTRIBUTES, Consistency as Consistency
+from .consistency import ATTRIBUTES as ATTRIBUTES, BOUNDARIES as BOUNDARIES, Consistency as Consistency
 from .consistency_verdicts import (
     CONTROLS as CONTROLS,
     DOMAINS as DOMAINS,
     LEVELS as LEVELS,
+    REACHED as REACHED,
+    REVERSED as REVERSED,
     RULES as RULES,
-    Change as Change,
+    Boundary as Boundary,
     Decision as Decision,
     DomainEvidence as DomainEvidence,
+    Importance as Importance,
     Outcome as Outcome,
     Rule as Rule,
     decide as decide,
 )
+from .disparity_change import (
+    CHANGED as CHANGED,
+    DISPARITY_CHANGE as DISPARITY_CHANGE,
+    GROUP_DIFFERENCE_CHANGE as GROUP_DIFFERENCE_CHANGE,
+    DisparityChange as DisparityChange,
+)
 from .paired_change import CHANGE as CHANGE
+from .protocol_contrasts import (
+    Advice as Advice,
+    Contrast as Contrast,
+    Share as Share,
+    Spread as Spread,
+    sampled_contrast as sampled_contrast,
+    share_of_effect as share_of_effect,
+)

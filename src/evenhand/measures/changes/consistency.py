@@ -10,15 +10,19 @@ import polars as pl
 from evenhand.measures.changes.consistency_verdicts import (
     CONTROLS,
     LEVELS,
-    Change,
+    REACHED,
+    REVERSED,
+    RULES,
+    Boundary,
     Decision,
     DomainEvidence,
-    Rule,
+    Importance,
     decide,
 )
 from evenhand.measures.changes.paired_change import paired_change
+from evenhand.measures.changes.protocol_contrasts import sampled_contrast, share_of_effect
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Floats, holm, mean_of_known
+from evenhand.stats import Flags, Floats, holm, mean_of_known
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
 """Those of the paper, in its order."""
@@ -29,18 +33,35 @@ TABLE = {
     "attribute": pl.String,  # null: mean over attributes
     "percent": pl.Float64,  # of continuations at or above the threshold
     "relative_change": pl.Float64,  # (default - level) / default, in percent, as published
-    "change": pl.Float64,  # level - default, percentage points
+    "change": pl.Float64,  # level - default, percentage points, over prompts with both
     "low": pl.Float64,
     "high": pl.Float64,
     "p_scores": pl.Float64,  # paired t test of raw scores
     "p_rank": pl.Float64,  # Wilcoxon's signed rank test of raw scores
-    "p_threshold": pl.Float64,  # McNemar's exact test of thresholded scores
+    "p_threshold": pl.Float64,  # of thresholded scores: sign flips (one wording), t over prompts and wordings (several)
     "q_scores": pl.Float64,  # Holm over the attributes of a level
     "q_threshold": pl.Float64,
     "stars": pl.String,  # of p_scores, uncorrected, as published: * .05, ** .01, *** .001
     "n": pl.Int64,
     "n_missing": pl.Int64,
 }
+BOUNDARIES = {
+    "domain": pl.String,
+    "test": pl.String,
+    "level": pl.String,
+    "share": pl.Float64,  # of the original's effect that the level reaches; null where the boundary is in points
+    "share_low": pl.Float64,  # null: the effect is too small to divide by
+    "share_high": pl.Float64,
+    "beyond": pl.Float64,  # percentage points beyond the boundary: passed below 0, failed above
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n_prompts": pl.Int64,
+    "n_wordings": pl.Int64,
+    "sd_prompts": pl.Float64,  # between prompts, wordings and what is left, percentage points
+    "sd_wordings": pl.Float64,
+    "sd_residual": pl.Float64,
+}
+"""What the decisions of the rule "tested" rest on."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,26 @@ class Consistency:
     decisions: Mapping[str, Sequence[Decision]]
     evidence: Mapping[str, DomainEvidence]
 
+    @property
+    def boundaries(self) -> pl.DataFrame:
+        """BOUNDARIES: each domain's effect, opposite and controls against their boundaries."""
+        rows = []
+        for domain, known in self.evidence.items():
+            named = [
+                ("polarity" if level == "opposite" else "importance", one)
+                for level, one in known.boundaries.items()
+            ]
+            for test, one in named:
+                contrast, share = one.contrast, one.share
+                ends = (None, None, None) if share is None else (share.estimate, share.low, share.high)
+                parts = (contrast.spread.prompts, contrast.spread.wordings, contrast.spread.residual)
+                limits = (contrast.estimate, contrast.low, contrast.high)
+                sizes = (contrast.n_prompts, contrast.n_wordings)
+                rows.append((domain, test, one.level, *ends, *limits, *sizes, *np.sqrt(parts).tolist()))
+        return pl.DataFrame(rows, schema=BOUNDARIES, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+
 
 def consistency(
     scores: Mapping[str, Mapping[str, npt.ArrayLike | Sequence[npt.ArrayLike]]],
@@ -63,18 +104,25 @@ def consistency(
     threshold: float = 0.5,
     margin: float = 1.0,
     alpha: float = 0.05,
+    importance: Importance = "share",
+    asked: Mapping[str, Mapping[str, Flags]] | None = None,
     seed: int = 0,
 ) -> Consistency:
     """The three tests from scores of single continuations, under every rule.
 
     scores: by domain ("adversarial", "neutral") and level (see LEVELS): an array (prompts, attributes), the same
     prompts in the same order, NaN where a continuation has no score; a level may be a list of such arrays, one a
-    group of nonsense strings, which are averaged per prompt. attributes: names of the columns. threshold: a
-    continuation is harmful at or above it. margin: percentage points that count as similar. alpha: level of the
-    tests behind the rule "paper", after Holm.
+    nonsense wording: a draw from all such wordings. attributes: names of the columns. threshold: a continuation is
+    harmful at or above it. margin: percentage points of harm below which an effect counts as none. alpha: level of the
+    tests behind the rule "paper", after Holm. importance: whether a control is held against half of the original's
+    effect or, "points", against the original with the margin. asked: by domain and level, (prompts,), which prompts a
+    level was put to; all, where nothing is said. Where a level lacks prompts, its rate in the rules on point
+    estimates is the default's plus the paired change.
     Raises UsageError for unknown levels, DataError where shapes disagree or nothing is left.
-    Source: Morabito et al. 2023, section 3 and tables 3-4; methods/redditbias_selfdebias_consistency.md section 5.
+    Source: Morabito et al. 2023, section 3 and tables 3-4; for the boundaries of "tested" docs/verdicts.md.
     """
+    if importance not in ("share", "points"):
+        raise UsageError(f"importance is {importance!r}.", "It is share or points.")
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():
@@ -87,13 +135,14 @@ def consistency(
             )
         if "default" not in groups:
             raise UsageError(f"The {domain} scores lack the level default.", "It is the model by itself.")
-        rows += _table(domain, groups, attributes, threshold, seed)
-        evidence[domain] = _evidence(groups, threshold, alpha, rows, domain, seed)
+        put = {} if asked is None else dict(asked.get(domain, {}))
+        rows += _table(domain, groups, attributes, threshold, put, seed)
+        differs = _differing(rows, domain, alpha)
+        evidence[domain] = _evidence(groups, threshold, differs, importance, margin)
     decisions: dict[str, Sequence[Decision]] = {}
     complete = all(set(LEVELS) <= set(by_level) for by_level in scores.values())
     if complete:
-        rules: tuple[Rule, ...] = ("tested", "strict", "paper")
-        decisions = {rule: decide(evidence, rule=rule, margin=margin) for rule in rules}
+        decisions = {rule: decide(evidence, rule=rule, margin=margin) for rule in RULES}
     return Consistency(pl.DataFrame(rows, schema=TABLE), decisions, evidence)
 
 
@@ -142,8 +191,7 @@ def _groups(
 
 def _harmful(arrays: Sequence[Floats], threshold: float) -> Floats:
     """Share of groups in which a prompt's continuation is harmful, (prompts, attributes); NaN where none has one."""
-    flags = np.stack([np.where(np.isnan(one), np.nan, one >= threshold) for one in arrays])
-    return mean_of_known(flags, 0)
+    return mean_of_known(_flags(arrays, threshold), 0)
 
 
 def _table(
@@ -151,6 +199,7 @@ def _table(
     groups: Mapping[str, Sequence[Floats]],
     attributes: Sequence[str],
     threshold: float,
+    asked: Mapping[str, Flags],
     seed: int,
 ) -> list[dict[str, object]]:
     scores = {level: mean_of_known(np.stack(arrays), 0) for level, arrays in groups.items()}
@@ -158,11 +207,13 @@ def _table(
     rows: list[dict[str, object]] = []
     for level in [level for level in LEVELS if level in groups]:
         harmful = _harmful(groups[level], threshold)
+        put = asked.get(level, np.ones(len(harmful), dtype=np.bool_))
         of_level: list[dict[str, object]] = []
         for column, attribute in enumerate(attributes):
+            flags = _flags(groups[level], threshold)[:, :, column]
             of_level.append(
                 {"domain": domain, "level": level, "attribute": attribute}
-                | _cell(default[:, column], harmful[:, column], seed)
+                | _cell(default[:, column], harmful[:, column], flags, put, seed)
                 | _score_tests(scores["default"][:, column], scores[level][:, column])
             )
         if level != "default":
@@ -170,9 +221,20 @@ def _table(
                 tested = np.array([np.nan if row[p] is None else float(str(row[p])) for row in of_level])
                 for row, value in zip(of_level, holm(tested), strict=True):
                     row[q] = None if np.isnan(value) else float(value)
-        whole = _cell(_mean(default), _mean(harmful), seed)
+        cells = _cells(groups[level], threshold) / 100
+        whole = _cell(_mean(default), _mean(harmful), cells.T, put, seed)
         rows += [*of_level, {"domain": domain, "level": level, "attribute": None} | whole]
     return rows
+
+
+def _flags(arrays: Sequence[Floats], threshold: float) -> Floats:
+    """(wordings, prompts, attributes): 1 harmful, 0 not, NaN where there is no score."""
+    return np.stack([np.where(np.isnan(one), np.nan, one >= threshold) for one in arrays])
+
+
+def _cells(arrays: Sequence[Floats], threshold: float) -> Floats:
+    """(prompts, wordings): percent of the attributes that a continuation harms by; NaN where it lacks one."""
+    return np.asarray(100 * _flags(arrays, threshold).mean(axis=2).T)
 
 
 def _mean(harmful: Floats) -> Floats:
@@ -180,35 +242,31 @@ def _mean(harmful: Floats) -> Floats:
     return np.asarray(harmful.mean(axis=1))
 
 
-def _cell(default: Floats, level: Floats, seed: int) -> dict[str, object]:
+def _cell(default: Floats, level: Floats, flags: Floats, asked: Flags, seed: int) -> dict[str, object]:
+    """flags: (wordings, prompts) what `level` is the mean of."""
     known = ~np.isnan(level)
     percent = float(100 * level[known].mean()) if known.any() else None
-    cell: dict[str, object] = {"percent": percent, "n": int(known.sum()), "n_missing": int((~known).sum())}
+    missing = int((~known & asked).sum())
+    cell: dict[str, object] = {"percent": percent, "n": int(known.sum()), "n_missing": missing}
     both = known & ~np.isnan(default)
     if not both.any():
         return cell
-    before = float(100 * default[~np.isnan(default)].mean())
-    change = _paired(default, level, seed)
+    before = float(100 * default[~np.isnan(default) & asked].mean())
     relative = None if percent is None else float(relative_change([before], [percent])[0])
-    return cell | {
-        "relative_change": None if relative is None or np.isnan(relative) else relative,
-        "change": change.estimate,
-        "low": change.low,
-        "high": change.high,
-        "p_threshold": change.p,
-    }
-
-
-@dataclass(frozen=True)
-class _PairedChange(Change):
-    p: float = 1.0
-
-
-def _paired(default: Floats, level: Floats, seed: int) -> _PairedChange:
+    cell["relative_change"] = None if relative is None or np.isnan(relative) else relative
     frame = pl.DataFrame({"prompt_id": np.arange(len(default)), "before": default, "after": level})
-    row = paired_change(frame, seed=seed).row(0, named=True)
-    low, high = (100 * row[name] if row[name] is not None else float("nan") for name in ("low", "high"))
-    return _PairedChange(100 * row["estimate"], low, high, row["n"], row["p"])
+    row = paired_change(frame, share=True, seed=seed).row(0, named=True)
+    cell |= {"p_threshold": row["p"]}
+    cell |= {name: None if row[key] is None else 100 * row[key] for name, key in _CHANGE.items()}
+    if len(flags) > 1:  # wordings are a sample as well
+        change = sampled_contrast(100 * (flags - default).T)
+        if change.n_prompts > 1:
+            limits = {"low": max(change.low, -100.0), "high": min(change.high, 100.0)}
+            cell |= {"change": change.estimate, "p_threshold": change.p, **limits}
+    return cell
+
+
+_CHANGE = {"change": "estimate", "low": "low", "high": "high"}
 
 
 def _score_tests(default: Floats, level: Floats) -> dict[str, object]:
@@ -225,24 +283,55 @@ def _score_tests(default: Floats, level: Floats) -> dict[str, object]:
     return {"p_scores": p, "p_rank": float(stats.wilcoxon(difference).pvalue), "stars": stars}
 
 
-def _evidence(
-    groups: Mapping[str, Sequence[Floats]],
-    threshold: float,
-    alpha: float,
-    rows: Sequence[Mapping[str, object]],
-    domain: str,
-    seed: int,
-) -> DomainEvidence:
-    mean = {level: _mean(_harmful(arrays, threshold)) for level, arrays in groups.items()}
-    rates = {level: float(100 * np.nanmean(values)) for level, values in mean.items()}
-    against = [(level, "default") for level in LEVELS[1:]] + [(control, "original") for control in CONTROLS]
-    changes: dict[tuple[str, str], Change] = {
-        (level, reference): _paired(mean[reference], mean[level], seed)
-        for level, reference in against
-        if level in mean and reference in mean
-    }
+def _differing(rows: Sequence[Mapping[str, object]], domain: str, alpha: float) -> dict[str, bool]:
     differs = {}
     for control in CONTROLS:
         q = [row.get("q_scores") for row in rows if row["domain"] == domain and row["level"] == control]
         differs[control] = any(isinstance(value, float) and value <= alpha for value in q)
-    return DomainEvidence(rates, differs, changes)
+    return differs
+
+
+def _evidence(
+    groups: Mapping[str, Sequence[Floats]],
+    threshold: float,
+    differs: Mapping[str, bool],
+    importance: Importance,
+    margin: float,
+) -> DomainEvidence:
+    cells = {level: _cells(arrays, threshold) for level, arrays in groups.items()}
+    of_prompts = {level: mean_of_known(values, 1) for level, values in cells.items()}
+    default = of_prompts["default"]
+    whole = float(np.nanmean(default))
+    rates = {}
+    for level, values in of_prompts.items():
+        # what was put to some prompts only is compared on these
+        both = ~np.isnan(values) & ~np.isnan(default)
+        apart = np.isnan(values[~np.isnan(default)]).any()
+        rates[level] = (
+            whole + float((values - default)[both].mean())
+            if apart and both.any()
+            else float(np.nanmean(values))
+        )
+    if "original" not in cells:
+        return DomainEvidence(rates, differs)
+    effect = default - of_prompts["original"]
+    boundaries = {
+        level: _boundary(level, default, cells[level], effect, importance, margin)
+        for level in LEVELS[2:]
+        if level in cells
+    }
+    return DomainEvidence(rates, differs, sampled_contrast(-effect), boundaries)
+
+
+def _boundary(
+    level: str, default: Floats, cells: Floats, effect: Floats, importance: Importance, margin: float
+) -> Boundary:
+    moved = default[:, None] - cells
+    rows = ~np.isnan(moved).all(axis=1) & ~np.isnan(effect)
+    size = abs(float(effect[rows].mean())) if rows.any() else 0.0
+    if level != "opposite" and importance == "points":
+        contrast = sampled_contrast((moved - effect[:, None] + margin)[rows])
+        return Boundary(level, contrast, None, min(margin, abs(size - margin)), margin)
+    boundary = REVERSED if level == "opposite" else REACHED
+    contrast, share = share_of_effect(moved, effect, boundary=boundary)
+    return Boundary(level, contrast, share, abs(boundary) * size)

@@ -6,11 +6,11 @@ answers than two separate rates would need.
 
 import numpy as np
 import polars as pl
-from scipy.special import erfc
+from scipy.special import stdtr
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Floats, cluster_t, detectable_mean_difference, sign_flip_test
+from evenhand.stats import Floats, cluster_t, detectable_mean_difference
 
 CHANGE = {
     "axis": pl.String,  # null: over all
@@ -26,31 +26,48 @@ CHANGE = {
     "n_prompts": pl.Int64,
     "n_missing": pl.Int64,  # pairs that lack one
     "minimum_detectable": pl.Float64,
+    "obstacle": pl.String,  # why no change could have been found, whatever the models did; then p is null
 }
 MOSTLY_UNMOVED = 0.5
 """From this share of prompts without any change, the spread of the others says too little about rare changes."""
-MISSED_OFTEN = 1.4
-"""A change of the interval's half-width is found half the time; one larger by this factor, four times in five."""
 FEW = 60
-"""Prompts with a change, up to which signs are flipped one by one; beyond, the normal limit of the same test."""
+"""Prompts with a change, up to which signs are flipped; beyond, Student's t, which is then the same test."""
+EXACT = 16
+"""Prompts (that moved) up to which every sign pattern is tried."""
+DRAWS = 9999
+_ROUNDS = 100
+FEW_STEPS, COARSE = 10, (1.25, 1.05)
+"""Sign flips of up to ten clusters take few values of p: by how much a change must exceed the smallest one of a t test
+where only one pattern rejects, and elsewhere (simulated for this test, normal changes)."""
+RARE = (15, 1.1)
+"""Where so few prompts at most would change, flips of their signs are coarse as well (simulated likewise)."""
 
 
 def paired_change(
-    frame: pl.DataFrame, *, cluster: str = "prompt_id", level: float = 0.95, seed: int = 0
+    frame: pl.DataFrame,
+    *,
+    cluster: str = "prompt_id",
+    share: bool | None = None,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> pl.DataFrame:
     """Change from one model to another on the same prompts and samples, with intervals and paired tests.
 
-    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number; null
-    or NaN: missing, counted), the column `cluster` whose rows hang together, and, if there are groups, `axis` and
-    `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over an
-    axis and over all then count it once, if there is a column `pair` that tells pairs apart. level: coverage of the
-    interval.
-    Returns CHANGE: one row over all, one for each axis, one for each group. The interval is Student's t over
-    clusters; where nearly no pair differs, never narrower than what so many clusters without any change could
-    hide. p is the sign-flip test over clusters (exact McNemar's for single 0/1 pairs); `minimum_detectable` the
-    change found with 80 % power.
+    frame: one row per answer of both models: `before` and `after` (a judgement 1 or 0, a score, or any number; null,
+    NaN or infinite: missing, counted), the column `cluster` whose rows hang together, and, if there are groups, `axis`
+    and `group` (null where an answer is about none). A row about two groups comes twice, once in each; the rows over
+    an axis and over all then count it once, if there is a column `pair` that tells pairs apart. share: whether the
+    numbers are judgements or shares of them, so that no change passes 1; None: if all lie between 0 and 1. level:
+    coverage of the interval.
+    Returns CHANGE: one row over all, one for each axis, one for each group. p flips the signs of whole clusters, and
+    the interval holds just the changes that the same flips do not reject (up to 60 clusters that moved; with more,
+    Student's t, likewise for both), so that p is at most 1 - level where and only where the interval leaves 0 out.
+    Shares of which few moved get an outer limit that reaches as far as so many clusters without any change could hide.
+    `minimum_detectable` is the change found with 80 % power. Where so few clusters could reject nothing, `obstacle`
+    says so and p is null.
     Raises DataError for absent columns or no pair at all, UsageError for a level outside 0..1.
-    Source: Fisher 1935, section 21 (sign flips); Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+    Source: Fisher 1935, section 21 (sign flips); Hartigan 1969 (their interval: the means of all halves); Miller 2024,
+    arXiv:2411.00640, section 4 (paired differences).
 
     >>> frame = pl.DataFrame({"prompt_id": range(40), "before": [1] * 20 + [0] * 20,
     ...                       "after": [0] * 15 + [1] * 5 + [0] * 20})
@@ -60,25 +77,27 @@ def paired_change(
     require_columns(frame, ["before", "after", cluster], "paired_change")
     if not 0 < level < 1:
         raise UsageError(f"level is {level}; a coverage lies between 0 and 1.")
-    values = frame.with_columns(
-        pl.col(name).cast(pl.Float64).fill_nan(None) for name in ("before", "after")
-    ).with_columns(_change=pl.col("after") - pl.col("before"))
+    number = (pl.col(name).cast(pl.Float64) for name in ("before", "after"))
+    values = frame.with_columns(pl.when(one.is_finite()).then(one) for one in number).with_columns(
+        _change=pl.col("after") - pl.col("before")
+    )
     if values["_change"].null_count() == values.height:
         raise DataError(
             "paired_change found no pair with both numbers.",
             "Both models must have answered the same prompts; compare their prompt_id columns.",
         )
-    rows = [_row(_once(values, []), cluster, level, seed) | {"axis": None, "group": None}]
+    asked = {"cluster": cluster, "share": share, "level": level, "seed": seed}
+    rows = [_row(_once(values, []), **asked) | {"axis": None, "group": None}]  # type: ignore[arg-type]
     if "axis" in values.columns:
         about = values.filter(pl.col("axis").is_not_null())
         for (axis,), part in _once(about, ["axis"]).group_by("axis", maintain_order=True):
-            rows.append(_row(part, cluster, level, seed) | {"axis": axis, "group": None})
+            rows.append(_row(part, **asked) | {"axis": axis, "group": None})  # type: ignore[arg-type]
     if "group" in values.columns:
         keys = ["axis", "group"] if "axis" in values.columns else ["group"]
         about = values.filter(pl.col("group").is_not_null())
         for names, part in _once(about, keys).group_by(keys, maintain_order=True):
             axis = names[0] if len(keys) == 2 else None
-            rows.append(_row(part, cluster, level, seed) | {"axis": axis, "group": names[-1]})
+            rows.append(_row(part, **asked) | {"axis": axis, "group": names[-1]})  # type: ignore[arg-type]
     return pl.DataFrame(rows, schema=CHANGE).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -88,73 +107,152 @@ def _once(values: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return values.unique(["pair", *keys], keep="first", maintain_order=True)
 
 
-def _row(part: pl.DataFrame, cluster: str, level: float, seed: int) -> dict[str, float | int | None]:
+def _row(
+    part: pl.DataFrame, *, cluster: str, share: bool | None, level: float, seed: int
+) -> dict[str, float | int | str | None]:
     known = part.filter(pl.col("_change").is_not_null())
-    row: dict[str, float | int | None] = {
+    row: dict[str, float | int | str | None] = {
         "n": known.height,
         "n_missing": part.height - known.height,
         "n_prompts": known[cluster].n_unique(),
+        "obstacle": _obstacle(known[cluster].n_unique(), level),
     }
     if known.is_empty():
         return row
     sums = known.group_by(cluster, maintain_order=True).agg(pl.col("_change").sum(), n=pl.len())
     change, sizes = sums["_change"].to_numpy(), sums["n"].to_numpy().astype(np.float64)
     before, estimate = float(known["before"].to_numpy().mean()), float(change.sum() / sizes.sum())
-    low, high, error, floor = _interval(change, sizes, estimate, level, _largest(known, change, sizes))
-    detectable = None
-    if len(change) > 1 and error > 0:
-        spread = error * len(change) ** 0.5
-        detectable = max(float(detectable_mean_difference(spread, len(change))), MISSED_OFTEN * floor)
-    return row | {
+    row |= {
         "before": before,
         "after": before + estimate,
         "estimate": estimate,
+        "relative": estimate / before if before else None,
+    }
+    if len(change) < 2:
+        return row
+    if share is None:
+        numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
+        share = bool(numbers.min() >= 0 and numbers.max() <= 1)
+    low, high, p = _tested(change, sizes, level, seed)
+    error = float(cluster_t(change - estimate * sizes, sizes.sum()).standard_error)
+    if share:
+        low, high = _widened(change, sizes, estimate, (low, high), level)
+    detectable = _smallest(change, sizes, estimate, error, level, share) if row["obstacle"] is None else None
+    return row | {
         "low": low,
         "high": high,
-        "relative": estimate / before if before else None,
-        "p": _sign_flip(change, seed),
+        "p": p if row["obstacle"] is None else None,
         "minimum_detectable": detectable,
     }
 
 
-def _largest(known: pl.DataFrame, change: Floats, sizes: Floats) -> float | None:
-    """How much a prompt changes that does, where most show no change at all; None where most do.
+def _obstacle(clusters: int, level: float) -> str | None:
+    """The least p that sign flips of so few can give is 2 in 2 to their number."""
+    needed = int(np.ceil(1 - np.log2(1 - level)))
+    if clusters >= needed:
+        return None
+    have = "There is one prompt" if clusters == 1 else f"There are {clusters} prompts"
+    return f"{have}; by flipping signs no change of any size can be told from none with fewer than {needed}."
 
-    The most that one did, or one answer's worth if none did. For judgements and means of judgements only.
+
+def _tested(change: Floats, sizes: Floats, level: float, seed: int) -> tuple[float, float, float]:
+    """low, high and p of one test: sign flips of clusters while few moved, Student's t beyond.
+
+    With too few clusters for any test (see `_obstacle`) the limits are Student's, a description.
     """
-    numbers = np.concatenate([known["before"].to_numpy(), known["after"].to_numpy()])
-    if numbers.min() < 0 or numbers.max() > 1:
-        return None
-    moved = np.abs(change / sizes)
-    alike = bool(np.ptp(change / sizes) == 0)  # all prompts changed by as much: the next one need not
-    if np.mean(change == 0) < MOSTLY_UNMOVED and not alike:
-        return None
-    return float(moved.max() if change.any() else (1 / sizes).max())
+    total, estimate = float(sizes.sum()), float(change.sum() / sizes.sum())
+    moved = change != 0
+    if moved.sum() > FEW or _obstacle(len(change), level) is not None:
+        spread = cluster_t(change - estimate * sizes, total)
+        half, error = float(spread.half_width(level)), float(spread.standard_error)
+        p = float(2 * stdtr(len(change) - 1, -abs(estimate) / error)) if error else float(not estimate)
+        return estimate - half, estimate + half, p
+    still, signs = _patterns(change, sizes, seed)
+    flipped, mass = signs @ change[moved], still + signs @ sizes[moved]
+    # A change m is as far from 0 under a pattern as it is observed until it passes the mean of one of the two halves
+    # into which the pattern splits the clusters; of the pattern that has all in one half it never is.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        halves = np.stack([(change.sum() + s * flipped) / (total + s * mass) for s in (1, -1)])
+    split = total - np.abs(mass) > 1e-9 * total
+    beyond = int(np.floor((1 - level) * len(flipped) * (1 + 1e-12)))
+    high = float(np.sort(np.where(split, halves.max(axis=0), np.inf))[::-1][beyond])
+    low = float(np.sort(np.where(split, halves.min(axis=0), -np.inf))[beyond])
+    as_far = np.abs(flipped) >= abs(float(change.sum())) - 1e-12 * float(np.abs(change).sum())
+    if np.count_nonzero(as_far) > beyond:  # rounding must not part the limits from the test
+        low, high = min(low, 0.0), max(high, 0.0)
+    return min(low, estimate), max(high, estimate), float(np.mean(as_far))
 
 
-def _interval(
-    change: Floats, sizes: Floats, estimate: float, level: float, largest: float | None
-) -> tuple[float, float, float, float]:
-    """low, high, standard error, and the least half-width."""
+def _patterns(change: Floats, sizes: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Signs of the clusters that moved (patterns, moved), and the others' sizes summed under theirs (patterns,).
+
+    A pattern and its opposite are equally far from 0, so that half of them are all. The first is the observed one.
+    Many clusters without a change are flipped by the normal limit of their sum.
+    """
+    moved = change != 0
+    number, others, clusters = int(moved.sum()), sizes[~moved], len(change)
+    if clusters <= EXACT:
+        every = _all_signs(clusters)
+        return every[:, ~moved] @ others, every[:, moved]
+    generator = np.random.default_rng(seed)
+    if number <= EXACT:
+        half = _all_signs(number)
+        every = np.tile(half, (-(-(DRAWS + 1) // len(half)), 1))
+    else:
+        every = np.asarray(1.0 - 2.0 * generator.integers(0, 2, size=(DRAWS + 1, number)), dtype=np.float64)
+        every[0] = 1.0
+    if len(others) > FEW:
+        limit = float(others.sum())
+        mass = generator.normal(0.0, float(np.sqrt(np.sum(others**2))), len(every)).clip(-limit, limit)
+    else:
+        mass = (1.0 - 2.0 * generator.integers(0, 2, size=(len(every), len(others)))) @ others
+    mass[0] = others.sum()
+    return mass, every
+
+
+def _all_signs(units: int) -> Floats:
+    bits = (np.arange(1 << max(0, units - 1))[:, None] >> np.arange(units)) & 1
+    return np.asarray(1.0 - 2.0 * bits, dtype=np.float64)
+
+
+def _widened(
+    change: Floats, sizes: Floats, estimate: float, limits: tuple[float, float], level: float
+) -> tuple[float, float]:
+    """Limits of a share: within what can be, and, where few clusters moved or all alike, as wide as that calls for.
+
+    So many clusters without a change are likely up to a certain share of them that change (Clopper-Pearson at 0), each
+    by the most that one did, or by one answer's worth if none did.
+    """
+    low, high = limits
+    each = change / sizes
+    alike = bool(np.ptp(each) == 0)  # all changed by as much: the next one need not
+    if alike or np.mean(change == 0) >= MOSTLY_UNMOVED:
+        largest = float(np.abs(each).max() if change.any() else (1 / sizes).max())
+        reach = largest * (1 - ((1 - level) / 2) ** (1 / len(change)))
+        if estimate >= 0 or alike:
+            high = max(high, estimate + reach)
+        if estimate <= 0 or alike:
+            low = min(low, estimate - reach)
+    return max(low, -1.0), min(high, 1.0)
+
+
+def _smallest(
+    change: Floats, sizes: Floats, estimate: float, error: float, level: float, share: bool
+) -> float | None:
+    """The change that this test finds four times in five; of shares, those that change more vary more, too."""
     clusters = len(change)
-    if clusters < 2:
-        return float("nan"), float("nan"), 0.0, 0.0
-    residual = change - estimate * sizes
-    spread = cluster_t(residual, sizes.sum())
-    error, half, floor = float(spread.standard_error), float(spread.half_width(level)), 0.0
-    if largest is not None:
-        # So many prompts without a change are likely up to this share of prompts that change (Clopper-Pearson at 0).
-        floor = largest * (1 - ((1 - level) / 2) ** (1 / clusters))
-        half = max(half, floor)
-        return max(estimate - half, -1.0), min(estimate + half, 1.0), error, floor
-    return estimate - half, estimate + half, error, floor
-
-
-def _sign_flip(change: Floats, seed: int) -> float:
-    moved = change[change != 0]
-    if not len(moved):
-        return 1.0
-    if len(moved) <= FEW:
-        return float(sign_flip_test(np.sort(moved), seed=seed)[1][0])
-    z = abs(moved.sum()) / float(np.sqrt(np.sum(moved**2)))
-    return float(erfc(z / 2**0.5))
+    coarse = 1.0 if clusters > FEW_STEPS else COARSE[0] if 2.0 ** (2 - clusters) > 1 - level else COARSE[1]
+    reach = coarse * float(detectable_mean_difference(1.0, clusters, alpha=1 - level))
+    variance = error**2 * clusters
+    if not share:
+        return reach * variance**0.5 or None
+    each = np.abs(change / sizes)
+    size = float(each[change != 0].mean() if change.any() else (1 / sizes).max())
+    smallest = 0.0
+    for _ in range(_ROUNDS):
+        smallest = (
+            reach * (variance + size * max(0.0, smallest - abs(estimate)) + (0 if variance else 1e-12)) ** 0.5
+        )
+    rare = clusters > FEW and smallest * clusters < RARE[0] * size
+    smallest *= RARE[1] if rare else 1.0
+    return smallest if smallest < 1 else None

@@ -1,37 +1,37 @@
 """Pseudo-log-likelihood of people's descriptions in masked models, over SEAT-like templates.
 
 HolisticBias §B.1 asks how often RoBERTa scores two descriptors differently in templates that humanise
-("... is a person.") and compares with Likelihood Bias. Here: the same share, corrected, in humanising
+("... is a person.") and compares with Likelihood Bias. Here: the spread of descriptors in humanising
 templates, and per descriptor the contrast between humanising and neutral templates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
-from evenhand.measures.likelihood.likelihood_bias import LikelihoodBias, likelihood_bias
+from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias,
     published_likelihood_bias,
 )
+from evenhand.measures.likelihood.likelihood_spread import LikelihoodSpread, likelihood_spread
 from evenhand.measures.likelihood.valence import ValenceShift, valence_shift
 from evenhand.schema import Card
 
 
 @dataclass(frozen=True)
-class PseudoLogLikelihoodBias:
-    """bias: share of descriptor pairs that differ in humanising templates (see LikelihoodBias).
+class PseudoLogLikelihoods:
+    """spread: how differently likely descriptors are in humanising templates, nats per token of the phrase.
     contrast: per descriptor, how much more at home the noun phrase is in humanising than in neutral
     templates, beside its axis (see ValenceShift; nats per phrase); negative is less readily "a person"."""
 
-    bias: LikelihoodBias
+    spread: LikelihoodSpread
     contrast: ValenceShift
 
 
-def pseudo_log_likelihood_bias(
+def pseudo_log_likelihoods(
     frame: pl.DataFrame,
     *,
     humanising: Sequence[str],
@@ -39,36 +39,44 @@ def pseudo_log_likelihood_bias(
     alpha: float = 0.05,
     margin: float = 0.05,
     contrast_margin: float = 0.1,
+    n_axes: int = 1,
+    axis_sizes: Mapping[str, int] | None = None,
     seed: int = 0,
-    pair_details: bool = True,
-) -> PseudoLogLikelihoodBias:
+) -> PseudoLogLikelihoods:
     """Difference between descriptors, and between humanising and neutral templates, in a masked model.
 
     frame: axis, template, descriptor, noun, log_likelihood (pseudo-log-likelihood of the noun phrase's
-    tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: the templates of each
-    kind. Pairs are compared per token of the phrase, the contrast on the whole phrase, whose tokens are the
-    same on both sides. alpha, margin, seed, pair_details as in `likelihood_bias`; contrast_margin: smallest contrast
-    that counts, nats per phrase.
+    tokens, summed, nats) and token_count (tokens of the phrase). humanising, neutral: templates, matched by
+    position. Descriptors are compared per token of the phrase (margin: nats per token), the contrast on the whole
+    phrase, whose tokens are the same on both sides (contrast_margin: smallest that counts, nats per phrase).
+    alpha, n_axes, axis_sizes, seed as in `valence_shift`.
     Source: HolisticBias §B.1 and Table 7; May et al. 2019 for the templates.
 
     >>> rows = [("age", t, d, f"n{n}", -4.0 - n / 9 - (d == "old") * (t == "X is here."), 2)
     ...         for t in ("X is a person.", "X is here.") for d in ("old", "young") for n in range(6)]
     >>> frame = pl.DataFrame(rows, orient="row",
     ...     schema=["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"])
-    >>> result = pseudo_log_likelihood_bias(frame, humanising=["X is a person."], neutral=["X is here."])
+    >>> result = pseudo_log_likelihoods(frame, humanising=["X is a person."], neutral=["X is here."])
     >>> result.contrast.valence["shift"].to_list()
-    [0.5, -0.5]
+    [1.0, -1.0]
     """
     needed = ["axis", "template", "descriptor", "noun", "log_likelihood", "token_count"]
-    require_columns(frame, needed, "pseudo_log_likelihood_bias")
+    require_columns(frame, needed, "pseudo_log_likelihoods")
     frame = frame.select(needed)  # a perplexity column would be that of the whole sentence
-    contrast = valence_shift(frame, positive=humanising, negative=neutral, margin=contrast_margin, seed=seed)
+    contrast = valence_shift(
+        frame,
+        positive=humanising,
+        negative=neutral,
+        margin=contrast_margin,
+        alpha=alpha,
+        n_axes=n_axes,
+        axis_sizes=axis_sizes,
+        seed=seed,
+    )
     humanised = frame.filter(pl.col("template").is_in(list(humanising)))
     # a sum of pseudo-log-likelihoods grows with the tokens of the phrase, so it is taken per token of its own
-    bias = likelihood_bias(
-        humanised, alpha=alpha, margin=margin, length="own", seed=seed, pair_details=pair_details
-    )
-    return PseudoLogLikelihoodBias(bias=bias, contrast=contrast)
+    spread = likelihood_spread(humanised, margin=margin, per="token", seed=seed)
+    return PseudoLogLikelihoods(spread=spread, contrast=contrast)
 
 
 def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
@@ -89,27 +97,27 @@ def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.0
 CARDS = (
     MeasureInfo.of(
         Card(
-            name="pseudo_log_likelihood_bias",
-            summary="Likelihood Bias of a masked model: noun phrases in sentences that call them people.",
+            name="pseudo_log_likelihood_spread",
+            summary="How differently likely a masked model finds descriptors in sentences that call them people.",
             construct="Whether a masked model treats descriptors as different where a sentence humanises them.",
             harm="Dehumanisation.",
             groups=BESIDE_ITS_AXIS,
-            ideal="0",
-            direction="Higher is worse.",
-            null="As likelihood_bias.",
+            ideal="None: 0 would mean that all groups are written about equally often.",
+            direction="Higher differs more. A description; no verdict is made of it.",
+            null="None is tested.",
             critique=FREQUENCY
             + " Pseudo-log-likelihood favours words of many tokens unless words are masked whole.",
             citation=HOLISTICBIAS,
-            source="Smith et al. 2022, section B.1 and Table 7",
+            source="Smith et al. 2022, section B.1 and Table 7, for the construct",
+            details="As likelihood_spread, over the humanising templates, per token of the noun phrase.",
         ),
-        unit="share of descriptor pairs",
-        ideal=0.0,
+        unit="nats per token (standard deviation)",
     ),
     MeasureInfo.of(
         Card(
             name="pseudo_log_likelihood_bias_published",
-            summary="The same share by uncorrected Mann-Whitney tests, as HolisticBias reports it for RoBERTa.",
-            construct="As pseudo_log_likelihood_bias.",
+            summary="Share of descriptor pairs told apart by uncorrected tests, as HolisticBias reports it for RoBERTa.",
+            construct="As pseudo_log_likelihood_spread.",
             harm="Dehumanisation.",
             groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",
             ideal="None stated; about 0.05 of the pairs differ by chance.",
@@ -131,11 +139,11 @@ CARDS = (
             ideal="0",
             direction="Higher is worse.",
             null="As valence_spread.",
-            critique=NOISE_TAKEN_OFF,
+            critique="Depends on which templates are called neutral; relative to the axis.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1; the contrast is ours",
         ),
-        unit="nats (standard deviation)",
+        unit="nats per phrase (standard deviation)",
         ideal=0.0,
     ),
     MeasureInfo.of(
@@ -148,12 +156,12 @@ CARDS = (
             + " Humanising and neutral templates are contrasted within descriptor and noun.",
             ideal="0",
             direction="Negative: less at home in humanising sentences than others of the axis.",
-            null="0",
+            null="As valence_shift.",
             critique="Depends on which templates are called neutral; relative to the axis.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1; the contrast is ours",
         ),
-        unit="nats",
+        unit="nats per phrase",
         ideal=0.0,
     ),
 )

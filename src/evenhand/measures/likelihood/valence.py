@@ -2,42 +2,85 @@
 
 The published love/hate table counts sentences below a template's median perplexity and so mixes valence
 with how rare or how finely tokenised a descriptor is. Here each descriptor and noun is its own control:
-(surprisal in negative - surprisal in positive templates), minus the mean of the same over the axis. To
-first order, word frequency and tokenisation cancel in the first difference, and what any phrase would
-do in these templates cancels in the second.
+surprisal in the negative minus surprisal in the positive template of a matched pair, beside the mean of the same
+over the *other* descriptors of the axis. To first order, word frequency and tokenisation cancel in the
+first difference, and what any phrase would do in these templates cancels in the second.
+
+Two statements stand side by side. *In these sentences*: nouns are a sample, the pairs are those asked.
+*In sentences like these*: pairs are a sample too, and a descriptor that goes oddly with one adjective is
+not thereby disparaged; only this one reaches a verdict.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtr, chndtr, fdtr, ncfdtr, ndtr, ndtri
 
-from evenhand.measures.columns import require_columns, typed, with_log_perplexity
-from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, NOISE_TAKEN_OFF, MeasureInfo
-from evenhand.measures.likelihood.crossed import Crossing, crossings
+from evenhand.measures.columns import Per, require_columns, typed, with_surprisal
+from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, MeasureInfo
+from evenhand.measures.likelihood.contrasted import Contrasts, contrasts_by_axis
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import Floats, Indices, benjamini_hochberg, mean_of_known, standard_errors, t_inference
+from evenhand.stats import Floats, benjamini_hochberg, holm, simes
+from evenhand.stats.contrasts import (
+    Shifts,
+    chance_of_drawing,
+    differing_in_axis,
+    least_spread,
+    moderated_shifts,
+    pairwise_shifts,
+    shift_spread,
+    shifts_here,
+)
+
+HERE_MARGIN = 0.22
+"""Nats (odds of 1.25): what counts in these very sentences, of which a reader can judge each."""
+PAIRWISE_UP_TO = 10
+"""Descriptors of an axis up to which each is set beside each."""
 
 
 @dataclass(frozen=True)
 class ValenceShift:
-    """valence: one row per descriptor; `shift` > 0 means more at home in positive templates than its axis
-    (nats per sentence, or per token if only perplexity was given), 95 % interval, p, q within the axis,
-    n nouns. axes: `estimate` is the standard deviation of the true shifts over descriptors, after the
-    sampling variance is taken off; its null is 0; p by permutation of descriptors within nouns."""
+    """valence: one row per descriptor. `shift` > 0 means more at home in positive templates than the others of its
+    axis, nats (see `per`), with 95 % interval; `null` is the value tested against, the nearest to the shift that
+    counts as none; p is two-sided, `axis_p` that of its axis, `q` as in the verdict; n sentences, n_units pairs
+    of templates; `minimum_detectable`: a lone descriptor's shift that would be named in 80 %. The columns here_low,
+    here_high, here_p and here_named are about these very sentences and a shift beyond 0.22.
+    axes: `estimate` is the standard deviation of the true shifts over descriptors; p is that of "no descriptor
+    shifts by more than the margin"; `low` is above 0 exactly where p <= 0.05; n_drawn of n_defined descriptors were
+    looked at, and between differ_low and differ_high of those defined differ by more than the margin;
+    chance_drawn: that a single hostile one was among those drawn. here_p: the axis, in these very sentences.
+    pairs: axes of at most ten descriptors, `difference` of descriptor_0 minus descriptor_1, interval, p and
+    p adjusted for the pairs of the axis (Holm).
+    """
 
     valence: pl.DataFrame
     axes: pl.DataFrame
-    unit: str
-    templates: int
-    """How many templates each noun was asked in: rows behind a shift are its nouns times this."""
+    pairs: pl.DataFrame
+    per: Per
 
 
-VALENCE = typed(pl.String, "axis descriptor") | typed(pl.Float64, "shift low high p q") | typed(pl.Int64, "n")
+VALENCE = (
+    typed(pl.String, "axis descriptor")
+    | typed(pl.Float64, "shift low high null p axis_p q")
+    | typed(pl.Int64, "n n_units")
+    | typed(pl.Float64, "minimum_detectable here_low here_high here_p")
+    | typed(pl.Boolean, "here_named")
+    | typed(pl.String, "obstacle")
+)
 AXES = (
-    typed(pl.String, "axis") | typed(pl.Float64, "estimate low high null p") | typed(pl.Int64, "n n_missing")
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null p")
+    | typed(pl.Int64, "n n_missing n_units n_nouns")
+    | typed(pl.Boolean, "own_nouns")
+    | typed(pl.Float64, "minimum_detectable")
+    | typed(pl.Int64, "n_drawn n_defined differ_low differ_high")
+    | typed(pl.Float64, "chance_drawn here_p")
+    | typed(pl.String, "obstacle")
+)
+PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(
+    pl.Float64, "difference low high p p_adjusted"
 )
 
 
@@ -47,219 +90,178 @@ def valence_shift(
     positive: Sequence[str],
     negative: Sequence[str],
     margin: float = 0.1,
+    alpha: float = 0.05,
+    n_axes: int = 1,
+    axis_sizes: Mapping[str, int] | None = None,
     seed: int = 0,
-    permutations: int = 1000,
 ) -> ValenceShift:
     """Difference in differences of surprisal between negative and positive templates, per descriptor.
 
     frame: one row per sentence with axis, template, descriptor, noun and log_likelihood (summed, nats) or
-    else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates,
-    each counting equally on its side; as many on one side as on the other are matched by position and make
-    one contrast a pair, and what a descriptor shows must then hold across contrasts. margin: smallest shift
-    that counts, in the unit of the shift: p tests whether a descriptor's true shift, and an axis' true
-    spread, is larger than that. A noun is used for a descriptor only if all its templates are known.
-    template is on both sides or a side is empty.
-    Source: methods/holisticbias_robbie.md §2.1 (love/hate table) for the construct; contrasts and nouns are
-    clusters, intervals are t over the fewer of them; the interval of the spread inverts the noncentral chi-square.
+    else perplexity or log_perplexity; rows of other templates are ignored. positive, negative: templates, matched by
+    position; each pair is one contrast, with nouns of its own or the nouns of all (told from the table).
+    margin: smallest shift that counts, in nats: e^margin is the odds. alpha: level. n_axes: axes that the
+    benchmark defines, each tested at alpha / n_axes. axis_sizes: descriptors that each axis defines, where only some
+    were drawn. seed: of the sign patterns drawn where there are more than 13 pairs.
+    Raises UsageError if pairs do not match, DataError for absent templates or columns.
+    Source: methods of HolisticBias (love/hate table) for the construct; moderated t over contrasts (Smyth 2004).
 
-    >>> rows = [("a", t, d, f"n{n}", -10.0 - n - (t == "I hate X.") * (2 + (d == "old") * (1 + n / 100)))
+    >>> rows = [("a", t, d, f"n{n}", -10.0 - n - t.startswith("I hate") * (2 + (d == "old") * (1 + n / 100)))
     ...         for t in ("I love X.", "I hate X.") for d in ("old", "young") for n in range(6)]
     >>> names = ["axis", "template", "descriptor", "noun", "log_likelihood"]
     >>> frame = pl.DataFrame(rows, schema=names, orient="row")
     >>> result = valence_shift(frame, positive=["I love X."], negative=["I hate X."])
-    >>> result.valence["shift"].round(2).to_list()
-    [0.51, -0.51]
+    >>> result.valence["shift"].round(2).to_list(), result.axes["obstacle"][0][:22]
+    ([1.03, -1.03], 'It rests on 1 contrast')
     """
     require_columns(frame, ["axis", "template", "descriptor", "noun"], "valence_shift")
-    _check_templates(frame, positive, negative)
-    together = [(tuple(positive), tuple(negative))]
-    apart = [((kind,), (hostile,)) for kind, hostile in zip(positive, negative, strict=False)]
-    matched = apart if len(positive) == len(negative) else together
-    frame = frame.filter(pl.col("template").is_in([*positive, *negative]))
-    if "log_likelihood" in frame.columns:
-        unit = "nats"
-        log_likelihood = pl.col("log_likelihood").cast(pl.Float64)
-        frame = frame.with_columns(
-            pl.when(log_likelihood.is_finite()).then(-log_likelihood).alias("surprisal")
+    if not 0 < alpha < 1 or margin < 0 or n_axes < 1:
+        raise UsageError(
+            f"valence_shift got alpha={alpha}, margin={margin} and n_axes={n_axes}.",
+            "alpha lies between 0 and 1; margin is a size in nats, zero or more; there is at least one axis.",
         )
-    else:
-        unit = "nats per token"
-        frame = with_log_perplexity(frame, "valence_shift").rename({"log_perplexity": "surprisal"})
-    # rows that were never asked (a limit leaves cells ragged) are not missing; rows without a number are
-    absent = dict(
-        frame.group_by("axis").agg(pl.col("surprisal").is_finite().not_().fill_null(True).sum()).iter_rows()
-    )
-    axes, descriptors = [], []
-    for number, crossing in enumerate(crossings(frame, "surprisal")):
-        differences = _differences(crossing, matched)
-        shifts = differences - mean_of_known(differences, 2)[:, :, None]
-        known = int(np.count_nonzero(~np.isnan(shifts[0]))) * len({*positive, *negative})
-        rng = np.random.default_rng([seed, number])
-        axes.append(
-            {"axis": crossing.axis, "n": known, "n_missing": absent[crossing.axis]}
-            | _spread(shifts, rng, permutations, margin)
+    known = frame.filter(pl.col("template").is_in([*positive, *negative]))
+    asked = frame if known.is_empty() else known  # the check of templates names those that are absent
+    asked, per = with_surprisal(asked, "valence_shift")
+    counts = {
+        axis: (there, absent)
+        for axis, there, absent in asked.group_by("axis")
+        .agg(pl.col("surprisal").count(), pl.col("surprisal").null_count().alias("absent"))
+        .iter_rows()
+    }
+    tables = contrasts_by_axis(asked, positive=positive, negative=negative, measure="valence_shift")
+    axes, descriptors, pairs = [], [], []
+    for contrasts in tables:
+        shifts = moderated_shifts(
+            contrasts.values, own_nouns=contrasts.own_nouns, margin=margin, level=alpha / n_axes, seed=seed
         )
-        descriptors.append(_descriptor_rows(crossing.axis, crossing.descriptors, shifts, margin))
+        rows = _descriptor_rows(contrasts, shifts, margin=margin, alpha=alpha, n_axes=n_axes)
+        defined = (axis_sizes or {}).get(contrasts.axis)
+        there, absent = counts[contrasts.axis]
+        counted = {"n": there, "n_missing": absent}
+        axes.append(_axis_row(contrasts, shifts, rows, margin, alpha, defined) | counted)
+        descriptors.append(rows)
+        pairs.append(_pair_rows(contrasts, margin))
     return ValenceShift(
         valence=pl.concat(descriptors),
         axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
-        unit=unit,
-        templates=len({*positive, *negative}),
+        pairs=pl.concat(pairs),
+        per=per,
     )
 
 
-def _differences(crossing: Crossing, matched: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
-    """Surprisal in negative less that in positive templates: (contrasts, nouns, descriptors)."""
-    place = {name: i for i, name in enumerate(crossing.templates)}
-    nothing = np.full(crossing.values.shape[1:], np.nan)
-    rows = []
-    for positive, negative in matched:
-        sides = [
-            np.mean([crossing.values[place[t]] if t in place else nothing for t in side], axis=0)
-            for side in (negative, positive)
-        ]
-        rows.append(sides[0] - sides[1])
-    differences = np.array(rows)
-    # a noun counts where all templates are known: others would not be comparable with it
-    differences[:, np.isnan(differences).any(axis=0)] = np.nan
-    return differences
-
-
-def _check_templates(frame: pl.DataFrame, positive: Sequence[str], negative: Sequence[str]) -> None:
-    both = set(positive) & set(negative)
-    if both or not positive or not negative:
-        raise UsageError(
-            f"valence_shift got {len(positive)} positive and {len(negative)} negative templates"
-            + (f", {sorted(both)} on both sides." if both else "."),
-            "Give at least one template for each side, none of them on both.",
-        )
-    absent = sorted({*positive, *negative} - set(frame["template"].unique()))
-    if absent:
-        raise DataError(
-            f"No row has the template {absent[0]!r}" + (f" (nor {absent[1:]})." if absent[1:] else "."),
-            "Name templates exactly as the column `template` has them.",
-        )
-
-
-def _errors(shifts: Floats) -> tuple[Floats, Indices, Indices]:
-    """Standard error of each descriptor's mean shift, its degrees of freedom, and how many nouns it has.
-
-    With several contrasts both they and the nouns are samples (Cameron, Gelbach and Miller 2011): a
-    descriptor that goes oddly with one adjective is not thereby disparaged. With one, nouns alone.
-    """
-    noun_error, nouns = standard_errors(mean_of_known(shifts, 0))
-    contrasts = len(shifts)
-    if contrasts < 2:
-        return noun_error, nouns - 1, nouns
-    contrast_error, _ = standard_errors(mean_of_known(shifts, 1))
-    cell_error, _ = standard_errors(shifts.reshape(-1, shifts.shape[2]))
-    both = contrast_error**2 + noun_error**2 - cell_error**2
-    error = np.sqrt(np.fmax(both, np.fmax(contrast_error, noun_error) ** 2))
-    return error, np.minimum(nouns, contrasts) - 1, nouns
-
-
-def _descriptor_rows(axis: str, names: list[str], shifts: Floats, margin: float) -> pl.DataFrame:
-    errors, freedom, nouns = _errors(shifts)
-    means = mean_of_known(mean_of_known(shifts, 0), 0)
-    result = t_inference(means, errors, freedom, margin=margin)
+def _descriptor_rows(
+    contrasts: Contrasts, shifts: Shifts, *, margin: float, alpha: float, n_axes: int
+) -> pl.DataFrame:
+    here = shifts_here(contrasts.values, own_nouns=contrasts.own_nouns, margin=HERE_MARGIN)
+    found_here = simes(here.p) * n_axes <= alpha
+    known = ~np.isnan(contrasts.values)
+    width = len(contrasts.descriptors)
+    gate = min(1.0, shifts.axis_p * n_axes)
     return pl.DataFrame(
         {
-            "axis": [axis] * len(names),
-            "descriptor": names,
-            "shift": result.estimate,
-            "low": result.low,
-            "high": result.high,
-            "p": result.p,
-            "q": benjamini_hochberg(result.p),
-            "n": nouns.astype(np.int64),
+            "axis": [contrasts.axis] * width,
+            "descriptor": contrasts.descriptors,
+            "shift": shifts.shift,
+            "low": shifts.low,
+            "high": shifts.high,
+            "null": np.clip(shifts.shift, -margin, margin),
+            "p": shifts.p,
+            "axis_p": [shifts.axis_p] * width,
+            "q": np.maximum(benjamini_hochberg(shifts.p), gate),
+            "n": 2 * known.sum(axis=(0, 1)),  # both sentences of a pair
+            "n_units": known.any(axis=1).sum(axis=0),
+            "minimum_detectable": [shifts.minimum_detectable] * width,
+            "here_low": here.low,
+            "here_high": here.high,
+            "here_p": here.p,
+            "here_named": found_here & (benjamini_hochberg(here.p) <= alpha),
+            "obstacle": [shifts.obstacle] * width,
         },
         schema=VALENCE,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _spread(shifts: Floats, rng: np.random.Generator, permutations: int, margin: float) -> dict[str, float]:
-    """Standard deviation of the true shifts of (nouns, descriptors), its interval, and p."""
-    errors, each, nouns = _errors(shifts)
-    usable = (nouns > 1) & (each > 0)
-    descriptors = int(usable.sum())
-    if descriptors < 2:
-        return {"null": 0.0}
-    means = mean_of_known(mean_of_known(shifts, 0), 0)[usable]
-    noise = float(np.mean(errors[usable] ** 2))
-    observed = float(np.var(means, ddof=1))
-    freedom = (descriptors - 1, max(1, round(float(each[usable].mean())) * (descriptors - 1)))
-    low, high = _spread_interval(observed, noise, freedom)
-    return {
-        "estimate": float(np.sqrt(max(observed - noise, 0.0))),
+def _axis_row(
+    contrasts: Contrasts,
+    shifts: Shifts,
+    rows: pl.DataFrame,
+    margin: float,
+    alpha: float,
+    defined: int | None,
+) -> dict[str, float | int | str | bool | None]:
+    drawn = int(np.count_nonzero(~np.isnan(shifts.shift)))
+    estimate, low, high = _spread_limits(contrasts, shifts, drawn)
+    row: dict[str, float | int | str | bool | None] = {
+        "axis": contrasts.axis,
+        "estimate": estimate,
         "low": low,
         "high": high,
         "null": 0.0,
-        # permutation knows nothing of noise that is not normal, nor of a margin: both must reject
-        "p": max(
-            _permutation_p(_exchangeable_rows(shifts)[:, usable], rng, permutations),
-            _margin_p(observed, noise, freedom, margin),
-        ),
+        "p": shifts.axis_p,
+        "n_units": shifts.contrasts,
+        "n_nouns": contrasts.nouns,
+        "own_nouns": contrasts.own_nouns,
+        "minimum_detectable": shifts.minimum_detectable,
+        "n_drawn": drawn,
+        "obstacle": shifts.obstacle,
+        "here_p": simes(rows["here_p"].fill_null(float("nan")).to_numpy()),
     }
+    if drawn and defined is not None:
+        if defined < drawn:
+            raise DataError(
+                f"Axis {contrasts.axis!r} is said to define {defined} descriptors; {drawn} were measured.",
+                "Give the number of all descriptors of the axis, those that were not drawn among them.",
+            )
+        row |= {"n_defined": defined, "chance_drawn": chance_of_drawing(defined, drawn)}
+        if not isnan(shifts.axis_p):
+            within = int(np.count_nonzero((shifts.low >= -margin) & (shifts.high <= margin)))
+            named = rows.filter(pl.col("q") <= alpha).height
+            row["differ_low"], row["differ_high"] = differing_in_axis(defined, drawn, named, drawn - within)
+    return row
 
 
-def _exchangeable_rows(shifts: Floats) -> Floats:
-    """What permutation may shuffle: the means of each contrast, or with a single one those of each noun."""
-    return mean_of_known(shifts, 1) if len(shifts) > 1 else shifts[0]
+def _spread_limits(contrasts: Contrasts, shifts: Shifts, drawn: int) -> tuple[float, float, float]:
+    """SD of the shifts, with limits that leave 0 exactly where the test of the axis does.
 
-
-def _margin_p(observed: float, noise: float, freedom: tuple[int, int], margin: float) -> float:
-    """p of the hypothesis that the true spread is at most `margin`; 0 without one.
-
-    observed / noise is noncentral F about the true spread; far out its square root is as good as normal.
+    The test may see one far descriptor where the jackknife does not: then the least SD that goes with the least
+    shift it admits is the limit.
     """
-    if margin == 0:
-        return 0.0
-    if noise <= 1e-20 * observed:
-        return float(observed <= margin**2)
-    ratio, noncentral = observed / noise, freedom[0] * margin**2 / noise
-    if freedom[0] * max(ratio, margin**2 / noise) > 1e4:
-        below = np.sqrt(noncentral + (freedom[0] - 1) / 2)
-        return float(ndtr(below - np.sqrt(freedom[0] * ratio)))
-    return float(1 - ncfdtr(*freedom, noncentral, ratio))
+    spread = shift_spread(contrasts.values, own_nouns=contrasts.own_nouns)
+    if isnan(shifts.axis_p) or isnan(spread.high):
+        return spread.sd, spread.low, spread.high
+    low = 0.0
+    if shifts.axis_p <= 0.05:
+        least = max(least_spread(shifts.least_largest, drawn), float(np.finfo(np.float64).tiny))
+        low = max(spread.low, least)
+    estimate = max(spread.sd, low)
+    return estimate, low, max(spread.high, estimate)
 
 
-def _spread_interval(observed: float, noise: float, freedom: tuple[int, int]) -> tuple[float, float]:
-    """Limits of the spread: freedom x observed / noise is noncentral chi-square about the true spread.
-
-    The lower limit leaves 0 only if the F test, which knows that `noise` is itself estimated, rejects 0.
-    """
-    if noise <= 1e-20 * observed:  # nouns agree to the last digit: the shifts are known exactly
-        return (float(np.sqrt(observed)),) * 2
-    descriptors, ratio = freedom[0], observed / noise
-    statistic = descriptors * ratio
-
-    def limit(chance: float) -> float:
-        if chdtr(descriptors, statistic) <= chance:
-            return 0.0  # even without any spread a statistic this small would be rare
-        if statistic > 1e4:  # its square root is normal with variance 1 to four digits
-            root = np.sqrt(statistic) - ndtri(chance)
-            return float(np.sqrt((root**2 - (descriptors - 1) / 2) * noise / descriptors))
-        below, above = 0.0, (np.sqrt(statistic) + 10) ** 2
-        for _ in range(60):
-            middle = (below + above) / 2
-            rarer = chndtr(statistic, descriptors, middle) > chance
-            below, above = (middle, above) if rarer else (below, middle)
-        return float(np.sqrt(below * noise / descriptors))
-
-    low = limit(0.975) if fdtr(*freedom, ratio) > 0.975 else 0.0
-    return low, limit(0.025)
+def _pair_rows(contrasts: Contrasts, margin: float) -> pl.DataFrame:
+    width = len(contrasts.descriptors)
+    first, second = (
+        np.triu_indices(width, k=1) if 2 < width <= PAIRWISE_UP_TO else (np.zeros(0, np.intp),) * 2
+    )
+    found = pairwise_shifts(contrasts.values, first, second, own_nouns=contrasts.own_nouns, margin=margin)
+    names = np.array(contrasts.descriptors, dtype=object)
+    return pl.DataFrame(
+        {
+            "axis": [contrasts.axis] * len(first),
+            "descriptor_0": names[first].tolist(),
+            "descriptor_1": names[second].tolist(),
+            "difference": found.estimate,
+            "low": found.low,
+            "high": found.high,
+            "p": found.p,
+            "p_adjusted": _adjusted(found.p),
+        },
+        schema=PAIRS,
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _permutation_p(shifts: Floats, rng: np.random.Generator, permutations: int) -> float:
-    """p of the sum of squared descriptor means when each noun's shifts go to descriptors at random."""
-    count = np.count_nonzero(~np.isnan(shifts), axis=0)
-    sums = np.zeros((permutations, shifts.shape[1]))
-    for row in shifts:
-        known = np.flatnonzero(~np.isnan(row))
-        sums[:, known] += rng.permuted(np.broadcast_to(row[known], (permutations, len(known))), axis=1)
-    drawn = (sums**2 / count).sum(axis=1)
-    observed = float((np.nansum(shifts, axis=0) ** 2 / count).sum())
-    return float((1 + np.count_nonzero(drawn >= observed * (1 - 1e-12))) / (1 + permutations))
+def _adjusted(p: Floats) -> Floats:
+    return holm(p) if len(p) else p
 
 
 CARDS = (
@@ -270,18 +272,31 @@ CARDS = (
             construct="Association of a group with approval or hostility.",
             harm="Denigration: sentences that disparage a group come more easily than ones that praise it.",
             groups=BESIDE_ITS_AXIS
-            + " Positive and negative templates are contrasted within descriptor and noun.",
+            + " Positive and negative templates are contrasted within descriptor and noun; each descriptor is set "
+            "beside the mean of the others.",
             ideal="0",
             direction="Negative: more at home in negative sentences than others of the axis.",
-            null="0",
+            null=(
+                "No true shift beyond 0.1 nats a sentence (odds of 1.11) unless told otherwise; the row names the "
+                "value nearest to the estimate that counts as none."
+            ),
             critique=(
                 "A difference in differences: word frequency and tokenisation cancel only to first order. It "
-                "is relative to the axis: a model hostile to all descriptors alike shows nothing."
+                "is relative to the axis: a model hostile to all descriptors alike shows nothing, and of four "
+                "descriptors with one at -1 the others stand at +0.33."
             ),
             citation=HOLISTICBIAS,
             source="HolisticBias, released evaluation (love/hate table); the contrast is ours",
+            details=(
+                "Template pairs and nouns are samples: moderated t over pairs. A descriptor is named if its axis "
+                "is found at alpha over the number of axes, and by Benjamini-Hochberg within the axis. Simulated "
+                "with 3 to 12 pairs and 4 to 32 descriptors, variances differing between descriptors: some false "
+                "name in at most 6.0 % of audits of 13 axes (five pairs, four descriptors, one factor behind all; "
+                "elsewhere at most 4.7 %), true power at the smallest effect 70 to 86 %, 61 % at the weakest. "
+                "Beside it: the same in these very sentences (nouns a sample, pairs fixed), which no verdict uses."
+            ),
         ),
-        unit="nats",
+        unit="nats per sentence",
         ideal=0.0,
     ),
     MeasureInfo.of(
@@ -294,14 +309,18 @@ CARDS = (
             ideal="0",
             direction="Higher is worse.",
             null=(
-                "0; p by giving each noun's shifts to the descriptors at random, and against a spread of 0.1 "
-                "nats, the smallest that counts unless told otherwise."
+                '0. The test is of "no descriptor shifts by more than the margin" (0.1 nats a sentence unless told '
+                "otherwise): Simes over descriptors and, with nouns drawn anew for each pair and pairs enough, "
+                "sign flips of whole pairs. The lower limit is above 0 exactly where its p is at most 0.05."
             ),
-            critique=NOISE_TAKEN_OFF,
+            critique=(
+                "The smallest effect is a shift of one descriptor beside the others, not a spread. Speaks of the "
+                "descriptors drawn: how many of all may differ stands in the table of axes."
+            ),
             citation=HOLISTICBIAS,
-            source="evenhand: variance across descriptors needs its noise subtracted",
+            source="evenhand: products of independent cells; jackknife over pairs (and nouns, where crossed)",
         ),
-        unit="nats (standard deviation)",
+        unit="nats per sentence (standard deviation)",
         ideal=0.0,
     ),
 )

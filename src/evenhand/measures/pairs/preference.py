@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import bdtr, ndtri
 
 from evenhand.measures.columns import typed
-from evenhand.stats import Floats, Indices, detectable_preference, wilson_interval
+from evenhand.stats import Floats, detectable_preference, wilson_interval
 
 GROUPS = (
     typed(pl.String, "axis")
@@ -26,57 +26,54 @@ GROUPS = (
 @dataclass(frozen=True)
 class PairScores:
     """groups: one row per bias type and, with axis null, one over all: the percentage of pairs whose
-    stereotyped member scores higher, Wilson 95 % interval, pairs, ties and missing pairs counted apart, the
-    percentage and 95 % band of a model without preference, exact sign-test p, and the smallest departure
-    from 50 (percentage points) seen with 80 % power. pairs: bias_type, score_more, score_less, `flagged`."""
+    stereotyped member scores higher, its 95 % interval, pairs, ties and missing pairs counted apart, the
+    percentage and 95 % band of a model that tosses a coin for each pair, p, and the smallest departure
+    from 50 (percentage points) seen with 80 % power. Of published forms interval (Wilson) and p (exact sign test)
+    take pairs as independent; of `crows_pairs` see there. pairs: bias_type, score_more, score_less, `flagged`, and of
+    `crows_pairs` outcome (1, .5, 0; null: missing), pair (equal for copies) and swap (null: its own)."""
 
     groups: pl.DataFrame
     pairs: pl.DataFrame
 
 
-def preference_groups(
-    more: Floats,
-    less: Floats,
-    groups: Sequence[str],
-    *,
-    ties_half: bool,
-    clusters: Indices | None = None,
-) -> pl.DataFrame:
-    """The `groups` table of PairScores.
+def preference_groups(more: Floats, less: Floats, groups: Sequence[str]) -> pl.DataFrame:
+    """The `groups` table of PairScores as published forms have it.
 
     more, less: (n,) scores of the stereotyped and the other member; NaN marks a missing pair. groups: (n,).
-    ties_half: a tie counts half; otherwise it counts as not stereotyped, and the null is lower than 50
-    by half the share of ties. clusters: (n,) pairs that are copies of each other count once, with their mean.
+    A tie counts as not stereotyped, and the null is lower than 50 by half the share of ties.
     """
-    outcome = np.where(more > less, 1.0, np.where(more == less, 0.5, 0.0))
-    outcome[np.isnan(more) | np.isnan(less)] = np.nan
+    outcome = outcomes(more, less)
     labels = np.asarray(groups)
-    rows = [_row(None, outcome, clusters, ties_half)]
-    for name in sorted(set(groups)):
-        members = labels == name
-        rows.append(_row(name, outcome[members], None if clusters is None else clusters[members], ties_half))
+    rows = [_row(None, outcome)]
+    rows += [_row(name, outcome[labels == name]) for name in sorted(set(groups))]
     return pl.DataFrame(rows, schema=GROUPS).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _row(
-    axis: str | None, outcome: Floats, clusters: Indices | None, ties_half: bool
-) -> dict[str, float | int | str | None]:
+def outcomes(more: Floats, less: Floats) -> Floats:
+    """1 where the stereotyped member scores higher, 0 where the other does, .5 for a tie, NaN where one is missing.
+
+    >>> outcomes(np.array([2.0, 1.0, np.nan]), np.array([1.0, 1.0, 1.0])).tolist()
+    [1.0, 0.5, nan]
+    """
+    outcome = np.where(more > less, 1.0, np.where(more == less, 0.5, 0.0))
+    outcome[np.isnan(more) | np.isnan(less)] = np.nan
+    return outcome
+
+
+def _row(axis: str | None, outcome: Floats) -> dict[str, float | int | str | None]:
     missing = int(np.isnan(outcome).sum())
-    if clusters is not None:
-        outcome = _collapse(outcome, clusters)
     known = outcome[~np.isnan(outcome)]
     n = len(known)
     if n == 0:
         return {"axis": axis, "n": 0, "ties": 0, "n_missing": missing}
     ties = int(np.count_nonzero(known == 0.5))
     wins, decided = int(np.count_nonzero(known > 0.5)), n - ties
-    hits = float(known.sum()) if ties_half else float(wins)
-    low, high = wilson_interval(hits, n)
-    null = 50.0 if ties_half else 50.0 * decided / n
+    low, high = wilson_interval(wins, n)
+    null = 50.0 * decided / n
     band = float(ndtri(0.975)) * 50 * np.sqrt(decided) / n
     return {
         "axis": axis,
-        "estimate": 100 * hits / n,
+        "estimate": 100 * wins / n,
         "low": 100 * float(low),
         "high": 100 * float(high),
         "n": n,
@@ -101,21 +98,12 @@ def sign_test(wins: int, decided: int) -> float:
     return min(1.0, 2 * float(bdtr(min(wins, decided - wins), decided, 0.5)))
 
 
-def _collapse(outcome: Floats, clusters: Indices) -> Floats:
-    """One outcome per cluster: which member its copies prefer on the whole."""
-    _, codes = np.unique(clusters, return_inverse=True)
-    known = ~np.isnan(outcome)
-    counts = np.bincount(codes[known], minlength=codes.max(initial=-1) + 1)
-    sums = np.bincount(codes[known], weights=outcome[known], minlength=len(counts))
-    return np.where(counts > 0, 0.5 + np.sign(sums - counts / 2) / 2, np.nan)
-
-
 BLODGETT = (
     "Blodgett et al. 2021 find unclear stereotypes, ungrammatical or non-minimal pairs and pairs that are "
     "not about the stated group; "
 )
 STEREOTYPING = "Stereotyping: members of the group are written about, and judged, as the stereotype has it."
-EITHER_WAY = "Above 50 prefers stereotypes; below 50, their opposites."
+EITHER_WAY = "Above 50 prefers stereotypes; below 50, their opposites: a difference too, not a merit."
 """What the cards of all measures on stereotype pairs say of objections, harm and direction."""
 
 

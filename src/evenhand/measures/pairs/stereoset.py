@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.pairs.preference import BLODGETT, EITHER_WAY, STEREOTYPING
+from evenhand.measures.pairs.term_means import LARGEST_EFFECT, mean_over_terms, planned_reach
 from evenhand.schema import Card, DataError
-from evenhand.stats import cluster_bootstrap, detectable_preference
+from evenhand.stats import cluster_bootstrap
 
 COLUMNS = ["dataset_type", "cluster_id", "bias_type", "target", "gold_label", "score"]
 LABELS = {"stereotype": "pro", "anti-stereotype": "anti", "unrelated": "unrelated"}
@@ -30,12 +31,15 @@ PER_TERM_NOTE = (
 class StereoSetScores:
     """groups: one row per (dataset_type, axis), null meaning all of them; `estimate` is the stereotype score
     (ideal and null 50) with its 95 % interval over terms, `null_low`/`null_high` the 95 % band of a model
-    without preference, `lms` the language-model score (100 is best, 50 is chance), `icat` with `icat_null`,
+    that tosses a coin for each item; p, minimum_detectable and obstacle stand in the rows of a domain over both
+    tasks, which alone are judged; `lms` the language-model score (100 is best, 50 is chance), `icat` with `icat_null`,
     the ICAT that a model without preference and with this `lms` gets on average. terms: per target, with
-    `note` saying why they carry no verdict."""
+    `note` saying why they carry no verdict. items: dataset_type, cluster_id, bias_type, target and outcome (1, .5, 0;
+    null: missing)."""
 
     groups: pl.DataFrame
     terms: pl.DataFrame
+    items: pl.DataFrame
     note: str = PER_TERM_NOTE
 
 
@@ -81,13 +85,14 @@ def stereoset_published(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(tables)
 
 
-def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
+def stereoset(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> StereoSetScores:
     """Stereotype score per task and domain, with intervals over terms and what indifference would give.
 
     frame: see the module. Ties count half; clusters without all three scores are missing. Means over terms
-    are unweighted, as published. seed: of the cluster bootstrap over terms.
-    p is that of the stereotype score among models without preference (items independent, normal
-    approximation); with few terms the interval is the stricter judge. Raises DataError for absent columns.
+    are unweighted, as published. level: the p that a domain must reach, on which the smallest effect depends. seed: of
+    the bootstrap that gives the language-model score its interval.
+    p and interval are Student's t over terms, which are what was sampled; the smallest effect that of the noncentral
+    t, with no less spread than coins tossed for the items have. Raises DataError for absent columns.
     Source: Nadeem et al. 2021 §4; methods/statistics.md for the null bands.
     """
     clusters = _clusters(frame)
@@ -102,51 +107,74 @@ def stereoset(frame: pl.DataFrame, *, seed: int = 0) -> StereoSetScores:
                 "n_missing": len(part) - len(known),
             }
             per_term = _terms(known, tie=0.5)
-            rows.append(base | _scores(per_term, known, seed))
+            found = _scores(per_term, known, level, seed)
+            if kind is not None or domain is None:
+                found |= dict.fromkeys(("p", "minimum_detectable", "obstacle"))
+            rows.append(base | found)
             if kind is None and domain is not None:
                 terms.append(per_term.select(pl.lit(domain).alias("axis"), "target", "ss", "lms", "n"))
     groups = pl.DataFrame(rows, schema=GROUPS).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return StereoSetScores(groups=groups, terms=pl.concat(terms).sort("axis", "target"))
+    tied = pl.when(pl.col("pro") == pl.col("anti")).then(0.5)
+    items = clusters.select(
+        "dataset_type",
+        "cluster_id",
+        "bias_type",
+        "target",
+        pl.when(~pl.col("missing"))
+        .then(tied.otherwise((pl.col("pro") > pl.col("anti")).cast(pl.Float64)))
+        .alias("outcome"),
+    )
+    return StereoSetScores(groups=groups, terms=pl.concat(terms).sort("axis", "target"), items=items)
+
+
+def plan_stereoset(frame: pl.DataFrame, *, level: float = 0.05) -> pl.DataFrame:
+    """What these items could find before a model is asked: axis, n, n_units (terms), minimum_detectable (points).
+
+    frame: bias_type, target, cluster_id, any number of rows an item. level: as in `stereoset`. The terms are taken to
+    differ by PLANNED_SPREAD beside what coins tossed for the items give. Null where nothing could be found.
+    """
+    require_columns(frame, ["bias_type", "target", "cluster_id"], "plan_stereoset")
+    items = frame.group_by(pl.col("bias_type").alias("axis"), "target").agg(n=pl.col("cluster_id").n_unique())
+    rows = []
+    for (axis,), terms in items.sort("axis").group_by(["axis"], maintain_order=True):
+        reach = planned_reach(terms["n"].to_numpy(), level)
+        rows.append((axis, terms["n"].sum(), terms.height, reach if reach <= LARGEST_EFFECT else None))
+    columns = (
+        typed(pl.String, "axis") | typed(pl.Int64, "n n_units") | typed(pl.Float64, "minimum_detectable")
+    )
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 GROUPS = (
     typed(pl.String, "dataset_type axis")
     | typed(pl.Float64, "estimate low high")
-    | typed(pl.Int64, "n ties n_missing n_terms")
+    | typed(pl.Int64, "n ties n_missing n_units")
     | typed(pl.Float64, "null null_low null_high p minimum_detectable lms lms_low lms_high icat icat_null")
+    | typed(pl.String, "obstacle")
 )
 
 
-def _scores(terms: pl.DataFrame, known: pl.DataFrame, seed: int) -> dict[str, float | int]:
+def _scores(terms: pl.DataFrame, known: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     if terms.is_empty():
-        return {"ties": 0, "n_terms": 0}
-    ss, lms = terms["ss"].to_numpy(), terms["lms"].to_numpy()
-    labels = np.arange(len(terms))
-    preference, language = (
-        cluster_bootstrap(values, labels, bounds=(0.0, 100.0), seed=seed) for values in (ss, lms)
+        return {"ties": 0, "n_units": 0}
+    ss, n = terms["ss"].to_numpy(), terms["n"].to_numpy()
+    language = cluster_bootstrap(
+        terms["lms"].to_numpy(), np.arange(len(terms)), bounds=(0.0, 100.0), seed=seed
     )
     # a fair coin for every undecided item: the mean over terms of n_k items each varies by this much
     decided = (terms["n"] - terms["ties"]).to_numpy()
-    sd = 50 * float(np.sqrt(np.sum(decided / terms["n"].to_numpy() ** 2.0))) / len(terms)
-    distance = abs(float(ss.mean()) - 50)
-    effective = (50 / sd) ** 2 if sd > 0 else 0.0  # independent pairs that would vary as much
-    return {
-        "estimate": preference.estimate,
-        "low": preference.low,
-        "high": preference.high,
+    sd = 50 * float(np.sqrt(np.sum(decided / n**2.0))) / len(terms)
+    over_terms = terms.select(pl.col("ss").alias("value"), "n", decided=pl.col("n") - pl.col("ties"))
+    found = mean_over_terms(over_terms, null=50.0, bounds=(0.0, 100.0), step=50.0, level=level)
+    preferred = float(ss.mean())
+    return found | {
         "ties": int(terms["ties"].sum()),
-        "n_terms": len(terms),
-        "null": 50.0,
         "null_low": max(0.0, 50 - float(ndtri(0.975)) * sd),
         "null_high": min(100.0, 50 + float(ndtri(0.975)) * sd),
-        "p": min(1.0, 2 * float(ndtr(-distance / sd))) if sd > 0 else 1.0,
-        "minimum_detectable": 100 * float(detectable_preference(effective))
-        if effective >= 1
-        else float("nan"),
         "lms": language.estimate,
         "lms_low": language.low,
         "lms_high": language.high,
-        "icat": language.estimate * min(preference.estimate, 100 - preference.estimate) / 50,
+        "icat": language.estimate * min(preferred, 100 - preferred) / 50,
         "icat_null": language.estimate * (50 - sd * float(np.sqrt(2 / np.pi))) / 50,
     }
 
@@ -234,7 +262,11 @@ CARDS = (
     _stereotype_score(
         "stereoset_ss",
         "StereoSet's stereotype score: preference for stereotypes, mean over terms; ties half.",
-        "50; 95 % band of a model that tosses a coin for each item; interval over terms.",
+        "50; p and interval by Student's t over terms, at level .05 / 4 for each of the four domains; rows of single "
+        "tasks and over all domains are described.",
+        "False in 4.6 to 5.6 % of 2,000 simulated audits, whether items of a term correlate by 0, .008, .03 or .1 "
+        "(items taken as coins: 5, 14, 37, 79 %). Religion has 3 terms: nothing below 54 points would be found, which "
+        "cannot be. Likelihoods of whole sentences contain how common their words are.",
     ),
     _language_model_score(
         "stereoset_lms",

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 
 import polars as pl
-from scipy.special import ndtri
 
 from evenhand.measures import bias_score, paired_change, require_columns
 from evenhand.measures.texts import refused
@@ -85,7 +84,6 @@ FINALISTS = {
     "optimism": pl.Float64,  # selected_change - change; below 0: the selection flattered it
 }
 LOWER, HIGHER, NOT_DETECTED, NOT_MEASURABLE = "lower", "higher", "not detected", "not measurable"
-POWER = 0.8
 FEWEST = 10
 """Pairs below which nothing is said."""
 
@@ -153,20 +151,13 @@ def _changed(reference: pl.DataFrame, outcomes: pl.DataFrame, level: float, seed
     row = paired_change(paired, level=level, seed=seed).row(0, named=True)
     if row["n"] < FEWEST:
         return {"change": row["estimate"]}
-    least = row["minimum_detectable"]
     return {
         "change": row["estimate"],
         "change_low": row["low"],
         "change_high": row["high"],
         "p": row["p"],
-        "minimum_detectable": None if least is None else least * _reach(level),
+        "minimum_detectable": row["minimum_detectable"],
     }
-
-
-def _reach(level: float) -> float:
-    """How much further a test at 1 - level must reach for its power than one at 5 %, which paired_change states."""
-    needed = ndtri([0.5 + level / 2, 0.975]) + ndtri(POWER)
-    return float(needed[0] / needed[1])
 
 
 def _verdict(alpha: float) -> pl.Expr:

@@ -81,7 +81,7 @@ class LabellingOptions(Options):
 class MeasuringOptions(SeedOptions):
     """What counts as a difference, and how sure a verdict must be."""
 
-    margin: float = Field(default=0.05, ge=0)
+    margin: float = Field(default=0.5, ge=0)
     """Smallest difference in log-perplexity, nats per token, that counts as a difference."""
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""

@@ -45,6 +45,8 @@ class BenchmarkSection:
     view: BenchmarkView
     anchor: str
     summary: wording.VerdictSummary
+    headlines: list[tuple[str, str]]
+    promise: str
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -78,6 +80,7 @@ def render_html(view: ReportView) -> str:
         sections=sections,
         glance=glance(view),
         pooled=pooled(view),
+        expected_false=wording.expected_false(view),
         cards=_measure_cards(view),
         citations=citations((name, card.citation, card.licence) for name, card in cited),
         facts=_facts(view),
@@ -111,6 +114,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         view=benchmark,
         anchor=f"b{number}",
         summary=summary,
+        headlines=wording.headlines(view, name),
+        promise=wording.promise(benchmark.n_axes, view.alpha),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
         scorings=figures.scoring_forest(view, benchmark),
@@ -160,7 +165,7 @@ def _axis(
     valence = benchmark.detail("valence", axis)
     pairs = benchmark.detail("pairs", axis)
     if pairs is not None:
-        pairs = pairs.sort("share_templates", "log_ratio", descending=True, nulls_last=True).head(PAIRS_SHOWN)
+        pairs = pairs.sort(pl.col("log_ratio").abs(), descending=True, nulls_last=True).head(PAIRS_SHOWN)
     return AxisSection(
         label=wording.label(axis),
         verdict=verdict,

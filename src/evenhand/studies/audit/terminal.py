@@ -39,6 +39,9 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
+    if sentence := wording.expected_false(view):
+        out.gap()
+        out.line(sentence, "dim")
     if sentence := pooled(view):
         out.gap()
         out.line(sentence)
@@ -173,16 +176,12 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
     summary = wording.summarise(view, benchmark.name)
     if written is None or view.judged(benchmark.name):
         out.line(summary.sentence, STYLES[BIASED] if summary.biased else "")
-    if summary.biased:
-        out.line(f"Detected: {wording.listing([wording.label(v.axis) for v in summary.biased])}.")
-    if summary.not_detected:
-        out.line(f"Not detected: {wording.listing([_with_smallest(v) for v in summary.not_detected])}.")
-        if summary.smallest:
-            out.line(f"(from: {summary.smallest})", "dim")
-    if summary.not_measurable:
-        out.line(
-            f"Not measurable: {wording.listing([wording.label(v.axis) for v in summary.not_measurable])}."
+    if view.judged(benchmark.name):
+        out.sentences(
+            (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if verdict == BIASED else "")
+            for verdict, sentence in wording.headlines(view, benchmark.name)
         )
+        out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
     described = [] if written is not None else view.measures(benchmark.name)[:1]
     for measure in view.judged(benchmark.name) or described:
         _measure(view.rows(benchmark.name, measure), measure, out)
@@ -190,9 +189,9 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (surprisal a token, factor beside the axis)",
+            "Descriptors least and most likely (sentence, factor beside the others)",
         ),
-        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats)"),
+        ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
         frame = benchmark.detail(detail)
         if frame is not None:
@@ -201,11 +200,6 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         render_rates(view, benchmark, out)
     elif benchmark.errors is not None and benchmark.errors["count"].sum():
         _missing(benchmark.errors, out)
-
-
-def _with_smallest(verdict: wording.AxisVerdict) -> str:
-    smallest = verdict.minimum_detectable
-    return wording.label(verdict.axis) + ("" if smallest is None else f" (from {wording.number(smallest)})")
 
 
 def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:

@@ -116,7 +116,6 @@ def _text(value: Any) -> str:
 
 
 GROUP_MEASURES = {
-    "descriptors": ("descriptor_log_ratio",),
     "valence": ("valence_shift", "humanising_contrast"),
 }
 """Detail tables whose rows are tests, and the measures they are rows of."""
@@ -160,6 +159,7 @@ def benchmark_view(
         n_errors=int(errors["count"].sum()),
         errors=errors,
         written=written_view(benchmark, responses, manifest, decoding),
+        n_axes=benchmark.axes_of(responses),
     )
 
 

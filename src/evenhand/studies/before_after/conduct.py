@@ -32,8 +32,8 @@ from evenhand.studies.audit import (
     wanted_benchmarks,
     with_classifiers,
 )
-from evenhand.studies.before_after.harm import HarmVerdict, harm_verdicts, with_verdicts
-from evenhand.studies.before_after.quality import costs, text_perplexity_change
+from evenhand.studies.before_after.costs import run_costs, text_perplexity_change
+from evenhand.studies.before_after.harm import HarmVerdict, harm_verdicts
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, begin, stored_study
 from evenhand.studies.before_after.tables import (
     QUALITY_BENCHMARK,
@@ -43,7 +43,7 @@ from evenhand.studies.before_after.tables import (
     scored_texts,
 )
 from evenhand.studies.chain import folder_name, records
-from evenhand.studies.compare import Comparison, compare_outputs
+from evenhand.studies.compare import QUALITY, Comparison, compare_outputs, judged_texts
 from evenhand.studies.model_options import load_named_model
 
 DEFAULT_BENCHMARKS = ("regard",)
@@ -54,11 +54,11 @@ DEFAULT_BENCHMARKS = ("regard",)
 class BeforeAfter:
     """A finished study on disk. All tables but `measured` are paired on prompt and sample.
 
-    before, after: the runs. chain: the mitigations, the first applied first. harm: HARM, three ways of counting each
+    before, after: the runs. chain: the mitigations, the first applied first. harm: HARM, several ways of counting each
     kind of harm. silence: SILENCE, over all, by axis and by group. quality: QUALITY with q and verdict. measured: each
     run's own measures side by side, such as BiasScore. cost: COST. verdicts: one for each benchmark and kind of harm.
-    comparison: of the two runs by axis and group, None where neither wrote continuations. notes: what a reader must
-    know. failed: what failed more often than allowed.
+    comparison: of the two runs, between groups, over all and by axis. notes: what a reader must know. failed: what
+    failed more often than allowed.
     """
 
     path: Path
@@ -72,7 +72,7 @@ class BeforeAfter:
     measured: pl.DataFrame
     cost: pl.DataFrame
     verdicts: tuple[HarmVerdict, ...]
-    comparison: Comparison | None = None
+    comparison: Comparison
     notes: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -136,9 +136,12 @@ def study_before_after(
                       retry_errors=config.retry_errors)  # fmt: skip
         runs = tuple(RunDirectory.open(path / name) for name in (BEFORE, AFTER))
         texts = scored_texts(path, runs[0], config.folders, base, after_model, config.seed)
-        harm, silence, quality = paired_tables(runs[0], runs[1], config)
-        quality = pl.concat([quality, text_perplexity_change(texts.frame, texts.name, config.seed)])
-        quality = with_verdicts(quality, config.alpha)
+        compared = compare_outputs(
+            runs[0].path, runs[1].path, names=(BEFORE, AFTER), alpha=config.alpha, seed=config.seed
+        )
+        harm, silence = paired_tables(runs[0], runs[1], compared.changes, config)
+        given_texts = text_perplexity_change(texts.frame, texts.name, config.seed)
+        quality = judged_texts(pl.concat([compared.texts.select(*QUALITY), given_texts]), config.alpha)
         return BeforeAfter(
             path=path,
             config=config,
@@ -149,9 +152,11 @@ def study_before_after(
             silence=silence,
             quality=quality,
             measured=measured_side_by_side(runs[0], runs[1]),
-            cost=costs(runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered),
+            cost=run_costs(
+                runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered
+            ),
             verdicts=tuple(harm_verdicts(harm, silence, quality)),
-            comparison=_compared(config, *runs),
+            comparison=compared,
             notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
             failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
         )
@@ -243,18 +248,6 @@ def _notes(
             "The model's own perplexity is that of the benchmarks' prompts, because WikiText is not here."
         )
     return notes
-
-
-def _compared(config: AuditConfig, before: RunDirectory, after: RunDirectory) -> Comparison | None:
-    written = [
-        {name for name, asked in run.manifest.asked.items() if asked.decoding is not None}
-        for run in (before, after)
-    ]
-    if not written[0] & written[1]:
-        return None
-    return compare_outputs(
-        before.path, after.path, names=(BEFORE, AFTER), alpha=config.alpha, seed=config.seed
-    )
 
 
 def _failed(tolerance: ToleranceOptions, results: Mapping[str, AuditResult]) -> list[str]:

@@ -28,9 +28,11 @@ CITED = (
 
 @dataclass(frozen=True)
 class VerdictBox:
-    """One kind of harm: where, what became of it, in what class and shape, and the numbers in sentences."""
+    """One kind of harm: where, what changed between groups (sentence, verdict), what became of it over all, in what
+    class and shape, and the numbers in sentences."""
 
     where: str
+    between: tuple[tuple[str, str], ...]
     headline: str
     kind: str
     symbol: str
@@ -53,13 +55,13 @@ class QualityLine:
 
 def render_before_after_html(study: BeforeAfter) -> str:
     """The study as one HTML document: styles and drawings inside, every text escaped."""
-    columns, rows = table_of_models(study.comparison) if study.comparison else ([], [])
+    columns, rows = table_of_models(study.comparison)
     places = [i for i, (benchmark, _, _) in enumerate(columns) if benchmark != QUALITY_BENCHMARK]
     return rendered(
         Path(__file__).with_name("before_after.html.j2"),
         study=study,
         facts=_facts(study),
-        boxes=[_box(verdict, study.quality) for verdict in study.verdicts],
+        boxes=[_box(verdict, study) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],
         panels=trade_off(study),
@@ -75,14 +77,15 @@ def render_before_after_html(study: BeforeAfter) -> str:
     )
 
 
-def _box(verdict: HarmVerdict, quality: pl.DataFrame) -> VerdictBox:
+def _box(verdict: HarmVerdict, study: BeforeAfter) -> VerdictBox:
     kind, symbol = words.MARKS[verdict.kind]
     return VerdictBox(
         words.place(verdict),
-        words.HEADLINES[verdict.kind],
+        tuple(words.between_groups(verdict, study.comparison)),
+        words.headline(verdict),
         kind,
         symbol,
-        tuple(words.lines(verdict, quality)),
+        tuple(words.lines(verdict, study.quality)),
     )
 
 
@@ -97,8 +100,6 @@ def _facts(study: BeforeAfter) -> list[tuple[str, str]]:
 
 
 def _sections(study: BeforeAfter) -> list[OutcomeSection]:
-    if study.comparison is None:
-        return []
     return [s for s in outcomes(study.comparison) if s.benchmark != QUALITY_BENCHMARK]
 
 
@@ -141,11 +142,12 @@ WAYS = {
     "asked": "all answers, silent ones harmless",
     "judged": "as the classifier judged",
     "spoken": "pairs in which both say something",
+    "varied": "of these, neither gives its stock answer",
 }
 
 
 def _ways(study: BeforeAfter) -> list[dict[str, str]]:
-    """Each kind of harm counted in three ways."""
+    """Each kind of harm counted in several ways."""
     ways = []
     for row in study.harm.to_dicts():
         unit, factor = words.share_of(row)

@@ -30,7 +30,7 @@ from evenhand.studies.before_after.terminal import render_before_after
 from evenhand.studies.compare import ComparisonReport
 from evenhand.studies.result import StudyResult
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,16 +45,14 @@ class BeforeAfterReport(StudyResult):
     study: BeforeAfter
 
     @property
-    def comparison(self) -> ComparisonReport | None:
-        """Of the two runs by axis and group; None where neither wrote continuations."""
-        compared = self.study.comparison
-        return None if compared is None else ComparisonReport(compared, self.path)
+    def comparison(self) -> ComparisonReport:
+        """Of the two runs: between groups, over all and by axis."""
+        return ComparisonReport(self.study.comparison, self.path)
 
     @property
     def paths(self) -> dict[str, Path]:
         """The files that `report` writes, by what they are."""
-        comparison = self.comparison
-        return super().paths | ({} if comparison is None else {"comparison": comparison.paths["report"]})
+        return super().paths | {"comparison": self.comparison.paths["report"]}
 
     @property
     def path(self) -> Path:
@@ -73,23 +71,27 @@ class BeforeAfterReport(StudyResult):
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """A row for each benchmark and kind of harm: benchmark, outcome, verdict, headline, told."""
+        """A row for each benchmark and kind of harm: benchmark, outcome, groups, verdict, headline, told.
+
+        groups: what changed between groups, which is the first question; verdict and headline: of the level.
+        """
         rows = [
             {
                 "benchmark": verdict.benchmark,
                 "outcome": verdict.outcome,
+                "groups": " ".join(line for line, _ in words.between_groups(verdict, self.study.comparison)),
                 "verdict": verdict.kind,
-                "headline": words.HEADLINES[verdict.kind],
+                "headline": words.headline(verdict),
                 "told": " ".join(words.lines(verdict, self.study.quality)),
             }
             for verdict in self.study.verdicts
         ]
-        names = ("benchmark", "outcome", "verdict", "headline", "told")
+        names = ("benchmark", "outcome", "groups", "verdict", "headline", "told")
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
 
     @property
     def harm(self) -> pl.DataFrame:
-        """Paired changes of harm, counted in three ways (`evenhand.studies.before_after.harm.HARM`)."""
+        """Paired changes of harm, counted in several ways (`evenhand.studies.before_after.harm.HARM`)."""
         return self.study.harm
 
     @property
@@ -98,16 +100,16 @@ class BeforeAfterReport(StudyResult):
         return self.study.quality
 
     @property
-    def changes(self) -> pl.DataFrame | None:
-        """Paired changes by axis and by group (`evenhand.studies.compare.conduct.CHANGES`)."""
-        return None if self.study.comparison is None else self.study.comparison.changes
+    def changes(self) -> pl.DataFrame:
+        """Paired changes between groups, over all and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
+        return self.study.comparison.changes
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`verdicts`, `harm`, `silence`, `quality`, `measured`, `cost`, and, of continuations, `changes`."""
+        """`verdicts`, `harm`, `silence`, `quality`, `measured`, `cost` and `changes`."""
         study = self.study
         names = ("harm", "silence", "quality", "measured", "cost")
-        tables = {"verdicts": self.verdicts, **{name: getattr(study, name) for name in names}}
-        return tables if self.changes is None else tables | {"changes": self.changes}
+        tables = {name: getattr(study, name) for name in names}
+        return {"verdicts": self.verdicts, **tables, "changes": self.changes}
 
     def html(self) -> str:
         """What became of harm and what it cost: one document that needs no network."""
@@ -119,11 +121,7 @@ class BeforeAfterReport(StudyResult):
         Returns the paths by what they are. Raises WriteError.
         """
         written = super().write(folder)
-        return (
-            written
-            if self.comparison is None
-            else written | {"comparison": self.comparison.write(folder)["report"]}
-        )
+        return written | {"comparison": self.comparison.write(folder)["report"]}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -139,7 +137,7 @@ class BeforeAfterReport(StudyResult):
             "quality": study.quality.to_dicts(),
             "measured": study.measured.to_dicts(),
             "cost": study.cost.to_dicts(),
-            "changes": [] if study.comparison is None else study.comparison.changes.to_dicts(),
+            "changes": self.changes.to_dicts(),
             "notes": list(study.notes),
             "failed": list(study.failed),
             "runs": {BEFORE: str(study.before.path), AFTER: str(study.after.path)},

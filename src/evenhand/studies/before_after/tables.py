@@ -6,7 +6,6 @@ The likelihoods of given texts under both models are asked once and stored with 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +21,8 @@ from evenhand.studies.before_after.harm import (
     answered_pairs,
     harm_changes,
     silence_changes,
-    with_verdicts,
 )
-from evenhand.studies.before_after.quality import QUALITY, quality_changes
+from evenhand.studies.compare import judged
 
 TEXTS = {
     "text": pl.String,
@@ -107,24 +105,27 @@ def _texts(run: RunDirectory, folders: Mapping[str, Path], seed: int) -> tuple[s
 
 
 def paired_tables(
-    before: RunDirectory, after: RunDirectory, analysis: MeasuringOptions
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    harm, silence, quality = [], [], []
+    before: RunDirectory, after: RunDirectory, changes: pl.DataFrame, analysis: MeasuringOptions
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """HARM and SILENCE of two runs; changes: of their comparison."""
+    harm, silence = [], []
     for name in before.benchmarks:
         if name not in after.benchmarks or before.manifest.asked[name].decoding is None:
             continue
         first, second, outcomes = _with_outcomes(before, after, name)
         pairs = answered_pairs(first, second, outcomes)
         harm.append(harm_changes(name, pairs, outcomes, analysis.seed))
-        silence.append(silence_changes(name, pairs, analysis.seed))
-        alone = "group" not in first.columns and "cluster" in first.columns
-        quality.append(
-            quality_changes(name, first, second, analysis.seed, "cluster" if alone else "prompt_id")
-        )
+        silence.append(silence_changes(name, pairs, changes, analysis.seed))
     return (
-        _judged(harm, HARM, ["among"], analysis.alpha),
-        _judged(silence, SILENCE, [pl.col("axis").is_null(), pl.col("group").is_null()], analysis.alpha),
-        pl.concat(quality) if quality else pl.DataFrame(schema=QUALITY),
+        judged_harm(pl.concat(harm), analysis.alpha) if harm else pl.DataFrame(schema=HARM),
+        pl.concat(silence) if silence else pl.DataFrame(schema=SILENCE),
+    )
+
+
+def judged_harm(harm: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """HARM with q and verdict; each way of counting is a question of its own."""
+    return judged(harm.with_columns(n_units="n_prompts"), alpha).select(
+        pl.col(name).cast(kind) for name, kind in HARM.items()
     )
 
 
@@ -145,17 +146,6 @@ def _with_outcomes(
         outcomes[role] = pl.col(f"{role}_negative" if judged else f"{role}_score").cast(pl.Float64)
     first, second = (frame.with_columns(**outcomes) for frame in frames)
     return first, second, roles
-
-
-def _judged(
-    parts: list[pl.DataFrame], schema: Mapping[str, Any], family: list[Any], alpha: float
-) -> pl.DataFrame:
-    """One table with q within each family."""
-    if not parts or not sum(part.height for part in parts):
-        return pl.DataFrame(schema=schema)
-    table = pl.concat(parts).with_row_index("_row").with_columns(_family=pl.struct(family))
-    judged = [with_verdicts(part, alpha) for part in table.partition_by("_family", maintain_order=True)]
-    return pl.concat(judged).sort("_row").select(pl.col(name).cast(kind) for name, kind in schema.items())
 
 
 def measured_side_by_side(before: RunDirectory, after: RunDirectory) -> pl.DataFrame:

@@ -28,9 +28,10 @@ def render_before_after(
     for verdict in study.verdicts:
         out.gap()
         kind, symbol = words.MARKS[verdict.kind]
-        out.line(
-            f"{symbol} {words.place(verdict)}: {words.HEADLINES[verdict.kind]}", STYLES.get(kind, "bold")
-        )
+        out.line(words.place(verdict), "bold")
+        for line, found in words.between_groups(verdict, study.comparison):
+            out.line(f"{wording.SYMBOLS[found]} {line}", "bold magenta" if found == wording.CHANGED else "")
+        out.line(f"{symbol} {words.headline(verdict)}", STYLES.get(kind, "bold"))
         for line in words.lines(verdict, study.quality):
             out.line(line)
     _rates(study, out)
@@ -39,8 +40,6 @@ def render_before_after(
 
 
 def _rates(study: BeforeAfter, out: Printer) -> None:
-    if study.comparison is None:
-        return
     columns, rows = table_of_models(study.comparison)
     for place, (benchmark, outcome, unit) in enumerate(columns):
         if benchmark == QUALITY_BENCHMARK:
@@ -48,7 +47,7 @@ def _rates(study: BeforeAfter, out: Printer) -> None:
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
         scores = [("BiasScore", "right"), ("published", "right"), ("most harmed", "left")] if scored else []
         out.gap()
-        out.line(f"{benchmark}: {outcome}{f', {unit}' if unit else ''}", "bold")
+        out.line(f"{benchmark}: {outcome}{f', {unit} of judged answers' if unit else ''}", "bold")
         table = out.table(("", "left"), ("rate", "right"), ("95 % interval", "left"), *scores)
         for side, cells in rows:
             cell = cells[place]

@@ -14,24 +14,47 @@ from evenhand.reports import (
     decimals,
     known,
     label,
+    listing,
     number,
 )
 from evenhand.studies.before_after.harm import HarmVerdict, Kind
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
+from evenhand.studies.compare import (
+    SAME_ANSWER,
+    TEXT_MEASURES,
+    Comparison,
+    disparity_lines,
+    text_places,
+    unit_of,
+)
 
-SILENT = ("partly silence", "silence")
+SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
 HEADLINES: dict[Kind, str] = {
     "fell": "Harm fell",
-    "shorter": "Harm fell, and answers are much shorter",
+    "shorter": "Harm fell",
+    "less varied": "Harm fell",
+    "partly sameness": "Harm fell, in part because many prompts get one and the same answer",
+    "sameness": "Harm fell because prompts get one and the same answer",
     "partly silence": "Harm fell, in part because answers fell silent",
     "silence": "Harm fell because answers fell silent",
     "not detected": "No change of harm was detected",
     "rose": "Harm rose",
     "not measurable": "Harm cannot be compared",
 }
+COSTS = {
+    "silent": "more often silent",
+    "same": "often one and the same text",
+    "less varied": "far less varied",
+    "shorter": "much shorter",
+}
+"""What befell the answers of a harm that fell."""
+IN_THE_WORDS = {**dict.fromkeys(SILENCES, "silent"), **dict.fromkeys(SAMENESS, "same")}
 MARKS: dict[Kind, tuple[str, str]] = {
     "fell": ("lower", "▼"),
     "shorter": ("lower", "▼"),
+    "less varied": ("biased", "◇"),
+    "partly sameness": ("biased", "◇"),
+    "sameness": ("biased", "◇"),
     "partly silence": ("biased", "◇"),
     "silence": ("biased", "◇"),
     "not detected": ("clear", "○"),
@@ -40,24 +63,16 @@ MARKS: dict[Kind, tuple[str, str]] = {
 }
 """Class and shape of each kind."""
 
-MEASURES = {
-    "empty_rate": ("empty answers", "%"),
-    "refusal_rate": ("refusals", "%"),
-    "response_length": ("length", "words and marks"),
-    "repetition": ("repeated 4-grams", "%"),
-    "longest_loop": ("longest loop", "tokens"),
-    "distinct_2_at_budget": ("different bigrams", "%"),
-    "distinct_3_at_budget": ("different trigrams", "%"),
-    "judge_perplexity": ("perplexity under the judge", ""),
-    "own_perplexity": ("perplexity to itself", ""),
-    "text_perplexity": ("perplexity of given texts", ""),
-    "latency": ("latency", "ms a token"),
+MEASURES = TEXT_MEASURES | {
+    "latency": ("latency", "ms a step"),
     "throughput": ("tokens written or read", "a second"),
     "peak_memory": ("peak memory", ""),
 }
 """Names and units of the measures of quality and cost."""
 NO_CHANGE = "No change of its length, repetition or perplexity was detected."
 SAID_ALREADY = ("empty_rate", "refusal_rate", "longest_loop")
+ASKED = "over all answers"
+"""The denominator of harm as it is told first: a silent answer harms nobody."""
 
 
 def place(verdict: HarmVerdict) -> str:
@@ -66,12 +81,33 @@ def place(verdict: HarmVerdict) -> str:
     return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
 
 
+def headline(verdict: HarmVerdict) -> str:
+    """What became of a harm, and at what price, in one sentence."""
+    text = HEADLINES[verdict.kind]
+    if "fell" in text:
+        said = IN_THE_WORDS.get(verdict.kind)
+        costs = [words for cost, words in COSTS.items() if cost in verdict.costs and cost != said]
+        text += f", and answers are {listing(costs)}" if costs else ""
+    if verdict.disagree and verdict.judged is not None:
+        text += f" ({ASKED}; among those that were judged: {_word(verdict.judged['verdict'])})"
+    return text
+
+
+def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
+    """(sentence, verdict) of what changed between groups: the first question, before any level."""
+    mine = comparison.changes.filter(benchmark=verdict.benchmark, outcome=verdict.outcome)
+    unit = unit_of(comparison, verdict.benchmark, verdict.outcome)
+    return [(line["sentence"], line["verdict"]) for line in disparity_lines(mine.to_dicts(), unit)]
+
+
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:
     """The verdict's numbers in sentences: harm, silence, harm among answers that say something, the text."""
     sentences = [
         _harm(verdict),
+        _judged(verdict),
         _silence(verdict),
         _spoken(verdict),
+        _same(verdict),
         _unlabelled(verdict),
         _text(verdict, quality),
     ]
@@ -120,7 +156,7 @@ def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
     if row["measure"] == "peak_memory":
         return (bytes_of(row[side]) if known(row[side]) else "", "")
     low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
-    places = _places(row)
+    places = text_places(row)
     interval = f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""
     return number(row[side], places), interval
 
@@ -132,17 +168,10 @@ def quality_change(row: Mapping[str, Any]) -> tuple[str, str]:
     if row["scale"] == "ratio":
         between = f"×{number(row['low'], 2)} to ×{number(row['high'], 2)}" if known(row["low"]) else ""
         return f"×{number(row['estimate'], 2)}", between
-    places = _places(row)
+    places = text_places(row)
     sign = "+" if float(f"{row['estimate']:.{places}f}") > 0 else ""
     between = f"{number(row['low'], places)} to {number(row['high'], places)}" if known(row["low"]) else ""
     return sign + number(row["estimate"], places), between
-
-
-def _places(row: Mapping[str, Any]) -> int:
-    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
-    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
-        return 1
-    return decimals([row["before"], row["after"]])
 
 
 def _harm(verdict: HarmVerdict) -> str:
@@ -158,10 +187,21 @@ def _harm(verdict: HarmVerdict) -> str:
             if known(smallest)
             else " The answers to nearly all prompts are judged as before."
         )
-        return f"It went {changed}.{seen}"
+        return f"{ASKED.capitalize()} it went {changed}.{seen}"
     if verdict.kind == "not measurable":
-        return f"It went {changed}: too few prompts for an interval."
-    return f"It {'rose' if verdict.kind == 'rose' else 'fell'} {changed}."
+        return f"{ASKED.capitalize()} it went {changed}: too few prompts for an interval."
+    return f"{ASKED.capitalize()} it {'rose' if verdict.kind == 'rose' else 'fell'} {changed}."
+
+
+def _judged(verdict: HarmVerdict) -> str:
+    """Where the denominators tell different stories, both are told."""
+    row = verdict.judged
+    if row is None or not verdict.disagree:
+        return ""
+    unit, factor = share_of(row)
+    told = change_text(row, unit, factor)
+    judged = f"Among the answers that were judged, silent or not ({row['n']:,} pairs)"
+    return f"{judged}, it went {told}, {_word(row['verdict'])}."
 
 
 def _silence(verdict: HarmVerdict) -> str:
@@ -170,7 +210,7 @@ def _silence(verdict: HarmVerdict) -> str:
         return "" if row is None else "Neither model left an answer empty or refused."
     sentence = f"Empty or refused answers: {change_text(row, '%', 100.0)}, {_word(row['verdict'])}."
     by = None if verdict.asked is None else verdict.asked["by_silence"]
-    if verdict.asked is None or by is None or verdict.kind not in SILENT:
+    if verdict.asked is None or by is None or verdict.kind not in SILENCES:
         return sentence
     unit, factor = share_of(verdict.asked)
     points = f"{number(factor * by, 1)}{' points' if unit else ''}"
@@ -188,6 +228,19 @@ def _spoken(verdict: HarmVerdict) -> str:
     return f"Where both say something ({row['n']:,} pairs), harm went {changed}, {_word(row['verdict'])}."
 
 
+def _same(verdict: HarmVerdict) -> str:
+    row = verdict.texts.get(SAME_ANSWER)
+    if row is None or "same" not in verdict.costs:
+        return ""
+    before, after = (quality_cell(row, side)[0] for side in ("before", "after"))
+    sentence = f"One and the same text answers {after} % of the prompts (before: {before} %)."
+    if verdict.varied is None:
+        return f"{sentence} There is no pair in which neither model gives its stock answer."
+    unit, factor = share_of(verdict.varied)
+    told = change_text(verdict.varied, unit, factor)
+    return f"{sentence} Elsewhere ({verdict.varied['n']:,} pairs) harm went {told}, {_word(verdict.varied['verdict'])}."
+
+
 def _unlabelled(verdict: HarmVerdict) -> str:
     row = verdict.spoken or verdict.asked
     if row is None or verdict.asked is None or not verdict.asked["n_missing"]:
@@ -199,7 +252,7 @@ def _unlabelled(verdict: HarmVerdict) -> str:
 def _text(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
     rows = quality.filter(
         (pl.col("benchmark") == verdict.benchmark)
-        & ~pl.col("measure").is_in(SAID_ALREADY)
+        & ~pl.col("measure").is_in([*SAID_ALREADY, *([SAME_ANSWER] if "same" in verdict.costs else [])])
         & pl.col("verdict").is_in([LOWER, HIGHER])
     ).to_dicts()
     parts = []

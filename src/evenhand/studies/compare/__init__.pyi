@@ -1,13 +1,36 @@
+from .changes import (
+    CHANGES as CHANGES,
+    judged as judged,
+    outcome_changes as outcome_changes,
+)
 from .conduct import (
+    SILENT as SILENT,
     Comparison as Comparison,
     compare_outputs as compare_outputs,
 )
 from .figures import (
     OutcomeSection as OutcomeSection,
+    headlines_of as headlines_of,
     outcomes as outcomes,
     table_of_models as table_of_models,
+    unit_of as unit_of,
 )
 from .result import (
     ComparisonReport as ComparisonReport,
     compare as compare,
+)
+from .texts import (
+    LEVELS as LEVELS,
+    QUALITY as QUALITY,
+    SAME_ANSWER as SAME_ANSWER,
+    judged_texts as judged_texts,
+    levels as levels,
+    overall_change as overall_change,
+    quality_changes as quality_changes,
+    scaled_row as scaled_row,
+)
+from .wording import (
+    TEXT_MEASURES as TEXT_MEASURES,
+    disparity_lines as disparity_lines,
+    text_places as text_places,
 )

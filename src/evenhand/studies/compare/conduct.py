@@ -7,22 +7,16 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from evenhand.measures import paired_change
-from evenhand.measures.changes import CHANGE
+from evenhand.measures import response_qualities
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Interval, benjamini_hochberg, cluster_bootstrap, clustered_proportion_interval
+from evenhand.stats import Harmful, Interval, cluster_bootstrap, clustered_proportion_interval
 from evenhand.studies.audit import cost, quality
+from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
+from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
+from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 
-CHANGES = {
-    "benchmark": pl.String,
-    "outcome": pl.String,
-    "model": pl.String,  # compared with the first
-    **CHANGE,
-    "q": pl.Float64,
-    "verdict": pl.String,
-}
 SUMMARY = {
     "model": pl.String,
     "benchmark": pl.String,
@@ -38,6 +32,8 @@ SUMMARY = {
     "largest_group": pl.String,
     "parameters": pl.Int64,
 }
+NO_AXIS = "groups"
+"""The axis of groups that name none, as in other programs' files."""
 FEWEST = 10
 """Answers below which no group is called the most harmed: one of two is no rate."""
 
@@ -62,14 +58,19 @@ class ComparedModel:
     cost: Facts = ()
 
 
+SILENT = "silent"
+"""The outcome of an answer that is empty or refuses."""
+TEXTS = {"model": pl.String, **QUALITY, "q": pl.Float64, "verdict": pl.String}
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What came out of comparing models with the first of them.
 
-    names: of the models. changes: CHANGES, paired differences over all, by axis and by group; q over the axes, and
-    over the groups, of one benchmark and outcome. summary: SUMMARY, a row for each model, benchmark and outcome, as
-    in ROBBIE's tables 3 and 6. models: one for each name. notes: what a reader must know, such as prompts that only one
-    model answered. alpha: of the verdicts.
+    names: of the models. changes: CHANGES, paired: what changed between the groups of each axis, then over all and by
+    axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
+    each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
+    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict.
     """
 
     names: tuple[str, ...]
@@ -78,17 +79,23 @@ class Comparison:
     models: tuple[ComparedModel, ...]
     notes: tuple[str, ...]
     alpha: float = 0.05
+    texts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TEXTS))
 
 
 def compare_outputs(
-    *sources: Path | str | Outputs, names: Sequence[str] = (), alpha: float = 0.05, seed: int = 0
+    *sources: Path | str | Outputs,
+    names: Sequence[str] = (),
+    alpha: float = 0.05,
+    margin: float | None = None,
+    seed: int = 0,
 ) -> Comparison:
     """Compare the outputs of models, paired on prompts and samples; the first is what the others are held against.
 
     sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
-    alpha: false discovery rate of the verdicts "changed" and "not detected". Raises UsageError for fewer than two
-    sources or names that do not match, DataError for unreadable files, no benchmark in common, or judgements of
-    different classifiers.
+    alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
+    may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse.
+    Raises UsageError for fewer than two sources or names that do not match, DataError for unreadable files, nothing
+    that can be paired, or judgements of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
@@ -99,77 +106,140 @@ def compare_outputs(
     labels = _distinct(names or [one.name for one in outputs], outputs)
     notes: list[str] = []
     tables: list[pl.DataFrame] = []
+    texts: list[pl.DataFrame] = []
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
-        common = [benchmark for benchmark in first.benchmarks if benchmark in other.benchmarks]
-        if not common and len(first.benchmarks) == len(other.benchmarks) == 1:
+        pair = _Pair(labels[0], label, alpha, margin, seed, notes)
+        written = [name for name in first.benchmarks if name in other.benchmarks]
+        scored = [name for name in first.scored if name in other.scored]
+        if not written and not scored:
             raise DataError(
-                f"{labels[0]} answered {', '.join(first.benchmarks)}, {label} {', '.join(other.benchmarks)}.",
-                "Only answers to the same prompts can be compared.",
+                f"{labels[0]} answered {_listed(first)}, {label} {_listed(other)}: no benchmark in common.",
+                "Only answers to the same prompts can be compared; audit both models with the same suite.",
             )
-        if not common:
+        shared = 0
+        for name in written:
+            found = pair.of_answers(name, first.benchmarks[name], other.benchmarks[name])
+            if found is not None:
+                shared += 1
+                tables += found[0]
+                texts += found[1]
+        architectures = [str(one.facts.get("architecture", "causal")) for one in (first, other)]
+        for name in scored:
+            changed = likelihood_changes(
+                name, first.scored[name], other.scored[name], model=label, architectures=architectures, alpha=alpha,
+                seed=seed, note=notes.append,
+            )  # fmt: skip
+            if changed is not None:
+                shared += 1
+                tables.append(changed)
+        if not shared and written:
             raise DataError(
-                f"{labels[0]} and {label} have no benchmark of continuations in common.",
-                "Likelihood benchmarks are compared by their reports; audit both models with the same suite.",
+                f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
+                + " ".join(notes),
+                "Pairs are made by prompt and sample: audit both with the same suite, --limit, --samples and --seed.",
             )
-        for benchmark in common:
-            pair = first.benchmarks[benchmark], other.benchmarks[benchmark]
-            tables += _changes(benchmark, labels[0], label, *pair, alpha, seed, notes)
     changes = pl.concat(tables) if tables else pl.DataFrame(schema=CHANGES)
     summary = pl.DataFrame(
         [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
         schema=SUMMARY,
     )
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
-    return Comparison(tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha)
+    told = pl.concat(texts) if texts else pl.DataFrame(schema=TEXTS)
+    return Comparison(tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told)
 
 
-def _changes(
-    benchmark: str,
-    first_name: str,
-    name: str,
-    first: BenchmarkOutputs,
-    other: BenchmarkOutputs,
-    alpha: float,
-    seed: int,
-    notes: list[str],
-) -> list[pl.DataFrame]:
-    shared = [outcome for outcome in first.outcomes if outcome in other.outcomes]
-    if not shared:
-        notes.append(
-            f"{benchmark}: {first_name} has {', '.join(first.outcomes) or 'no outcome'}, "
-            f"{name} has {', '.join(other.outcomes) or 'none'}; nothing to pair."
+def _listed(outputs: Outputs) -> str:
+    return ", ".join([*outputs.benchmarks, *outputs.scored]) or "nothing"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two models that are compared; notes are added to."""
+
+    first: str
+    name: str
+    alpha: float
+    margin: float | None
+    seed: int
+    notes: list[str]
+
+    def of_answers(
+        self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
+    ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]] | None:
+        """CHANGES of every outcome that both have, and TEXTS; None where no prompt is shared."""
+        shared = [outcome for outcome in first.outcomes if outcome in other.outcomes]
+        if not shared and (first.outcomes or other.outcomes):
+            self.notes.append(
+                f"{benchmark}: {self.first} has {', '.join(first.outcomes) or 'no outcome'}, "
+                f"{self.name} has {', '.join(other.outcomes) or 'none'}; nothing to pair."
+            )
+        paired = _paired(benchmark, self.first, self.name, first.frame, other.frame, self.notes)
+        if paired.is_empty():
+            return None
+        n_axes = axes_of(benchmark, paired)
+        tables = []
+        for outcome in shared:
+            self._check_judges(benchmark, outcome, first, other)
+            frame = paired.rename({outcome: "before", f"{outcome}_right": "after"})
+            if frame.select((pl.col("before") - pl.col("after")).is_not_null().any()).item() is not True:
+                self.notes.append(
+                    f"{benchmark}: no pair of {self.first} and {self.name} has both values of {outcome}."
+                )
+                continue
+            harmful = first.harmful if first.harmful == other.harmful else "either"
+            tables.append(self._changes(benchmark, outcome, frame, n_axes, harmful))
+        if first.texts is None or other.texts is None:
+            return tables, []
+        keys = ["prompt_id", "sample"]
+        sides = [_silence(one.texts) for one in (first, other) if one.texts is not None]
+        frame = paired.join(sides[0], on=keys).join(sides[1].rename({"before": "after"}), on=keys)
+        tables.append(self._changes(benchmark, SILENT, frame, n_axes, "above"))
+        common = paired.select(keys).unique(maintain_order=True)
+        written = [one.texts.join(common, on=keys, maintain_order="left", how="semi") for one in (first, other)
+                   if one.texts is not None]  # fmt: skip
+        alone = "group" not in written[0].columns and "cluster" in written[0].columns
+        rows = quality_changes(benchmark, *written, self.seed, "cluster" if alone else "prompt_id")
+        told = judged_texts(rows, self.alpha).select(pl.lit(self.name).alias("model"), pl.all())
+        return tables, [told.select(pl.col(name).cast(kind) for name, kind in TEXTS.items())]
+
+    def _changes(
+        self, benchmark: str, outcome: str, frame: pl.DataFrame, n_axes: int, harmful: Harmful
+    ) -> pl.DataFrame:
+        grouped = [key for key in ("axis", "group") if frame[key].null_count() < frame.height]
+        if "group" in grouped:  # an answer about no group belongs to no axis that groups are compared on
+            axis = pl.coalesce("axis", pl.lit(NO_AXIS))
+            frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then(axis))
+            grouped = ["axis", "group"]
+        found = outcome_changes(
+            frame.select("prompt_id", "pair", "before", "after", *grouped),
+            alpha=self.alpha,
+            n_axes=n_axes,
+            harmful=harmful,
+            margin=self.margin,
+            seed=self.seed,
         )
-        return []
-    paired = _paired(benchmark, first_name, name, first.frame, other.frame, notes)
-    tables = []
-    for outcome in shared:
+        return as_changes(found, benchmark=benchmark, outcome=outcome, model=self.name)
+
+    def _check_judges(
+        self, benchmark: str, outcome: str, first: BenchmarkOutputs, other: BenchmarkOutputs
+    ) -> None:
         judges = first.classifiers.get(outcome), other.classifiers.get(outcome)
         if None not in judges and judges[0] != judges[1]:
             raise DataError(
-                f"{benchmark}: {outcome} of {first_name} was judged by {unquote(str(judges[0]))}, of {name} by "
+                f"{benchmark}: {outcome} of {self.first} was judged by {unquote(str(judges[0]))}, of {self.name} by "
                 f"{unquote(str(judges[1]))}.",
                 "Judge both by the same classifier: `evenhand rescore RUN --classifier ROLE=NAME`.",
             )
-        frame = paired.rename({outcome: "before", f"{outcome}_right": "after"})
-        if frame.select((pl.col("before") - pl.col("after")).is_not_null().any()).item() is not True:
-            notes.append(f"{benchmark}: no pair of {first_name} and {name} has both values of {outcome}.")
-            continue
-        grouped = [key for key in ("axis", "group") if frame[key].null_count() < frame.height]
-        if "group" in grouped:  # an answer about no group belongs to no axis that groups are compared on
-            frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then("axis"))
-        table = paired_change(frame.select("prompt_id", "pair", "before", "after", *grouped), seed=seed)
-        tables.append(
-            _judged(table, alpha)
-            .select(
-                pl.lit(benchmark).alias("benchmark"),
-                pl.lit(outcome).alias("outcome"),
-                pl.lit(name).alias("model"),
-                pl.all(),
-            )
-            .select(pl.col(column).cast(kind) for column, kind in CHANGES.items())
-        )
-    return tables
+
+
+def _silence(texts: pl.DataFrame) -> pl.DataFrame:
+    """prompt_id, sample, before: 1 where an answer is empty or refuses, null where there is none."""
+    seen = response_qualities(texts)
+    silent = (seen["empty"] | seen["refused"]).cast(pl.Float64)
+    return texts.select("prompt_id", "sample", silent.alias("before")).unique(
+        ["prompt_id", "sample"], keep="first"
+    )
 
 
 def _paired(
@@ -178,10 +248,10 @@ def _paired(
     keys = ["prompt_id", "sample"]
     joined = first.join(other.drop("axis", "group"), on=keys, how="inner", maintain_order="left")
     if joined.is_empty():
-        raise DataError(
-            f"{benchmark}: {first_name} and {name} have no prompt and sample in common.",
-            "Pairs are made by prompt_id and sample; use the same --seed and --limit for both.",
+        notes.append(
+            f"{benchmark}: {first_name} and {name} share no prompt and sample, and cannot be compared here."
         )
+        return joined
     different = joined.filter(pl.col("text") != pl.col("text_right"))
     if different.height:
         raise DataError(
@@ -193,25 +263,6 @@ def _paired(
         if alone := mine.height - joined.height:
             notes.append(f"{benchmark}: {alone:,} answers of {label} have no partner and are left out.")
     return joined.with_columns(pair=pl.format("{}#{}", "prompt_id", "sample"))
-
-
-def _judged(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """q within each family (the whole, the axes, the groups), and the verdict it gives."""
-    family = pl.col("axis").is_null().cast(pl.Int8) + pl.col("group").is_null().cast(pl.Int8)
-    parts = []
-    for part in table.with_columns(_family=family).partition_by("_family", maintain_order=True):
-        q = pl.Series("q", benjamini_hochberg(part["p"].fill_null(float("nan")).to_numpy())).fill_nan(None)
-        parts.append(part.drop("_family").with_columns(q))
-    judged = pl.concat(parts)
-    excludes = (pl.col("low") > 0) | (pl.col("high") < 0)
-    fell = pl.when(pl.col("estimate") < 0).then(pl.lit("lower")).otherwise(pl.lit("higher"))
-    return judged.with_columns(
-        verdict=pl.when(pl.col("q").is_null() | pl.col("low").is_null())
-        .then(pl.lit("not measurable"))
-        .when((pl.col("q") <= alpha) & excludes)
-        .then(fell)
-        .otherwise(pl.lit("not detected"))
-    )
 
 
 def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:

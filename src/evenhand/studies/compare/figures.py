@@ -18,49 +18,53 @@ from evenhand.reports import (
     forest_row,
     known,
     label,
+    listing,
     number,
     scale_over,
     size_svg,
     slope_svg,
 )
-from evenhand.studies.compare.conduct import Comparison
+from evenhand.studies.compare.changes import LEVEL_CHANGE
+from evenhand.studies.compare.conduct import SILENT, Comparison
+from evenhand.studies.compare.wording import (
+    NATS,
+    PERCENT,
+    POINTS,
+    RAW,
+    SCORE,
+    Unit,
+    change_headlines,
+    disparity_lines,
+    level_text,
+    preference_lines,
+    scaled,
+)
 
 GROUPS_SHOWN = 20
-SCORE = " score"
-"""How an outcome ends that is a classifier's number and not its verdict."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How numbers of an outcome are shown: shares in percent, differences of them in percentage points."""
-
-    factor: float
-    name: str
-    difference: str
-
-
-PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
 
 
 @dataclass(frozen=True)
 class OutcomeSection:
     """One benchmark and outcome.
 
-    aside: whether it is a classifier's number beside its verdict, and so folded. sentences: for each model compared,
-    what changed over all, with its verdict. forests: by model, differences by axis. slope, sizes: drawings (None
-    where there is nothing to draw). changed: groups that changed, and how many there are in all.
+    aside: whether it is beside another one (a classifier's number, silence) and so folded. between: for each model
+    compared, what changed between groups, with its verdict. sentences: what changed over all. forests: by model,
+    differences by axis. slope, sizes: drawings (None where there is nothing to draw). changed: groups that changed
+    otherwise than the others, and how many there are in all. margins: by answer, how many groups fare no worse.
     """
 
     benchmark: str
     outcome: str
     unit: Unit
     aside: bool
+    between: tuple[tuple[str, str, str], ...]
     sentences: tuple[tuple[str, str, str], ...]
     forests: tuple[tuple[str, Forest], ...]
     slope: Markup | None
     sizes: Markup | None
     changed: tuple[dict[str, Any], ...]
     changed_of: tuple[int, int]
+    margins: tuple[tuple[str, str], ...] = ()
 
 
 def outcomes(comparison: Comparison) -> list[OutcomeSection]:
@@ -72,6 +76,9 @@ def outcomes(comparison: Comparison) -> list[OutcomeSection]:
 def unit_of(comparison: Comparison, benchmark: str, outcome: str) -> Unit:
     """Percent for verdicts and other shares; a classifier's own number, or what leaves 0 to 1, stays as it is."""
     mine = (pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome)
+    stated = comparison.changes.filter(mine)["unit"].drop_nulls()
+    if len(stated):  # of likelihoods, in a unit of their own
+        return NATS if stated[0].startswith("nats") else POINTS
     rates = comparison.summary.filter(mine)["rate"].drop_nulls()
     share = bool(rates.is_between(0, 1).all()) and not outcome.endswith(SCORE)
     return PERCENT if share else RAW
@@ -82,49 +89,58 @@ def _outcome(
 ) -> OutcomeSection:
     unit = unit_of(comparison, benchmark, outcome)
     table = comparison.changes.filter((pl.col("benchmark") == benchmark) & (pl.col("outcome") == outcome))
-    wholes = table.filter(pl.col("group").is_null())
+    levels = table.filter(pl.col("measure") == LEVEL_CHANGE)
     groups = table.filter(pl.col("group").is_not_null())
     changed = groups.filter(pl.col("verdict").is_in([LOWER, HIGHER]))
     ordered = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).to_dicts()
+    others = [key for key in keys if key[0] == benchmark and key[1] != SILENT]
+    between = [
+        (str(model[0]), line["sentence"], line["verdict"])
+        for model, part in table.group_by("model", maintain_order=True)
+        for line in [*disparity_lines(part.to_dicts(), unit), *preference_lines(part.to_dicts(), unit)]
+    ]
     return OutcomeSection(
         benchmark=benchmark,
         outcome=outcome,
         unit=unit,
-        aside=outcome.endswith(SCORE) and (benchmark, outcome.removesuffix(SCORE)) in keys,
+        aside=(outcome.endswith(SCORE) and (benchmark, outcome.removesuffix(SCORE)) in keys)
+        or (outcome == SILENT and bool(others)),
+        between=tuple(between),
         sentences=tuple(
-            _sentence(row, unit)
-            for row in wholes.filter(pl.col("axis").is_null()).unique("model", maintain_order=True).to_dicts()
+            (row["model"], level_text(row, unit), row["verdict"])
+            for row in levels.filter(pl.col("axis").is_null()).unique("model", maintain_order=True).to_dicts()
         ),
-        forests=tuple(_forests(wholes, unit)),
-        slope=_slope(comparison, wholes, unit, f"{benchmark}, {label(outcome)}"),
+        forests=tuple(_forests(levels, unit)) if levels.height else (),
+        slope=_slope(comparison, levels, unit, f"{benchmark}, {label(outcome)}"),
         sizes=_sizes(comparison, benchmark, outcome, unit),
-        changed=tuple(_scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
+        changed=tuple(scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
+        margins=tuple(_margins(groups)),
     )
 
 
-def _scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
-    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
-    return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
+def _margins(groups: pl.DataFrame) -> list[tuple[str, str]]:
+    """(answer, groups) where a margin was given."""
+    asked = groups.filter(pl.col("no_worse").is_not_null())
+    found = asked.group_by("no_worse", maintain_order=True).agg("group").sort("no_worse").rows()
+    return [(answer, listing([label(name) for name in names])) for answer, names in found]
 
 
-def _sentence(row: Mapping[str, Any], unit: Unit) -> tuple[str, str, str]:
-    """(model, what changed, verdict)."""
-    shown = _scaled(row, unit)
-    places = decimals([shown["before"], shown["after"]])
-    before, after, by = (number(shown[name], places) for name in ("before", "after", "estimate"))
-    sign = "+" if known(shown["estimate"]) and shown["estimate"] > 0 else ""
-    between = (
-        f"{number(shown['low'], places)} to {number(shown['high'], places)}"
-        if known(shown["low"])
-        else "no interval"
+def headlines_of(comparison: Comparison) -> pl.DataFrame:
+    """CHANGE_HEADLINES of a comparison: between groups first, then over all, then the text."""
+    keys = comparison.changes.select("benchmark", "outcome").unique(maintain_order=True).rows()
+    told = [
+        key for key in keys if not (key[1].endswith(SCORE) and (key[0], key[1].removesuffix(SCORE)) in keys)
+    ]
+    units = {key: unit_of(comparison, *key) for key in told}
+    mine = pl.struct("benchmark", "outcome").is_in([{"benchmark": b, "outcome": o} for b, o in told])
+    return change_headlines(
+        comparison.changes.filter(mine) if told else comparison.changes, comparison.texts, units
     )
-    suffix = f" {unit.name}" if unit.name else ""
-    return row["model"], f"{before} → {after}{suffix} ({sign}{by}, 95 % interval {between})", row["verdict"]
 
 
 def _forests(wholes: pl.DataFrame, unit: Unit) -> list[tuple[str, Forest]]:
-    rows = [_scaled(row, unit) for row in wholes.to_dicts()]
+    rows = [scaled(row, unit) for row in wholes.to_dicts()]
     scale = scale_over([row[c] for row in rows for c in ("estimate", "low", "high")], include=[0.0])
     places = decimals([row[c] for row in rows for c in ("before", "after")])
     forests = []
@@ -156,7 +172,7 @@ def _smallest(row: Mapping[str, Any], unit: Unit) -> str:
 def _slope(comparison: Comparison, wholes: pl.DataFrame, unit: Unit, described: str) -> Markup | None:
     lines = []
     for (axis,), part in wholes.group_by("axis", maintain_order=True):
-        by_model = {row["model"]: _scaled(row, unit) for row in reversed(part.to_dicts())}
+        by_model = {row["model"]: scaled(row, unit) for row in reversed(part.to_dicts())}
         last = by_model.get(comparison.names[-1])
         first = next(iter(by_model.values()))["before"]
         values = [

@@ -15,6 +15,7 @@ import polars as pl
 
 from evenhand.runs import RunDirectory, answers
 from evenhand.schema import DataError, parse_json
+from evenhand.stats import Harmful
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
 FORMATS = (
@@ -29,23 +30,30 @@ class BenchmarkOutputs:
 
     frame: one row per prompt and sample: KEYS (axis and group null where there are none) and a Float64 column for
     each outcome (1 or 0 for judgements), null where it is missing. judges: what each outcome was judged by, where
-    that is known: outcomes of different judges are not compared.
+    that is known: outcomes of different judges are not compared. harmful: which side of them harms, where that is
+    known. texts: the continuations themselves with all that was asked of them, of our own runs.
     """
 
     frame: pl.DataFrame
     outcomes: tuple[str, ...]
     classifiers: Mapping[str, str] = field(default_factory=dict)
+    harmful: Harmful = "either"
+    texts: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Everything known of one model's outputs; `measurements` only of our own runs."""
+    """Everything known of one model's outputs; all but benchmarks only of our own runs.
+
+    scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these.
+    """
 
     name: str
     source: Path
     benchmarks: Mapping[str, BenchmarkOutputs]
     measurements: pl.DataFrame | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    scored: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
@@ -79,9 +87,11 @@ def _own(path: Path, name: str | None) -> Outputs:
     directory = RunDirectory.open(path)
     manifest = directory.manifest
     benchmarks: dict[str, BenchmarkOutputs] = {}
+    scored: dict[str, pl.DataFrame] = {}
     for benchmark in directory.benchmarks:
         frame = answers(directory, benchmark)
         if "continuation" not in frame.columns:
+            scored[benchmark] = frame
             continue
         judged = manifest.judged.get(benchmark, {})
         outcomes: dict[str, pl.Expr] = {}
@@ -97,13 +107,13 @@ def _own(path: Path, name: str | None) -> Outputs:
             if outcome in outcomes
         }
         benchmarks[benchmark] = BenchmarkOutputs(
-            _shaped(frame.with_columns(**outcomes), list(outcomes)), tuple(outcomes), judges
+            _shaped(frame.with_columns(**outcomes), list(outcomes)), tuple(outcomes), judges, "above", frame
         )
     resolved = manifest.arguments_resolved
     shown = name or " + ".join(
         [str(resolved.get("model", path.name)), *map(str, resolved.get("mitigate", ()))]
     )
-    return Outputs(shown, path, benchmarks, directory.measurements(), manifest.model.description)
+    return Outputs(shown, path, benchmarks, directory.measurements(), manifest.model.description, scored)
 
 
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:

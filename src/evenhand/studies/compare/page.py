@@ -1,10 +1,14 @@
 """compare.html: models beside each other on one page that needs no network."""
 
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from evenhand.reports import rendered
 from evenhand.studies.compare.conduct import Comparison
-from evenhand.studies.compare.figures import outcomes, table_of_models
+from evenhand.studies.compare.figures import headlines_of, outcomes, table_of_models
+from evenhand.studies.compare.wording import TEXT
 
 
 def render_comparison_html(comparison: Comparison) -> str:
@@ -16,8 +20,21 @@ def render_comparison_html(comparison: Comparison) -> str:
     return rendered(
         Path(__file__).with_name("compare.html.j2"),
         comparison=comparison,
+        headlines=_headlines(comparison),
         sections=outcomes(comparison),
         columns=columns,
         rows=rows,
         quality=(names, list(zip(comparison.names, by_name, strict=True))),
     )
+
+
+def _headlines(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]], list[str]]]:
+    """(model, benchmark, sentences, what changed in the text)."""
+    blocks = []
+    for (model, benchmark), part in headlines_of(comparison).group_by(
+        ["model", "benchmark"], maintain_order=True
+    ):
+        told = part.filter(pl.col("about") == TEXT)["sentence"].to_list()
+        lines = part.filter(pl.col("about") != TEXT).to_dicts()
+        blocks.append((str(model), str(benchmark), lines, [line.rstrip(".") for line in told]))
+    return blocks

@@ -11,6 +11,7 @@ from rich.console import Console
 from evenhand.runs import default_path
 from evenhand.schema import as_json, write_table
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
+from evenhand.studies.compare.figures import headlines_of
 from evenhand.studies.compare.page import render_comparison_html
 from evenhand.studies.compare.terminal import render_comparison
 from evenhand.studies.result import StudyResult
@@ -18,7 +19,7 @@ from evenhand.studies.result import StudyResult
 if TYPE_CHECKING:
     from evenhand.studies.audit import Run
 
-FORMAT = 1
+FORMAT = 2
 CHANGES_FILE = "changes.parquet"
 
 
@@ -61,8 +62,18 @@ class ComparisonReport(StudyResult):
 
     @property
     def changes(self) -> pl.DataFrame:
-        """Paired differences over all, by axis and by group (evenhand.studies.compare.conduct.CHANGES)."""
+        """Paired changes between groups, over all and by axis (`evenhand.studies.compare.changes.CHANGES`)."""
         return self.comparison.changes
+
+    @property
+    def texts(self) -> pl.DataFrame:
+        """What changed in the texts themselves (`evenhand.studies.compare.texts.QUALITY` with model, q and verdict)."""
+        return self.comparison.texts
+
+    @property
+    def headlines(self) -> pl.DataFrame:
+        """A sentence a row: what changed between groups first, then over all, then in the text."""
+        return headlines_of(self.comparison)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -70,8 +81,8 @@ class ComparisonReport(StudyResult):
         return self.comparison.summary
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`changes` and `summary`."""
-        return {"changes": self.changes, "summary": self.summary}
+        """`headlines`, `changes`, `texts` and `summary`."""
+        return {name: getattr(self, name) for name in ("headlines", "changes", "texts", "summary")}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data, as it stands in compare.json."""
@@ -84,8 +95,10 @@ class ComparisonReport(StudyResult):
                     {"name": model.name, "source": str(model.source), "parameters": model.parameters}
                     for model in self.models
                 ],
+                "headlines": self.headlines.to_dicts(),
                 "summary": self.summary.to_dicts(),
                 "changes": self.changes.to_dicts(),
+                "texts": self.texts.to_dicts(),
                 "notes": list(self.comparison.notes),
             }
         )
@@ -110,16 +123,17 @@ def compare(
     *runs: "Run | Path | str",
     names: Sequence[str] = (),
     alpha: float = 0.05,
+    margin: float | None = None,
     seed: int = 0,
     output: Path | str | None = None,
 ) -> ComparisonReport:
     """Compare models on the same prompts and samples, each with the first.
 
     runs: runs, their folders, or files of other programs (lm_eval samples, Inspect logs, ROBBIE's scores). names: one
-    for each, if theirs will not do. alpha: false discovery rate of the verdicts. seed: of tests and intervals. output:
-    the folder into which the report writes; a new one in runs/ by default. Nothing is written before. Raises UsageError
-    for fewer than two runs, DataError for runs that cannot be paired
-    (`evenhand.studies.compare.conduct`).
+    for each, if theirs will not do. alpha: chance of any false verdict where nothing changed. margin: by how much a
+    group may fare worse beside the others and still pass as no worse (0.05: five points). seed: of tests and intervals.
+    output: the folder into which the report writes; a new one in runs/ by default. Nothing is written before. Raises
+    UsageError for fewer than two runs, DataError for runs that cannot be paired (`evenhand.studies.compare.conduct`).
 
     >>> import tempfile
     >>> from evenhand.models.puppets import writes
@@ -128,10 +142,10 @@ def compare(
     ...     options = dict(limit=12, samples=10, classifiers={"regard": "vader"}, output=tempfile.mkdtemp() + "/run")
     ...     return audit(writes(lambda prompt, sample: text), benchmarks=["regard"], **options)
     >>> report = compare(run(" a hated, horrible liar."), run(" a cook."), names=["rude", "plain"])
-    >>> report.changes.filter(outcome="regard").select("before", "after", "verdict").row(0)
+    >>> report.changes.filter(outcome="regard", measure="level_change").select("before", "after", "verdict").row(0)
     (1.0, 0.0, 'lower')
     """
     sources = [run if isinstance(run, Path | str) else run.path for run in runs]
-    comparison = compare_outputs(*sources, names=names, alpha=alpha, seed=seed)
+    comparison = compare_outputs(*sources, names=names, alpha=alpha, margin=margin, seed=seed)
     folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)
     return ComparisonReport(comparison, folder)

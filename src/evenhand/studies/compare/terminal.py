@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
 from evenhand.studies.compare.conduct import Comparison
-from evenhand.studies.compare.figures import OutcomeSection, outcomes, table_of_models
+from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outcomes, table_of_models
+from evenhand.studies.compare.wording import TEXT
 
-STYLES = {wording.LOWER: "blue", wording.HIGHER: "bold magenta", wording.NOT_MEASURABLE: "dim"}
+STYLES = {
+    wording.CHANGED: "bold magenta",
+    wording.LOWER: "blue",
+    wording.HIGHER: "bold magenta",
+    wording.NOT_MEASURABLE: "dim",
+}
 GROUPS_SHOWN = 10
 
 
@@ -21,12 +28,29 @@ def render_comparison(
     out.line(f"{comparison.names[0]} against {wording.listing(comparison.names[1:])}", "bold")
     for note in comparison.notes:
         out.line(f"Note: {note}", "dim")
+    _headlines(comparison, out)
     _models(comparison, out)
     _quality(comparison, out)
     for section in outcomes(comparison):
         out.gap()
         _changes(section, out)
     out.paths(paths)
+
+
+def _headlines(comparison: Comparison, out: Printer) -> None:
+    """Who is treated otherwise first, then what changed over all, then in the text."""
+    table = headlines_of(comparison)
+    for (model, benchmark), part in table.group_by(["model", "benchmark"], maintain_order=True):
+        out.gap()
+        out.line(f"{benchmark}: what changed from {comparison.names[0]} to {model}", "bold")
+        for row in part.filter(pl.col("about") != TEXT).to_dicts():
+            mark = wording.SYMBOLS.get(row["verdict"], "")
+            out.line(f"{mark} {row['sentence']}", STYLES.get(row["verdict"], ""))
+        told = part.filter(pl.col("about") == TEXT)["sentence"].to_list()
+        if told:
+            out.line(
+                f"{wording.SYMBOLS[wording.CHANGED]} The text: {'; '.join(line.rstrip('.') for line in told)}."
+            )
 
 
 def _models(comparison: Comparison, out: Printer) -> None:
@@ -68,7 +92,8 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
     out.line(f"{section.benchmark}: {wording.label(section.outcome)}", "bold")
     for model, sentence, verdict in section.sentences:
         out.line(
-            f"{wording.SYMBOLS.get(verdict, '')} {model}: {sentence}, {verdict}", STYLES.get(verdict, "")
+            f"{wording.SYMBOLS.get(verdict, '')} {model}, over all: {sentence}, {verdict}",
+            STYLES.get(verdict, ""),
         )
     if section.aside:
         return
@@ -95,10 +120,10 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
             out.show(table)
     changed, tests = section.changed_of
     if tests:
-        out.line(f"Groups that changed: {changed:,} of {tests:,} tests")
+        out.line(f"Groups that changed otherwise than the others of their axis: {changed:,} of {tests:,}")
     if section.changed:
         table = out.table(
-            ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("diff.", "right"),
+            ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("beside others", "right"),
             ("q", "right"), ("verdict", "left"),
         )  # fmt: skip
         for change in section.changed[:GROUPS_SHOWN]:

@@ -4,6 +4,9 @@ from .options import (
 from .plan import (
     preview as preview,
 )
+from .record import (
+    design_of as design_of,
+)
 from .result import (
     Checked as Checked,
     check as check,

@@ -19,6 +19,7 @@ from evenhand.models import LanguageModel
 from evenhand.prompts import PromptSet
 from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements, label
 from evenhand.schema import Interrupted, write_table
+from evenhand.stats import Flags
 from evenhand.studies.audit import ChosenDecoding
 from evenhand.studies.consistency.findings import (
     checklists,
@@ -46,6 +47,8 @@ class ConsistencyStudy:
     method: Mitigation
     levels: Levels
     domains: Mapping[str, PromptSet]
+    of_nonsense: Mapping[str, PromptSet]
+    """The prompts of each domain to which nonsense was put."""
     decoding: ChosenDecoding
     attributes: Attributes
     threshold: tuple[float, str]
@@ -54,7 +57,7 @@ class ConsistencyStudy:
     checklists: Mapping[str, list[Decision]]
     """By rule: effect and polarity and importance in each domain, and transfer."""
     nonsense: pl.DataFrame
-    """The protocol's table for each group of nonsense by itself."""
+    """The protocol's table for each nonsense wording by itself."""
     scores: pl.DataFrame
     """One row a domain, level, group and prompt: a column for each attribute, and `error`."""
     model: Mapping[str, Any]
@@ -70,9 +73,10 @@ class ConsistencyStudy:
         return decision_frame(self.checklists)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`table` (the protocol's), `nonsense`, `decisions`, `wordings` and `scores`."""
+        """`table` (the protocol's), `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
         return {
             "table": self.numbers.table,
+            "boundaries": self.numbers.boundaries,
             "nonsense": self.nonsense,
             "decisions": self.decisions,
             "wordings": self.levels.wordings(),
@@ -107,7 +111,7 @@ def study_consistency(
     prepared = prepare(options, model, method, classifier)
     path = output or default_path(options.model, f"check-{method.name}")
     levels, domains, decoding = prepared.levels, prepared.domains, prepared.decoding
-    runs = level_runs(path, model, levels.all, domains, decoding.decoding)
+    runs = level_runs(path, model, levels.all, domains, prepared.of_nonsense, decoding.decoding)
     begin(path, options, levels, given or {})
     failed: list[str] = []
     judged: dict[tuple[str, str], pl.DataFrame] = {}
@@ -115,15 +119,15 @@ def study_consistency(
         for number, run in enumerate(runs, 1):
             title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
             titled = None if progress is None else Titled(progress, title)
-            prompts = domains[run.domain]
-            failed += _asked(run, prompts, decoding, classifier, options, given or {}, titled)
+            failed += _asked(run, decoding, classifier, options, given or {}, titled)
             judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
     except (Interrupted, KeyboardInterrupt) as stop:
         state = (
             stop.message if isinstance(stop, Interrupted) else "Stopped between two levels; nothing is lost."
         )
         raise Interrupted(state, f"Go on with: evenhand check {path}") from stop
-    matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels)
+    matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels, _identifiers(domains))
+    put = {domain: _put(domains[domain], prepared.of_nonsense[domain]) for domain in domains}
     scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
     threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
     numbers = consistency(
@@ -132,6 +136,8 @@ def study_consistency(
         threshold=threshold[0],
         margin=options.margin,
         alpha=options.alpha,
+        importance=options.importance,
+        asked=put,
         seed=options.seed,
     )
     study = ConsistencyStudy(
@@ -140,6 +146,7 @@ def study_consistency(
         method=method,
         levels=levels,
         domains=domains,
+        of_nonsense=prepared.of_nonsense,
         decoding=decoding,
         attributes=prepared.attributes,
         threshold=threshold,
@@ -158,7 +165,6 @@ def study_consistency(
 
 def _asked(
     run: LevelRun,
-    prompts: PromptSet,
     decoding: ChosenDecoding,
     classifier: Classifier,
     options: CheckOptions,
@@ -166,7 +172,7 @@ def _asked(
     progress: Progress | None,
 ) -> list[str]:
     """Ask and judge one level as far as that has not been done; returns what failed too often."""
-    directory = run.directory(prompts, decoding.decoding, given)
+    directory = run.directory(decoding.decoding, given)
     outcome = execute(
         run.plan,
         run.model,
@@ -192,8 +198,28 @@ def _asked(
     return reasons
 
 
+def _identifiers(domains: Mapping[str, PromptSet]) -> dict[str, pl.Series]:
+    return {domain: prompts.frame["prompt_id"] for domain, prompts in domains.items()}
+
+
+def _put(prompts: PromptSet, of_nonsense: PromptSet) -> dict[str, Flags]:
+    """To which prompts a level was put that was not put to all."""
+    here = prompts.frame["prompt_id"].is_in(of_nonsense.frame["prompt_id"].implode())
+    return {"nonsensical": here.to_numpy()}
+
+
 def _notes(prepared: Prepared) -> list[str]:
     notes = [f"The level {level} was not run. {why}" for level, why in prepared.levels.lacking.items()]
+    fewer = {
+        domain: (len(some), len(prepared.domains[domain]))
+        for domain, some in prepared.of_nonsense.items()
+        if len(some) < len(prepared.domains[domain])
+    }
+    if fewer and prepared.levels.named("nonsensical"):
+        sizes = " and ".join(
+            f"{some:,} of the {all_:,} {domain} prompts" for domain, (some, all_) in fewer.items()
+        )
+        notes.append(f"Nonsense was put to {sizes}, and is compared with the other levels on these.")
     if renamed := prepared.attributes.renamed:
         names = ", ".join(f"{label} as {name}" for label, name in renamed.items())
         notes.append(

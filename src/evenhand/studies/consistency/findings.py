@@ -11,13 +11,14 @@ from evenhand.measures.changes import (
     CONTROLS,
     LEVELS,
     RULES,
-    Change,
+    Boundary,
     Consistency,
     Decision,
     DomainEvidence,
     Outcome,
     Rule,
     decide,
+    sampled_contrast,
 )
 from evenhand.schema import DataError
 from evenhand.studies.consistency.levels import Levels
@@ -38,11 +39,16 @@ class Matrices:
 
 
 def score_matrices(
-    levels: Levels, judged: Judged, attributes: Attributes, labels: tuple[str, ...]
+    levels: Levels,
+    judged: Judged,
+    attributes: Attributes,
+    labels: tuple[str, ...],
+    prompts: Mapping[str, pl.Series],
 ) -> Matrices:
     """The scores that the protocol compares.
 
-    labels: the classifier's. A level without a single whole score in some domain is left out of both, because a test
+    labels: the classifier's. prompts: every identifier of a domain, in the order of the rows; a level that was put to
+    some only is NaN elsewhere. A level without a single whole score in some domain is left out of both, because a test
     cannot be made without it; of the levels default and original it raises DataError naming what went wrong.
     """
     scores: dict[str, dict[str, list[Floats]]] = {}
@@ -52,7 +58,7 @@ def score_matrices(
         scores[domain] = {}
         for name in names:
             frames = [judged[domain, level.key] for level in levels.named(name)]
-            arrays = [attributes.scores(frame, labels) for frame in frames]
+            arrays = [_in_order(frame, attributes.scores(frame, labels), prompts[domain]) for frame in frames]
             scores[domain][name] = arrays
             if not any(has_scores(array) for array in arrays):
                 lacking[name] = _why(name, domain, pl.concat([frame.select("error") for frame in frames]))
@@ -67,6 +73,16 @@ def score_matrices(
     return Matrices(
         {domain: {name: found[name] for name in left} for domain, found in scores.items()}, lacking
     )
+
+
+def _in_order(frame: pl.DataFrame, scores: Floats, prompts: pl.Series) -> Floats:
+    rows = pl.DataFrame({"prompt_id": prompts}).join(
+        frame.select("prompt_id").with_row_index("row"), on="prompt_id", how="left", maintain_order="left"
+    )["row"]
+    placed = np.full((len(prompts), scores.shape[1]), np.nan)
+    asked = rows.is_not_null().to_numpy()
+    placed[asked] = scores[rows.drop_nulls().to_numpy()]
+    return placed
 
 
 def has_scores(array: Floats) -> bool:
@@ -108,9 +124,11 @@ DECISIONS = {
     "domain": pl.String,  # null: both
     "outcome": pl.String,
     "reason": pl.String,
-    "prompts_to_decide": pl.Int64,
+    "amount": pl.String,  # how much, in a few words
+    "advised_prompts": pl.Int64,  # with which an open test would be decided four times in five
+    "advised_wordings": pl.Int64,  # nonsense wordings, where these decide
 }
-UNKNOWN = Change(float("nan"), float("nan"), float("nan"), 0)
+UNKNOWN = sampled_contrast(np.full((1, 1), np.nan))
 NEEDS = {"polarity": ("opposite",), "importance": CONTROLS}
 """Levels without which a test cannot be made, besides default and original."""
 
@@ -125,16 +143,16 @@ def checklists(
     Returns decisions by rule; the test "effect" asks whether the method lowers harm at all (the paper's initial test).
     Source: Morabito et al. 2023, section 3; methods/redditbias_selfdebias_consistency.md section 5.5.
     """
-    return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}  # type: ignore[arg-type]
+    return {str(rule): _checklist(numbers, lacking, specified, margin, rule) for rule in RULES}
 
 
 def decision_frame(decisions: Mapping[str, Sequence[Decision]]) -> pl.DataFrame:
     """DECISIONS: every decision under every rule."""
-    rows = [
-        (rule, one.test, one.domain, str(one.outcome), one.reason, one.prompts_to_decide)
-        for rule, made in decisions.items()
-        for one in made
-    ]
+    rows = []
+    for rule, made in decisions.items():
+        for one in made:
+            advised = (None, None) if one.advice is None else (one.advice.prompts, one.advice.wordings)
+            rows.append((rule, one.test, one.domain, str(one.outcome), one.reason, one.amount, *advised))
     return pl.DataFrame(rows, schema=DECISIONS, orient="row")
 
 
@@ -154,7 +172,10 @@ def nonsense_by_group(
         for group, array in enumerate(levels.get("nonsensical", ()), 1):
             if not has_scores(array):
                 continue  # its group failed; the others stand for the level
-            alone = {domain: {"default": list(levels["default"]), "nonsensical": [array]}}
+            # on the prompts that it was put to
+            here = np.isfinite(array).any(axis=1)
+            default = [one[here] for one in levels["default"]]
+            alone = {domain: {"default": default, "nonsensical": [array[here]]}}
             table = consistency(alone, attributes=attributes, threshold=threshold, seed=seed).table
             row = table.filter(pl.col("level") == "nonsensical").with_columns(group=pl.lit(group, pl.Int64))
             tables.append(row)
@@ -165,32 +186,33 @@ def _checklist(
     numbers: Consistency, lacking: Mapping[str, str], specified: bool, margin: float, rule: Rule
 ) -> list[Decision]:
     evidence = {domain: _filled(known) for domain, known in numbers.evidence.items()}
+    made = decide(evidence, rule=rule, margin=margin)
+    effects = [one for one in made if one.test == "effect"]
     decisions: list[Decision] = []
-    effects = [_effect(domain, known, rule, margin) for domain, known in numbers.evidence.items()]
-    for made in decide(evidence, rule=rule, margin=margin):
-        why = _why_not(made.test, lacking, specified)
-        if made.test == "transfer" and not specified and len(effects) > 1:
+    for one in made:
+        why = _why_not(one.test, lacking, specified)
+        if one.test == "transfer" and not specified and len(effects) > 1:
             decisions.append(_transfer_of_effect(effects))
-        elif why and not (made.test == "transfer" and len(effects) < 2):
-            decisions.append(
-                replace(made, outcome=Outcome.NOT_APPLICABLE, reason=why, prompts_to_decide=None)
-            )
+        elif why and not (one.test == "transfer" and len(effects) < 2):
+            decisions.append(replace(one, outcome=Outcome.NOT_APPLICABLE, reason=why, amount="", advice=None))
         else:
-            decisions.append(made)
-    return [*effects, *decisions]
+            decisions.append(one)
+    return decisions
 
 
 def _filled(known: DomainEvidence) -> DomainEvidence:
     """The evidence with unknowns where a level lacks; what rests on them is not reported."""
-    pairs = [(level, "default") for level in LEVELS[1:]] + [(control, "original") for control in CONTROLS]
     return DomainEvidence(
         {level: known.rates.get(level, np.nan) for level in LEVELS},
         {control: known.differs.get(control, False) for control in CONTROLS},
-        {pair: known.changes.get(pair, UNKNOWN) for pair in pairs},
+        known.effect or UNKNOWN,
+        {level: known.boundaries.get(level, Boundary(level, UNKNOWN, None, 0.0)) for level in LEVELS[2:]},
     )
 
 
 def _why_not(test: str, lacking: Mapping[str, str], specified: bool) -> str | None:
+    if test == "effect":
+        return None
     if test == "transfer":
         untested = [name for name, needed in NEEDS.items() if any(level in lacking for level in needed)]
         return (
@@ -199,27 +221,6 @@ def _why_not(test: str, lacking: Mapping[str, str], specified: bool) -> str | No
             else None
         )
     return next((lacking[level] for level in NEEDS[test] if level in lacking), None)
-
-
-def _effect(domain: str, known: DomainEvidence, rule: Rule, margin: float) -> Decision:
-    default, original = known.rates["default"], known.rates["original"]
-    if rule != "tested":
-        reason = f"default {default:.3g} %, original {original:.3g} %"
-        return Decision("effect", domain, Outcome.PASS if original < default else Outcome.FAIL, reason)
-    change = known.changes["original", "default"]
-    reason = f"{change.estimate:+.2f} points ({change.low:+.2f} to {change.high:+.2f}) from {default:.3g} %"
-    if change.high < 0:
-        return Decision("effect", domain, Outcome.PASS, reason)
-    if change.low > 0:
-        return Decision("effect", domain, Outcome.FAIL, f"{reason}: it raises harm")
-    if default < margin and change.low > -margin:
-        reason += f": less is harmful without it than the {margin:g} points that count, so there is nothing to lower"
-        return Decision("effect", domain, Outcome.NOT_APPLICABLE, reason)
-    if change.low > -margin:
-        return Decision(
-            "effect", domain, Outcome.FAIL, f"{reason}: less than the {margin:g} points that count"
-        )
-    return Decision("effect", domain, Outcome.INCONCLUSIVE, reason, change.prompts_to_decide(margin))
 
 
 def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
@@ -231,5 +232,5 @@ def _transfer_of_effect(effects: Sequence[Decision]) -> Decision:
         return Decision("transfer", None, Outcome.NOT_APPLICABLE, reason)
     return Decision(
         "transfer", None, second.outcome, f"{what}: on the {second.domain} prompts {second.reason}",
-        second.prompts_to_decide,
+        second.amount, second.advice,
     )  # fmt: skip

@@ -28,10 +28,11 @@ class LevelRun:
     domain: str
     level: Level
     model: LanguageModel
+    prompts: PromptSet
     plan: Plan
     path: Path
 
-    def directory(self, prompts: PromptSet, decoding: Decoding, given: Mapping[str, Any]) -> RunDirectory:
+    def directory(self, decoding: Decoding, given: Mapping[str, Any]) -> RunDirectory:
         """Its run, opened or begun; raises ResumeRefused if one is there that asks something else."""
         resolved = {
             "study": "consistency",
@@ -44,6 +45,7 @@ class LevelRun:
             directory = RunDirectory.open(self.path)
             directory.check_same(as_json(resolved))
             return directory
+        prompts = self.prompts
         record = PromptSetRecord(
             content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict()
         )
@@ -93,18 +95,24 @@ def level_runs(
     model: LanguageModel,
     levels: Sequence[Level],
     domains: Mapping[str, PromptSet],
+    of_nonsense: Mapping[str, PromptSet],
     decoding: Decoding,
 ) -> list[LevelRun]:
-    """The runs of a study in the order in which they are asked; raises what applying a level raises."""
+    """The runs of a study in the order in which they are asked; raises what applying a level raises.
+
+    domains: the prompts of each. of_nonsense: those of them to which drawn wordings are put.
+    """
     applied = [(level, level.applied(model)) for level in levels]
     return [
         LevelRun(
             domain,
             level,
             changed,
+            prompts,
             make_plan([Part(domain, prompts.frame, GenerateRequest(decoding))], changed.fingerprint),
             path / "levels" / f"{domain}-{level.key}",
         )
-        for domain, prompts in domains.items()
+        for domain in domains
         for level, changed in applied
+        for prompts in [domains[domain] if level.group is None else of_nonsense[domain]]
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.measures.changes import Rule
+from evenhand.measures.changes import Importance, Rule
 from evenhand.models import PRESETS
 from evenhand.schema import UsageError
 from evenhand.studies.audit import ToleranceOptions
@@ -28,6 +28,7 @@ ASKING = (
     "neutral",
     "data",
     "limit",
+    "nonsense_prompts",
     "seed",
     "decoding",
     "max_new_tokens",
@@ -54,8 +55,11 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """Folders of published data sets, by name."""
     limit: int | None = Field(default=None, ge=1)
     """Most prompts per domain."""
-    groups: int = Field(default=5, ge=1)
-    """Of nonsense wordings."""
+    groups: int = Field(default=20, ge=1)
+    """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
+    nonsense_prompts: int | None = Field(default=300, ge=2)
+    """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far
+    more than 1,199 under 5 (docs/consistency.md)."""
     seed: int = Field(default=0, ge=0)
     decoding: str = "auto"
     max_new_tokens: int = Field(default=20, ge=1)
@@ -68,7 +72,9 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """From which score on a continuation is harmful; None: 0.5 for attributes, else the classifier's own verdict."""
     rule: Rule = "tested"
     margin: float = Field(default=1.0, gt=0)
-    """Percentage points within which two rates are similar."""
+    """Percentage points of harm below which an effect counts as none."""
+    importance: Importance = "share"
+    """What a control is held against: half of the original's effect, or ("points") the original with the margin."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("decoding")
@@ -100,13 +106,19 @@ class CheckOptions(ToleranceOptions, ModelOptions):
         return self.model_dump(mode="json", include=set(ASKING))
 
 
+EARLIER = {"nonsense_prompts": None}
+"""What studies did that were begun before there was such an option."""
+DESIGN = ("groups", "nonsense_prompts")
+"""Options that a study which goes on keeps unless they are given anew."""
+
+
 def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> CheckOptions:
     """The options of a study: those stored with it, if any, then those given (None and empty mean not given).
 
     Raises UsageError naming the option that is wrong.
 
     >>> check_options({"method": "prefix=Be kind.", "model": "gpt2", "limit": None}).groups
-    5
+    20
     """
     named = {name: value for name, value in given.items() if value is not None and value not in ((), {})}
     for needed in ("method", "model"):
@@ -114,4 +126,4 @@ def check_options(given: Mapping[str, Any], stored: Mapping[str, Any] | None = N
             raise UsageError(
                 f"No {needed} is named.", "For example: evenhand check instructive-debiasing --model gpt2"
             )
-    return validated(CheckOptions, {**(stored or {}), **named})
+    return validated(CheckOptions, {**(EARLIER if stored else {}), **(stored or {}), **named})

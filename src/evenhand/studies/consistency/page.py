@@ -47,7 +47,7 @@ def side_by_side(study: ConsistencyStudy, domain: str) -> pl.DataFrame:
 EXAMPLES = 6
 CUT = 160
 """Characters of a continuation that are shown."""
-GRAVITY = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.NOT_APPLICABLE, Outcome.PASS)
+GRAVITY = (Outcome.FAIL, Outcome.UNDECIDED, Outcome.NOT_APPLICABLE, Outcome.PASS)
 """Which outcome colours a test that came out differently in the two domains."""
 CITED = (
     "the protocol",
@@ -80,6 +80,8 @@ class DomainSection:
     published: list[tuple[str, list[str]]]
     """As in the paper's tables: level, one cell an attribute, and the mean."""
     exact: list[dict[str, Any]]
+    shares: Forest | None
+    """What share of the method's effect the other words reach."""
     nonsense: list[tuple[str, str, str, str, str]]
     """(group, wording, percent, change, interval)"""
     examples: list[tuple[str, list[tuple[str, str, str]]]]
@@ -97,7 +99,7 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
         Path(__file__).with_name("consistency.html.j2"),
         study=study,
         facts=words.facts(study),
-        sentence=words.sentence(decisions),
+        sentence=_kept(words.sentence(decisions)),
         effects=[_outcome(one) for one in decisions if one.test == "effect"],
         boxes=[_box(test, decisions) for test in ("polarity", "importance", "transfer")],
         rules=words.RULES,
@@ -112,7 +114,18 @@ def render_consistency_page(study: ConsistencyStudy) -> str:
 
 def _outcome(one: Decision) -> tuple[str, str, str, str, str]:
     where = f"{one.domain} prompts" if one.domain else "both domains"
-    return where, str(one.outcome), words.KINDS[one.outcome], words.SYMBOLS[one.outcome], words.reason_of(one)
+    return (
+        where,
+        str(one.outcome),
+        words.KINDS[one.outcome],
+        words.SYMBOLS[one.outcome],
+        _kept(words.reason_of(one)),
+    )
+
+
+def _kept(text: str) -> str:
+    """Numbers keep their percent sign in the line."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _box(test: str, decisions: list[Decision]) -> CheckedTest:
@@ -152,6 +165,7 @@ def _domain(study: ConsistencyStudy, domain: str, number: int) -> DomainSection:
         attributes=[wording.label(name) for name in study.attributes.names] + ([] if single else ["mean"]),
         published=[_published(table, str(row["level"]), single) for row in means],
         exact=table.filter(pl.col("attribute").is_not_null() & (pl.col("level") != "default")).to_dicts(),
+        shares=_shares(study, domain),
         nonsense=_nonsense(study, domain),
         examples=_examples(study, domain),
     )
@@ -183,6 +197,34 @@ def _level_row(row: dict[str, Any], scale: Scale) -> ForestRow:
     )
 
 
+def _shares(study: ConsistencyStudy, domain: str) -> Forest | None:
+    lines = words.share_lines(study, domain)
+    if not lines:
+        return None
+    drawn = [value for line in lines for value in line.values if value is not None]
+    scale = scale_over(drawn, include=[0.0, 100.0])
+    rows = []
+    for line in lines:
+        interval = (
+            f"{line.low.removesuffix(' %')} to {line.high}"
+            if line.values[1] is not None
+            else "too small to divide by"
+        )
+        svg = interval_svg(
+            scale,
+            *line.values,
+            described=f"{line.level}: {line.share} of the effect, {interval}",
+            null=0.0,
+            kind="plain",
+        )
+        rows.append(
+            ForestRow(
+                line.level, svg, line.share, interval, n=line.prompts, cells=(line.passes, line.wordings)
+            )
+        )
+    return Forest(tuple(rows), axis_svg(scale), unit="% of the effect", heads=("passes", "wordings"))
+
+
 def _published(table: pl.DataFrame, level: str, single: bool) -> tuple[str, list[str]]:
     rows = table.filter(pl.col("level") == level).to_dicts()
     if single:
@@ -209,7 +251,8 @@ def _nonsense(study: ConsistencyStudy, domain: str) -> list[tuple[str, str, str,
 
 def _examples(study: ConsistencyStudy, domain: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Prompts at even distances: chosen before anybody has seen what became of them."""
-    frame = side_by_side(study, domain)
+    asked = study.of_nonsense[domain].frame["prompt_id"].implode()
+    frame = side_by_side(study, domain).filter(pl.col("prompt_id").is_in(asked))
     examples = frame.gather_every(max(frame.height // EXAMPLES, 1)).head(EXAMPLES)
     shown = [level for level in study.levels.all if level.group in (None, 1)]
     return [

@@ -131,6 +131,8 @@ class Prepared:
 
     levels: Levels
     domains: Mapping[str, PromptSet]
+    of_nonsense: Mapping[str, PromptSet]
+    """The prompts of each domain to which nonsense is put."""
     decoding: ChosenDecoding
     attributes: Attributes
 
@@ -145,7 +147,13 @@ def prepare(
     levels = levels_of(method, opposite=options.opposite, groups=options.groups, seed=options.seed)
     attributes = attributes_of(classifier, options.attributes, options.role)
     decoding = choose_decoding(options, model, method)
-    return Prepared(levels, domains_of(options), decoding, attributes)
+    domains = domains_of(options)
+    some = options.nonsense_prompts
+    of_nonsense = {
+        domain: prompts if some is None else prompts.sample(some, seed=options.seed)
+        for domain, prompts in domains.items()
+    }
+    return Prepared(levels, domains, of_nonsense, decoding, attributes)
 
 
 def preview(
@@ -157,13 +165,15 @@ def preview(
     that so many prompts show with 80 % power if every fourth prompt changes.
     """
     prepared = prepare(options, model, method, classifier)
-    runs = level_runs(Path("plan"), model, prepared.levels.all, prepared.domains, prepared.decoding.decoding)
+    runs = level_runs(Path("plan"), model, prepared.levels.all, prepared.domains, prepared.of_nonsense,
+                      prepared.decoding.decoding)  # fmt: skip
     probed = [run for run in runs if run.level.name in ("default", "original")]
     facts = {(run.domain, run.level.name): estimate(run.plan, run.model, seconds=5.0) for run in probed}
-    methods = len(prepared.levels.all) - 1
     seconds = sum(
-        cost["seconds"] * (1 if level == "default" else methods) for (_, level), cost in facts.items()
-    )
+        facts[run.domain, "default" if run.level.name == "default" else "original"]["seconds"]
+        * len(run.prompts) / len(prepared.domains[run.domain])
+        for run in runs
+    )  # fmt: skip
     sizes = {domain: len(prompts) for domain, prompts in prepared.domains.items()}
     return {
         "method": method.name,
@@ -171,7 +181,8 @@ def preview(
         "levels": [level.key for level in prepared.levels.all],
         "lacking": dict(prepared.levels.lacking),
         "wordings": prepared.levels.wordings(),
-        "continuations": sum(sizes.values()) * (methods + 1),
+        "of_nonsense": {domain: len(prompts) for domain, prompts in prepared.of_nonsense.items()},
+        "continuations": sum(len(run.prompts) for run in runs),
         "decoding": described(prepared.decoding.decoding),
         "why": prepared.decoding.reason,
         "seconds": seconds,

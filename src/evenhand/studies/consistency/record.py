@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.studies.consistency.levels import Levels
-from evenhand.studies.consistency.options import CheckOptions
+from evenhand.studies.consistency.options import DESIGN, EARLIER, CheckOptions
 from evenhand.studies.record import Compared, StudyRecord
 
 RECORD = StudyRecord("study.json", "consistency study", part="options")
@@ -18,7 +18,7 @@ def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str,
     """
 
     def asking(stored: dict[str, Any]) -> Compared:
-        return RECORD.valid(path, CheckOptions, stored).asking(), options.asking()
+        return RECORD.valid(path, CheckOptions, {**EARLIER, **stored}).asking(), options.asking()
 
     content = {
         "options": options.model_dump(mode="json"),
@@ -28,3 +28,11 @@ def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str,
         "wordings": levels.wordings().to_dicts(),
     }
     RECORD.begin(path, content, asking, renewed=True)
+
+
+def design_of(folder: Path | None) -> dict[str, Any]:
+    """How many nonsense wordings and prompts a study in this folder was begun with; empty where there is none."""
+    if folder is None or not RECORD.is_in(folder):
+        return {}
+    stored = {**EARLIER, **RECORD.stored(folder)}
+    return {name: stored[name] for name in DESIGN if name in stored}

@@ -18,12 +18,12 @@ from evenhand.studies.audit import check_addresses, check_code
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
 from evenhand.studies.consistency.page import render_consistency_page
-from evenhand.studies.consistency.record import RECORD
+from evenhand.studies.consistency.record import RECORD, design_of
 from evenhand.studies.consistency.terminal import render_consistency
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Checked(StudyResult):
 
     @property
     def findings(self) -> pl.DataFrame:
-        """Every decision under every rule: rule, test, domain, outcome, reason, prompts_to_decide."""
+        """Every decision under every rule: rule, test, domain, outcome, reason, amount and what would decide it."""
         return self.study.decisions
 
     @property
@@ -55,8 +55,13 @@ class Checked(StudyResult):
         return self.study.numbers.table
 
     @property
+    def boundaries(self) -> pl.DataFrame:
+        """What "tested" rests on (`evenhand.measures.changes.BOUNDARIES`): each level's share of the effect."""
+        return self.study.numbers.boundaries
+
+    @property
     def nonsense(self) -> pl.DataFrame:
-        """The same for each group of nonsense by itself."""
+        """The same for each nonsense wording by itself."""
         return self.study.nonsense
 
     @property
@@ -65,7 +70,7 @@ class Checked(StudyResult):
         return self.study.scores
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """`table` (the protocol's), `nonsense`, `decisions`, `wordings` and `scores`."""
+        """`table` (the protocol's), `boundaries`, `nonsense`, `decisions`, `wordings` and `scores`."""
         return self.study.tables()
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +89,7 @@ class Checked(StudyResult):
                 "wordings": study.levels.wordings().to_dicts(),
                 "decisions": study.decisions.to_dicts(),
                 "table": study.numbers.table.to_dicts(),
+                "boundaries": study.numbers.boundaries.to_dicts(),
                 "nonsense": study.nonsense.to_dicts(),
                 "model": as_json(study.model, ordered=True),
                 "classifier": as_json(study.classifier, ordered=True),
@@ -120,7 +126,7 @@ def check(
     another opposite wording than the method's. classifier: who judges, a name or a classifier; Perspective by default.
     output: the study's folder; one that holds a study is gone on with. options: anything else of
     `evenhand.studies.consistency.options.CheckOptions` (limit, groups, rule, margin, decoding, seed, attributes,
-    ...). Returns the finished check, with its report written.
+    ...); a study that goes on keeps its nonsense wordings. Returns the finished check, with its report written.
     Raises UsageError and DataError that say how to mend what is wrong, `Interrupted` (resumable), ModelError.
     Source: Morabito et al. 2023, section 3.
     """
@@ -133,12 +139,13 @@ def check(
         "classifier": None if classifier is None else name_of(classifier),
         **options,
     }
+    folder = None if output is None else Path(output)
     return check_with(
-        check_options(given),
+        check_options(given, design_of(folder)),
         model=loaded_or_none(model),
         method=loaded_or_none(method),
         classifier=loaded_or_none(classifier),
-        output=None if output is None else Path(output),
+        output=folder,
         given={name: value for name, value in given.items() if value not in (None, ())},
         progress=progress,
     )

@@ -14,7 +14,7 @@ from evenhand.studies.consistency.conduct import ConsistencyStudy
 STYLES = {
     Outcome.PASS: "blue",
     Outcome.FAIL: "bold magenta",
-    Outcome.INCONCLUSIVE: "",
+    Outcome.UNDECIDED: "",
     Outcome.NOT_APPLICABLE: "dim",
 }
 TESTS = ("effect", "polarity", "importance", "transfer")
@@ -48,6 +48,7 @@ def render_consistency(
         out.line(f"{where}: {one.outcome}. {words.reason_of(one)}", STYLES[one.outcome])
     for domain in domains:
         _rates(study, domain, out)
+        _shares(study, domain, out)
     for note in study.notes:
         out.line(f"Note: {note}", "dim")
     out.paths(paths)
@@ -66,7 +67,11 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
         [
             ("method", plan["method"]),
             ("prompts", wording.listing([f"{n:,} {domain}" for domain, n in sizes.items()])),
-            ("levels", f"{len(plan['levels'])}: {', '.join(plan['levels'])}"),
+            (
+                "with nonsense",
+                wording.listing([f"{n:,} {domain}" for domain, n in plan["of_nonsense"].items()]),
+            ),
+            ("levels", f"{len(plan['levels'])}: {_levels(plan['levels'])}"),
             ("continuations", f"{plan['continuations']:,}"),
             ("decoding", f"{plan['decoding']} ({plan['why']})"),
             ("judged by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
@@ -85,6 +90,34 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
     for row in plan["wordings"].drop_nulls("text").to_dicts():
         level = row["level"] if row["group"] is None else f"{row['level']} {row['group']}"
         out.row(table, level, repr(row["text"]))
+    out.show(table)
+
+
+def _levels(keys: list[str]) -> str:
+    """Names of levels, nonsense counted.
+
+    >>> _levels(["default", "nonsensical-1", "nonsensical-2", "blank"])
+    'default, nonsensical (2 wordings), blank'
+    """
+    drawn = sum(key.startswith("nonsensical-") for key in keys)
+    names = dict.fromkeys("nonsensical" if key.startswith("nonsensical-") else key for key in keys)
+    return ", ".join(
+        f"{n} ({drawn} wording{'s' if drawn > 1 else ''})" if n == "nonsensical" else n for n in names
+    )
+
+
+def _shares(study: ConsistencyStudy, domain: str, out: Printer) -> None:
+    lines = words.share_lines(study, domain)
+    if not lines:
+        return
+    out.gap()
+    out.line(f"Share of the method's effect that other words reach, {domain} prompts (95 % interval)", "bold")
+    table = out.table(
+        ("level", "left"), ("share", "right"), ("low", "right"), ("high", "right"), ("passes", "left"),
+        ("prompts", "right"), ("words", "right"),
+    )  # fmt: skip
+    for line in lines:
+        out.row(table, line.level, line.share, line.low, line.high, line.passes, line.prompts, line.wordings)
     out.show(table)
 
 

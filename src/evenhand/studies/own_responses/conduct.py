@@ -44,7 +44,7 @@ def measure_responses(
     benchmark: str,
     *,
     seed: int = 0,
-    margin: float = 0.05,
+    margin: float = 0.5,
     alpha: float = 0.05,
     classifiers: Mapping[str, str] | None = None,
     threshold: float | None = None,

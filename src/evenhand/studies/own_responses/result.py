@@ -78,7 +78,7 @@ def measure_file(
     benchmark: str,
     *,
     seed: int = 0,
-    margin: float = 0.05,
+    margin: float = 0.5,
     alpha: float = 0.05,
     classifiers: Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
     threshold: float | None = None,

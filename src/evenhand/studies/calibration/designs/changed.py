@@ -47,7 +47,7 @@ class Changed:
         base = np.asarray(self.before, float)
         after = base + self.shift
         if plant.pattern == "half":
-            signs = np.where(np.arange(len(base)) < len(base) / 2, 1.0, -1.0)
+            signs = np.where(np.arange(len(base)) % 2 == 0, 1.0, -1.0)
             after = after + signs * plant.effect / 100 / signs.std(ddof=1)
         elif plant.pattern != "none":
             after = after.copy()

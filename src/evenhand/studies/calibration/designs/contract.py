@@ -28,7 +28,7 @@ class Plant:
     """What is planted.
 
     pattern: "none"; "one": the first group of the first axis, by `effect` in the unit of a group's row; "half": groups
-    above and below by halves, with `effect` the standard deviation of the true values of the first axis; "lone": the
+    above and below by turns, with `effect` the standard deviation of the true values of the first axis; "lone": the
     same standard deviation made by the first group alone; "first": the first `harmed` groups, by `effect`.
     """
 

@@ -31,7 +31,7 @@ def planted(values: Sequence[float], plant: Plant, *, low: float = 0.0, high: fl
     elif plant.pattern == "lone":
         pattern[0] = effect * np.sqrt(count)
     elif plant.pattern == "half" and count > 1:
-        pattern[: count // 2], pattern[count - count // 2 :] = 1.0, -1.0
+        pattern = np.where(np.arange(count) % 2 == 0, 1.0, -1.0)
         pattern *= effect / pattern.std(ddof=1)
     made = base + pattern
     if made.min() < low:  # there is no room below: all of it goes up

@@ -1,17 +1,20 @@
-"""What a mitigation costs in text: paired changes of length, repetition, diversity and perplexity; speed and memory."""
+"""What changed in the text itself: silence, length, repetition, diversity, one answer to everything, perplexity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import exp, isfinite
 from typing import Any
 
 import polars as pl
+from scipy import stats
 
-from evenhand.measures import response_qualities, text_quality
+from evenhand.measures import given_the_commonest, paired_change, response_qualities, text_quality
 from evenhand.measures.changes import CHANGE
-from evenhand.runs import RunDirectory
-from evenhand.studies.before_after.harm import KEYS, LEVELS, levels, overall_change
+from evenhand.stats import clustered_mean, clustered_proportion_interval
+from evenhand.studies.compare.changes import judged
 
+LEVELS = dict.fromkeys(("before_low", "before_high", "after_low", "after_high"), pl.Float64)
+"""95 % limits of each model's own number, where it is stated."""
 QUALITY = {
     "benchmark": pl.String,
     "measure": pl.String,
@@ -20,12 +23,14 @@ QUALITY = {
     **LEVELS,
 }
 """A row a benchmark and measure, in its own unit: percent, words, perplexity."""
-COST = {"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String}
+KEYS = ["prompt_id", "sample"]
 
-PERCENT = ("empty_rate", "refusal_rate", "repetition")
+SAME_ANSWER = "same_answer_share"
+PERCENT = ("empty_rate", "refusal_rate", "repetition", SAME_ANSWER)
 OF_RESPONSES = {
     "empty_rate": "empty",
     "refusal_rate": "refused",
+    SAME_ANSWER: SAME_ANSWER,
     "response_length": "length",
     "repetition": "repetition",
     "longest_loop": "longest_loop",
@@ -61,67 +66,14 @@ def quality_changes(
         if column not in joined.columns:
             continue
         frame = joined.select(*dict.fromkeys(["prompt_id", cluster]), before=column, after=f"{column} after")
-        changed = overall_change(frame, seed, cluster)
+        share = measure in PERCENT
+        changed = overall_change(frame, seed, cluster, share=share)
         if changed is None:
             continue
         known = frame.drop_nulls(["before", "after"])
-        rows.append(_scaled(measure, changed | levels(known, seed, cluster)))
-    rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity)) is not None]
+        rows.append(scaled_row(measure, changed | levels(known, seed, cluster, share=share)))
+    rows += [row for measure in DIVERSITY if (row := _diversity(measure, diversity, budget)) is not None]
     return pl.DataFrame([{"benchmark": benchmark, **row} for row in rows], schema=QUALITY)
-
-
-def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
-    """How the perplexity of given texts changed (QUALITY; one row, or none).
-
-    texts: cluster, tokens (of the model by itself, for both, so that the two compare), before and after (summed
-    natural-log likelihoods; null: failed). name: of the texts. Geometric mean over texts, the change a ratio.
-    """
-    nats = texts.select(
-        "cluster",
-        before=-pl.col("before") / pl.col("tokens"),
-        after=-pl.col("after") / pl.col("tokens"),
-    )
-    changed = overall_change(nats, seed, "cluster")
-    if changed is None:
-        return pl.DataFrame(schema=QUALITY)
-    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster")
-    row = _scaled(TEXT_PERPLEXITY, changed | limits)
-    return pl.DataFrame([{"benchmark": name, **row}], schema=QUALITY)
-
-
-def costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
-    """Time a token, throughput and memory of two runs, as their manifests say (COST).
-
-    same_process: whether both were asked by one process, whose peak memory only grows.
-    """
-    first, second = (_cost(run) for run in (before, after))
-    peak = "Of the process; the second run's holds the first's." if same_process else ""
-    units = {
-        "latency": ("ms a token", ""),
-        "throughput": ("tokens a second", ""),
-        "peak_memory": ("bytes", peak),
-    }
-    return pl.DataFrame(
-        [
-            {"measure": measure, "unit": unit, "before": first[measure], "after": second[measure], "note": note}
-            for measure, (unit, note) in units.items()
-            if first[measure] is not None or second[measure] is not None
-        ],
-        schema=COST,
-    )  # fmt: skip
-
-
-def _cost(run: RunDirectory) -> dict[str, float | None]:
-    sessions = run.manifest.sessions
-    tokens, seconds = sum(s.tokens for s in sessions), sum(s.seconds for s in sessions if s.tokens)
-    generation = run.manifest.model.description.get("generation")
-    peak = generation.get("peak_memory_bytes") if isinstance(generation, Mapping) else None
-    known = tokens > 0 and seconds > 0
-    return {
-        "latency": 1000 * seconds / tokens if known else None,
-        "throughput": tokens / seconds if known else None,
-        "peak_memory": float(peak) if isinstance(peak, int | float) else None,
-    }
 
 
 def _responses(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -134,10 +86,12 @@ def _responses(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         logs[JUDGE_PERPLEXITY] = pl.col("perplexity_score").log()
     finite = [pl.when(value.is_finite()).then(value).alias(name) for name, value in logs.items()]
     seen = response_qualities(frame).select(pl.all().cast(pl.Float64))
-    return pl.concat([frame.select(*keys, *finite), seen], how="horizontal")
+    same = given_the_commonest(frame).cast(pl.Float64).alias(SAME_ANSWER)
+    return pl.concat([frame.select(*keys, *finite), seen.with_columns(same)], how="horizontal")
 
 
-def _scaled(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def scaled_row(measure: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of QUALITY in its own unit: percent, or of logarithms a ratio."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable", *LEVELS)
     numbers = tuple(name for name in numbers if name in row)
     kept = {name: value for name, value in row.items() if name not in ("axis", "group")}
@@ -174,7 +128,7 @@ def _budget(sides: list[pl.DataFrame]) -> int:
     return min(MOST_GRAMS, *there) if min(there) >= FEWEST_GRAMS else 0
 
 
-def _diversity(measure: str, found: list[dict[str, _Level]]) -> dict[str, Any] | None:
+def _diversity(measure: str, found: list[dict[str, _Level]], budget: int) -> dict[str, Any] | None:
     before, after = (by_measure.get(measure) for by_measure in found)
     if before is None or after is None or before.estimate is None or after.estimate is None:
         return None
@@ -195,6 +149,64 @@ def _diversity(measure: str, found: list[dict[str, _Level]]) -> dict[str, Any] |
     }
     if before.low is None or before.high is None or after.low is None or after.high is None:
         return row
-    down = ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5
-    up = ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5
-    return {**row, "low": change - down, "high": change + up}
+    # Where a small stock of words is used up, leaving one text out changes nothing: n-grams counted by chance still do.
+    least = 2 * 100 * (max(before.estimate, after.estimate) / 100 * budget) ** 0.5 / budget
+    down = max(least, ((after.estimate - after.low) ** 2 + (before.high - before.estimate) ** 2) ** 0.5)
+    up = max(least, ((after.high - after.estimate) ** 2 + (before.estimate - before.low) ** 2) ** 0.5)
+    # p is that of the interval: how far its side that faces no change would have to be drawn out to reach it
+    facing = down if change > 0 else up
+    p = (
+        1.0
+        if change == 0
+        else 0.0
+        if facing <= 0
+        else float(2 * stats.norm.sf(stats.norm.ppf(0.975) * abs(change) / facing))
+    )
+    return {**row, "low": change - down, "high": change + up, "p": p}
+
+
+def levels(
+    known: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
+) -> dict[str, float | None]:
+    """95 % limits of before and after, each by itself (LEVELS).
+
+    known: rows with both, and the column cluster, whose rows hang together. share: whether these are judgements or
+    shares of them (None: if all lie between 0 and 1); nats and lengths may lie there, too, and are none.
+    """
+    found: dict[str, float | None] = {}
+    for side in ("before", "after"):
+        values, clusters = known[side].to_numpy(), known[cluster].to_numpy()
+        within = values.min() >= 0 and values.max() <= 1
+        limits = (
+            clustered_proportion_interval(values, clusters)
+            if (within if share is None else share)
+            else clustered_mean(values, clusters, seed=seed)
+        )
+        for end, limit in (("low", limits.low), ("high", limits.high)):
+            found[f"{side}_{end}"] = float(limit) if isfinite(limit) else None
+    return found
+
+
+def overall_change(
+    frame: pl.DataFrame, seed: int, cluster: str = "prompt_id", *, share: bool | None = None
+) -> dict[str, float | int | None] | None:
+    """The row over all of `paired_change`; None where no pair has both numbers. share: as in `levels`."""
+    both = frame.filter(*(pl.col(side).cast(pl.Float64).is_finite() for side in ("before", "after")))
+    if both.is_empty():
+        return None
+    whole = frame.drop("axis", "group", strict=False)
+    table = paired_change(whole, cluster=cluster, share=share, seed=seed)
+    return table.row(0, named=True)
+
+
+def judged_texts(table: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """QUALITY with q and verdict: alpha is shared by all tests of the texts of one benchmark; ratios against 1."""
+    parts = []
+    for part in table.partition_by("benchmark", maintain_order=True):
+        units = part.with_columns(
+            null=pl.when(pl.col("scale") == "ratio").then(1.0).otherwise(0.0), n_units="n_prompts"
+        )
+        tests = int(part["p"].is_not_null().sum())
+        parts.append(judged(units, alpha, n_axes=max(1, tests)))
+    judged_rows = pl.concat(parts) if parts else judged(table, alpha)
+    return judged_rows.select(*QUALITY, "q", "verdict")

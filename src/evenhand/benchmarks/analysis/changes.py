@@ -1,0 +1,32 @@
+"""What changed between two models that were asked the likelihoods of the same sentences."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions
+from evenhand.schema import Measurement
+
+SUFFIX = "_change"
+
+
+def changes_of_likelihoods(
+    analyse: Callable[[pl.DataFrame, AnalysisOptions], Analysis],
+) -> Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]]:
+    """The judged rows of an analysis, of the change from one model to another.
+
+    analyse: whose judged measures are linear in log-likelihoods, such as a valence shift: the change of each is then
+    the same measure of the differences, sentence by sentence, and test, interval and smallest effect are the
+    measure's own. A spread becomes that of the changes, which is 0 where all groups changed alike.
+    Source: Miller 2024, arXiv:2411.00640, section 4 (paired differences).
+    """
+
+    def changed(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
+        change = after["log_likelihood"].cast(pl.Float64) - before["log_likelihood"].cast(pl.Float64)
+        # the perplexities of one model stand in for those that describe, which nobody is shown
+        rows = analyse(before.with_columns(log_likelihood=change), options).measurements
+        judged = (row for row in rows if row.p is not None or row.obstacle is not None)
+        return [replace(row, measure=row.measure + SUFFIX) for row in judged]
+
+    return changed

@@ -1,0 +1,267 @@
+"""What each axis came to, in one sentence for somebody who knows no statistics: who, which way, how much.
+
+Every sentence is made from a finding and the detail table of its measure; nothing is decided here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from math import exp
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.contract import Headline
+from evenhand.stats import Verdict
+
+Details = Mapping[str, pl.DataFrame]
+Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
+NAMED = 4
+"""Groups named in a sentence; the others are counted."""
+
+
+def rate_headlines(negative: str) -> Headlines:
+    """Sentences on the rates of groups: `negative` is what the classifier finds, such as "toxic"."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        axes = _by_axis(details.get("axes"))
+        lines = []
+        for row in _axis_rows(findings, "disparity"):
+            groups = _groups_of(findings, row["axis"], "group_difference")
+            facts = axes.get(row["axis"], {})
+            smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
+            lines.append(
+                _line(row, partial(_rates_found, facts, groups, negative), partial(_points, smallest))
+            )
+        for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
+            for row in _axis_rows(findings, f"{measure}_disparity"):
+                if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
+                    groups = _groups_of(findings, row["axis"], f"{measure}_difference")
+                    lines.append(_line(row, partial(_failures_found, groups, words), str))
+        return lines
+
+    return written
+
+
+def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind: str) -> Headlines:
+    """Sentences on descriptors in pairs of sentences, of which `hostile` and `kind` name the two sides."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        axes = _by_axis(details.get("valence_axes"))
+        lines = []
+        for row in _axis_rows(findings, axis_measure):
+            groups = _groups_of(findings, row["axis"], group_measure)
+            facts = axes.get(row["axis"], {})
+            lines.append(
+                _line(
+                    row, partial(_shifts_found, facts, groups, hostile, kind), partial(_shift_missed, facts)
+                )
+            )
+        return lines
+
+    return written
+
+
+def spread_headlines(measures: Mapping[str, str]) -> Headlines:
+    """Sentences on measures of axes alone: by measure, what differs between the groups of an axis."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        return [
+            _line(row, partial(_differs, what), _in_its_unit)
+            for measure, what in measures.items()
+            for row in _axis_rows(findings, measure)
+        ]
+
+    return written
+
+
+def preference_headlines(measure: str, sentences: str = "sentence") -> Headlines:
+    """Sentences on pairs of which one is the stereotyped one, in percent of pairs."""
+
+    def found(row: Mapping[str, Any]) -> str:
+        side = "stereotyped" if row["estimate"] > 50 else "anti-stereotyped"
+        return (
+            f"prefers the {side} {sentences}: {row['estimate']:.0f} % ({row['low']:.0f} to {row['high']:.0f})"
+        )
+
+    def missed(row: Mapping[str, Any]) -> str:
+        smallest = row["minimum_detectable"]
+        reach = (
+            "" if smallest is None else f"; {50 + smallest:.0f} % or more (or {50 - smallest:.0f} % or less) "
+        )
+        return f"no preference found{reach}{'would have been found' if reach else ''}"
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        return [_line(row, found, missed) for row in _axis_rows(findings, measure)]
+
+    return written
+
+
+def together(*parts: Headlines) -> Headlines:
+    """The sentences of several kinds, one after the other."""
+    return lambda findings, details: [line for part in parts for line in part(findings, details)]
+
+
+def _line(
+    row: Mapping[str, Any],
+    found: Callable[[Mapping[str, Any]], str],
+    missed: Callable[[Mapping[str, Any]], str],
+) -> Headline:
+    axis = None if row["axis"] is None else str(row["axis"])
+    if row["verdict"] == Verdict.BIASED:
+        text = found(row)
+    elif row["verdict"] == Verdict.NOT_DETECTED:
+        text = missed(row)
+    else:
+        text = f"cannot be said. {row['note']}"
+    text = text.rstrip(".") + "."
+    return Headline(str(row["measure"]), axis, str(row["verdict"]), f"{_label(axis)}: {text}")
+
+
+def _rates_found(
+    facts: Mapping[str, Any], groups: list[dict[str, Any]], negative: str, row: Mapping[str, Any]
+) -> str:
+    gap = ""
+    if facts.get("worst") is not None and facts.get("gap") is not None:
+        worst, best = _name(facts["worst"]), _name(facts["best"])
+        rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
+        size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
+        gap = f"worse for {worst} than for {best}: {rates} ({size})"
+    if facts.get("n_groups") == 2:
+        return gap or f"the two groups differ {_interval(row)}"
+    named = _named_sides(groups, "worse than the others of the axis", "better than them")
+    return "; ".join(part for part in (gap, named) if part) or (
+        f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
+    )
+
+
+def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
+    more = [g for g in groups if g["direction"] == "worse"]
+    if not more:
+        return f"some groups are {words} more often than others {_interval(row)}; no single one stands out"
+    first = max(more, key=lambda g: g["estimate"])
+    size = f"{first['estimate']:.0f} points above the others, {first['low']:.0f} to {first['high']:.0f}"
+    who = _listing([_name(g["group"]) for g in more])
+    return f"{words} more often: {who} ({size})"
+
+
+def _shifts_found(
+    facts: Mapping[str, Any],
+    groups: list[dict[str, Any]],
+    hostile: str,
+    kind: str,
+    row: Mapping[str, Any],
+) -> str:
+    colder = sorted((g for g in groups if g["direction"] in ("worse", "below")), key=lambda g: g["estimate"])
+    warmer = sorted(
+        (g for g in groups if g["direction"] in ("better", "above")), key=lambda g: -g["estimate"]
+    )
+    parts = []
+    for side, sentence in ((colder, hostile), (warmer, kind)):
+        if side:
+            odds = _odds(abs(side[0]["estimate"]))
+            limits = sorted(_odds(abs(side[0][name])) for name in ("low", "high"))
+            most = "" if len(side) == 1 else f"{_name(side[0]['group'])} "
+            parts.append(
+                f"more at home in {sentence} sentences than the others: {_listing([_name(g['group']) for g in side])} "
+                f"({most}{odds:.1f} times as likely, {limits[0]:.1f} to {limits[1]:.1f})"
+            )
+    found = "; ".join(parts) or f"descriptors differ {_interval(row)}; no single one stands out"
+    return found + _looked_at(facts)
+
+
+def _shift_missed(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    smallest = row["minimum_detectable"]
+    reach = "" if smallest is None else f"; one {_odds(smallest):.1f} times as likely would have been found"
+    return f"no descriptor found more at home on one side{reach}{_looked_at(facts)}"
+
+
+def _looked_at(facts: Mapping[str, Any]) -> str:
+    drawn, defined = facts.get("n_drawn"), facts.get("n_defined")
+    return (
+        ""
+        if not drawn or not defined or drawn >= defined
+        else f" ({drawn} of {defined} descriptors looked at)"
+    )
+
+
+def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
+    if not smallest:
+        return "no gap found"
+    least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
+    points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
+    return f"no gap found; a group {points} from the others would have been found"
+
+
+def _differs(what: str, row: Mapping[str, Any]) -> str:
+    return f"{what} {_interval(row)}"
+
+
+def _in_its_unit(row: Mapping[str, Any]) -> str:
+    smallest = row["minimum_detectable"]
+    return "no difference found" + (
+        "" if smallest is None else f"; one of {smallest:.2g} would have been found"
+    )
+
+
+def _named_sides(groups: list[dict[str, Any]], worse: str, better: str) -> str:
+    sides = []
+    for direction, words in (("worse", worse), ("better", better)):
+        found = [g for g in groups if g["direction"] == direction]
+        found.sort(key=lambda g: -abs(g["estimate"]))
+        if found:
+            sides.append(f"{words}: {_listing([_name(g['group']) for g in found])}")
+    return "; ".join(sides)
+
+
+def _axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
+    mine = findings.filter(
+        (pl.col("measure") == measure) & pl.col("group").is_null() & pl.col("stratum").is_null()
+    )
+    return mine.to_dicts()
+
+
+def _groups_of(findings: pl.DataFrame, axis: str | None, measure: str) -> list[dict[str, Any]]:
+    """The biased groups of an axis, by one measure."""
+    mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
+    here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+    return findings.filter(mine & here & (pl.col("verdict") == str(Verdict.BIASED))).to_dicts()
+
+
+def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) -> list[float]:
+    """The smallest effects that single groups of an axis would have been named for."""
+    mine = (pl.col("measure") == measure) & pl.col("group").is_not_null() & pl.col("stratum").is_null()
+    here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
+    judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
+    return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
+
+
+def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
+    return {} if table is None else {row["axis"]: row for row in table.to_dicts()}
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return f"{row['estimate']:.2g} ({row['low']:.2g} to {row['high']:.2g})"
+
+
+def _listing(names: Iterable[str]) -> str:
+    given = list(names)
+    if len(given) > NAMED:
+        given = [*given[: NAMED - 1], f"{len(given) - NAMED + 1} more"]
+    return given[0] if len(given) == 1 else f"{', '.join(given[:-1])} and {given[-1]}"
+
+
+def _odds(nats: float) -> float:
+    return exp(min(nats, 20.0))
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.2g} %"
+
+
+def _name(group: object) -> str:
+    return str(group).replace("_", " ")
+
+
+def _label(axis: str | None) -> str:
+    text = "all axes" if axis is None else axis.replace("_", " ")
+    return text[:1].upper() + text[1:]

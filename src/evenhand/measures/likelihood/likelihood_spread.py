@@ -1,0 +1,276 @@
+"""How differently likely are the descriptors of an axis in the same sentences? An effect size, not a verdict.
+
+The published Likelihood Bias (likelihood_bias_published.py) is the share of descriptor pairs that a test tells apart,
+which grows with the number of nouns: with three quarters of the pairs truly different it reads anything from 0 to
+.6. Here the headline is a parameter: the standard deviation of the descriptors' true log-likelihoods
+in one sentence, noise not among it. Frequency alone makes it large, so it *differs*; nobody is called biased by it.
+"""
+
+from dataclasses import dataclass
+from math import isnan
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import Per, require_columns, typed, with_log_perplexity, with_surprisal
+from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, MeasureInfo
+from evenhand.measures.likelihood.crossed import Crossing, crossings
+from evenhand.schema import Card, UsageError
+from evenhand.stats import Floats, Indices, benjamini_hochberg
+from evenhand.stats.contrasts import Shifts, moderated_shifts, pairwise_shifts, shift_spread
+
+PAIRS_SHOWN = 10
+"""Of an axis: the pairs that lie farthest apart."""
+
+AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high factor factor_low factor_high")
+    | typed(pl.Int64, "n n_missing n_descriptors n_units n_nouns")
+    | typed(pl.Float64, "share_beyond")
+    | typed(pl.String, "descriptor_0 descriptor_1")
+    | typed(pl.Float64, "largest largest_low largest_high")
+)
+PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(pl.Float64, "log_ratio low high")
+
+
+@dataclass(frozen=True)
+class LikelihoodSpread:
+    """All in nats per sentence (see `per`), a positive difference meaning "less likely".
+
+    axes: `estimate` is the SD over descriptors of their true effects, with 95 % interval over templates and nouns;
+    `factor` e to that. `largest`: the log-ratio of the two descriptors that lie farthest apart (descriptor_0 the less
+    likely), its limits widened for having been selected among all pairs. share_beyond: of pairs whose true
+    log-ratio exceeds the margin, from the spread and the shape of the observed effects; a description.
+    descriptors: `log_ratio` beside the mean of the others of the axis, interval, p, q within the axis.
+    pairs: the ten pairs of an axis that lie farthest apart, limits widened alike.
+    descriptor_templates: medians in each template, for drawing.
+    """
+
+    axes: pl.DataFrame
+    descriptors: pl.DataFrame
+    pairs: pl.DataFrame
+    descriptor_templates: pl.DataFrame
+    per: Per
+
+
+def likelihood_spread(
+    frame: pl.DataFrame, *, margin: float = 0.5, per: Per | None = None, seed: int = 0
+) -> LikelihoodSpread:
+    """Spread of the likelihoods of an axis' descriptors in the same sentences, and each beside the others.
+
+    frame: one row per sentence with axis, template, descriptor, noun, and log_likelihood (summed, nats), or else
+    perplexity or log_perplexity; null or NaN marks a missing value. Repeated cells are averaged. margin:
+    difference beyond which a pair counts in `share_beyond`, nats. per: "sentence" or "token" (see
+    `LikelihoodSpread.per`); None: sentences where log_likelihood is there. seed: of the engine's drawn sign patterns.
+    Axes with one descriptor, and those with fewer than two templates or nouns, get null estimates.
+    Raises DataError for absent columns or rows without labels.
+    Source: HolisticBias §2.3.2 for the construct; the estimator is ours: products of cells that share neither template
+    nor noun, jackknife over both.
+
+    >>> frame = pl.DataFrame(
+    ...     [("age", f"t{t}", d, f"n{n}", -base - n - t % 2 * n / 9) for d, base in [("old", 30.0), ("young", 29.0)]
+    ...      for n in range(4) for t in range(3)],
+    ...     schema=["axis", "template", "descriptor", "noun", "log_likelihood"], orient="row")
+    >>> likelihood_spread(frame).pairs.select("descriptor_0", "descriptor_1", "log_ratio").row(0)
+    ('old', 'young', 1.0)
+    """
+    require_columns(frame, ["axis", "template", "descriptor", "noun"], "likelihood_spread")
+    if margin < 0:
+        raise UsageError(
+            f"likelihood_spread got margin={margin}.", "A margin is a size in nats, zero or more."
+        )
+    frame, taken = with_surprisal(frame, "likelihood_spread", per)
+    if "token_count" in frame.columns or taken == "token":
+        frame = with_log_perplexity(frame, "likelihood_spread")
+    else:  # without token counts there is no perplexity to show
+        frame = frame.with_columns(log_perplexity=pl.lit(None, pl.Float64))
+    counts = {
+        axis: (there, absent)
+        for axis, there, absent in frame.group_by("axis")
+        .agg(pl.col("surprisal").count(), pl.col("surprisal").null_count().alias("absent"))
+        .iter_rows()
+    }
+    axes, descriptors, pairs = [], [], []
+    for crossing in crossings(frame, "surprisal"):
+        own = len(crossing.nouns) == 1  # a single noun varies with nothing
+        shifts = moderated_shifts(crossing.values, own_nouns=own, seed=seed)
+        first, second = _farthest(shifts.shift)
+        far = pairwise_shifts(
+            crossing.values,
+            first,
+            second,
+            own_nouns=own,
+            confidence=1 - 0.05 * len(first) / max(1, _pairs_of(shifts.shift)),
+        )
+        names = np.array(crossing.descriptors, dtype=object)
+        table = {
+            "axis": [crossing.axis] * len(first),
+            "descriptor_0": names[first].tolist(),
+            "descriptor_1": names[second].tolist(),
+            "log_ratio": far.estimate,
+            "low": far.low,
+            "high": far.high,
+        }
+        pairs.append(pl.DataFrame(table, schema=PAIRS).with_columns(pl.col(pl.Float64).fill_nan(None)))
+        there, absent = counts[crossing.axis]
+        counted = {"n": there, "n_missing": absent}
+        axes.append(_axis_row(crossing, shifts, margin) | _largest(pairs[-1]) | counted)
+        descriptors.append(_descriptor_rows(crossing, shifts))
+    return LikelihoodSpread(
+        axes=pl.DataFrame(axes, schema=AXES).with_columns(pl.col(pl.Float64).fill_nan(None)),
+        descriptors=_with_counts(pl.concat(descriptors), frame),
+        pairs=pl.concat(pairs),
+        descriptor_templates=_medians(frame),
+        per=taken,
+    )
+
+
+def _axis_row(crossing: Crossing, shifts: Shifts, margin: float) -> dict[str, float | int | str | None]:
+    compared = int(np.count_nonzero(~np.isnan(shifts.shift)))
+    row: dict[str, float | int | str | None] = {
+        "axis": crossing.axis,
+        "n_descriptors": len(crossing.descriptors),
+        "n_units": shifts.contrasts,
+        "n_nouns": len(crossing.nouns),
+    }
+    if compared < 2 or len(crossing.nouns) < 2:
+        return row
+    spread = shift_spread(crossing.values, own_nouns=False)
+    sizes = {"estimate": spread.sd, "low": spread.low, "high": spread.high}
+    with np.errstate(over="ignore"):
+        factors = {
+            f"factor{name.removeprefix('estimate') and '_' + name}": float(np.exp(size))
+            for name, size in sizes.items()
+        }
+    return row | sizes | factors | {"share_beyond": _share_beyond(shifts.shift, spread.sd, margin)}
+
+
+def _share_beyond(shift: Floats, spread: float, margin: float) -> float:
+    """Share of pairs farther apart than the margin, once the observed means are drawn together to the true spread.
+
+    Unbiased to .02 in simulated designs; a normal share would mistake a few far descriptors for many near ones.
+    """
+    known = shift[~np.isnan(shift)] * (1 - 1 / np.count_nonzero(~np.isnan(shift)))
+    observed = float(np.std(known, ddof=1))
+    if observed == 0 or isnan(spread):
+        return float(margin < 0) if observed == 0 else float("nan")
+    drawn = np.sort(known * (spread / observed))
+    within = np.searchsorted(drawn, drawn + margin, side="right") - np.arange(len(drawn)) - 1
+    pairs = len(drawn) * (len(drawn) - 1) / 2
+    return float(1 - within.sum() / pairs)
+
+
+def _pairs_of(shift: Floats) -> int:
+    number = int(np.count_nonzero(~np.isnan(shift)))
+    return number * (number - 1) // 2
+
+
+def _farthest(shift: Floats) -> tuple[Indices, Indices]:
+    """The pairs whose means lie farthest apart, the less likely descriptor first."""
+    order = np.argsort(-shift)[: int(np.count_nonzero(~np.isnan(shift)))]  # NaN last
+    ends = np.arange(min(PAIRS_SHOWN + 1, len(order)))
+    high, low = np.meshgrid(ends, len(order) - 1 - ends, indexing="ij")
+    usable = high < low
+    first, second = order[high[usable]], order[low[usable]]
+    best = np.argsort(-(shift[first] - shift[second]), kind="stable")[:PAIRS_SHOWN]
+    return first[best], second[best]
+
+
+def _largest(pairs: pl.DataFrame) -> dict[str, float | str | None]:
+    if pairs.is_empty():
+        return {}
+    row = pairs.row(0, named=True)
+    return {
+        "descriptor_0": row["descriptor_0"],
+        "descriptor_1": row["descriptor_1"],
+        "largest": row["log_ratio"],
+        "largest_low": row["low"],
+        "largest_high": row["high"],
+    }
+
+
+def _descriptor_rows(crossing: Crossing, shifts: Shifts) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "axis": [crossing.axis] * len(crossing.descriptors),
+            "descriptor": crossing.descriptors,
+            "log_ratio": shifts.shift,
+            "low": shifts.low,
+            "high": shifts.high,
+            "p": shifts.p,
+            "q": benjamini_hochberg(shifts.p),
+        }
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _with_counts(profiles: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    tokens = pl.col("token_count").median() if "token_count" in frame.columns else pl.lit(None)
+    counts = frame.group_by("axis", "descriptor").agg(
+        pl.col("surprisal").count().cast(pl.Int64).alias("n"),
+        pl.col("surprisal").null_count().cast(pl.Int64).alias("n_missing"),
+        pl.col("log_perplexity").median().exp().alias("median_perplexity"),
+        tokens.cast(pl.Float64).alias("token_count"),
+    )
+    keys = ["axis", "descriptor"]
+    table = profiles.join(counts, on=keys, how="left").sort(keys)
+    of_profile = [name for name in profiles.columns if name not in keys]
+    return table.select(*keys, "n", "n_missing", "median_perplexity", *of_profile, "token_count")
+
+
+def _medians(frame: pl.DataFrame) -> pl.DataFrame:
+    keys = ["axis", "descriptor", "template"]
+    cell = pl.col("surprisal").median().over("axis", "template", "noun")
+    return (
+        frame.with_columns(deviation=pl.col("surprisal") - cell)
+        .group_by(keys)
+        .agg(
+            pl.col("log_perplexity").median().exp().alias("median_perplexity"),
+            pl.col("deviation").median().alias("log_ratio"),
+            pl.col("surprisal").count().cast(pl.Int64).alias("n"),
+        )
+        .sort(keys)
+    )
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="likelihood_spread",
+            summary="How differently likely a model finds the descriptors of an axis in the same sentences.",
+            construct="Whether a model treats the descriptors of an axis as differently likely in one context.",
+            harm="Groups whose mention a model finds odd are erased, misspelt, or written about as exceptions.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="None: 0 would mean that all groups are written about equally often.",
+            direction="Higher differs more. A description; no verdict is made of it.",
+            null="None is tested: the interval says how well the spread is known.",
+            critique=FREQUENCY + " Frequency alone makes it large in any model.",
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, section 2.3.2, for the construct",
+            details=(
+                "Standard deviation over descriptors of their true effects on the log-likelihood of a whole "
+                "sentence: products of cells that share neither template nor noun, so noise needs no "
+                "subtraction; jackknife over templates and nouns. e to it is a factor. Simulated with 3 to 26 "
+                "templates, 3 to 36 nouns and 4 to 140 descriptors: unbiased to 0.02, coverage of the 95 % "
+                "interval 92.5 to 100 %. Where only perplexities are given, by log-perplexity, and the unit says so."
+            ),
+        ),
+        unit="nats per sentence (standard deviation)",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="descriptor_log_ratio",
+            summary="How much less likely a descriptor is than the others of its axis.",
+            construct="Relative likelihood of one group's mention.",
+            harm="As likelihood_spread.",
+            groups=BESIDE_ITS_AXIS,
+            ideal="0",
+            direction="Away from 0 in either direction; positive is less likely. A description.",
+            null="None is tested.",
+            critique=FREQUENCY,
+            citation=HOLISTICBIAS,
+            source="Smith et al. 2022, Figure 2 shows the perplexities; the contrast and its interval are ours",
+            details="Mean over templates beside the mean of the other descriptors; moderated t, nouns crossed.",
+        ),
+        unit="nats per sentence",
+    ),
+)

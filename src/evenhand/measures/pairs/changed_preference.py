@@ -1,0 +1,158 @@
+"""Two models on the same pairs: how much more often the second prefers the stereotyped member than the first.
+
+Pair by pair the two outcomes are subtracted, so that what both models share (a swap whose one word is rare, a pair
+that is no good) cancels. Tests, intervals and smallest changes are those of one model's preference.
+"""
+
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.pairs.clustered import flipped_row, once_each
+from evenhand.measures.pairs.preference import STEREOTYPING, PairScores
+from evenhand.measures.pairs.stereoset import StereoSetScores
+from evenhand.measures.pairs.term_means import mean_over_terms
+from evenhand.schema import Card, DataError
+
+CHANGES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "before after estimate low high")
+    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.Float64, "null p minimum_detectable")
+    | typed(pl.String, "obstacle")
+)
+"""Columns of a table of changes: before and after in percent of the pairs that both models have, the rest in points."""
+
+
+def preference_change(
+    before: PairScores, after: PairScores, *, level: float = 0.05, seed: int = 0
+) -> pl.DataFrame:
+    """Change of `crows_pairs` per bias type, from two models' scores of the same pairs.
+
+    before, after: what `crows_pairs` returned. level: the p that a type must reach (alpha over the types that the
+    benchmark defines). seed: of drawn signs and simulated data. Returns CHANGES, one row per type: estimate is after
+    minus before (points; positive: more stereotyped), with the interval and p of a flip of whole swaps and the
+    smallest change that would have been found; the first row, axis null, is over all pairs and has neither p nor
+    smallest change. Pairs that one of the two lacks are missing. Raises DataError if no pair is in both.
+    Source: McNemar 1947 for paired outcomes; cluster flips as in `evenhand.stats.clusters`.
+    """
+    keys = ["bias_type", "pair"]
+    first, second = (once_each(scores.pairs) for scores in (before, after))
+    both = first.join(second.select(*keys, later="outcome"), on=keys, how="inner", nulls_equal=True)
+    everything = pl.concat([before.pairs.select(keys), after.pairs.select(keys)]).unique()
+    _some(both, everything)
+    difference = pl.col("later") - pl.col("outcome")
+    rows: list[dict[str, object]] = []
+    for axis in (None, *everything["bias_type"].drop_nulls().unique().sort()):
+        part, asked = (
+            (both, everything)
+            if axis is None
+            else (both.filter(bias_type=axis), everything.filter(bias_type=axis))
+        )
+        base = {"axis": axis, "n": part.height, "n_missing": asked.height - part.height}
+        if part.is_empty():
+            rows.append(base | {"n_units": 0, "null": 0.0})
+            continue
+        sums = part.group_by("swap").agg(
+            total=difference.sum(),
+            size=pl.len(),
+            plus=(difference > 0).sum().cast(pl.Int64),
+            minus=(difference < 0).sum().cast(pl.Int64),
+        )
+        asked_level = level if axis is not None else None
+        rows.append(base | _levels(part) | flipped_row(sums, null=0.0, level=asked_level, seed=seed))
+    return _table(rows)
+
+
+def stereotype_change(
+    before: StereoSetScores, after: StereoSetScores, *, level: float = 0.05
+) -> pl.DataFrame:
+    """Change of `stereoset_ss` per domain, from two models' scores of the same items.
+
+    before, after: what `stereoset` returned. level: the p that a domain must reach. Returns CHANGES, one row per
+    domain, with Student's t over the terms' mean differences; the first row, axis null, is over all domains and has
+    neither p nor smallest change. Items that one of the two lacks are missing. Raises DataError if none is in both.
+    """
+    keys = ["dataset_type", "cluster_id", "bias_type", "target"]
+    known = after.items.filter(pl.col("outcome").is_not_null())
+    both = before.items.filter(pl.col("outcome").is_not_null()).join(
+        known.select(*keys, later="outcome"), on=keys, how="inner"
+    )
+    everything = pl.concat([before.items.select(keys), after.items.select(keys)]).unique()
+    _some(both, everything)
+    rows: list[dict[str, object]] = []
+    for axis in (None, *everything["bias_type"].unique().sort()):
+        part, asked = (
+            (both, everything)
+            if axis is None
+            else (both.filter(bias_type=axis), everything.filter(bias_type=axis))
+        )
+        base = {"axis": axis, "n": part.height, "n_missing": asked.height - part.height}
+        if part.is_empty():
+            rows.append(base | {"n_units": 0, "null": 0.0})
+            continue
+        terms = part.group_by("target").agg(
+            value=100 * (pl.col("later") - pl.col("outcome")).mean(),
+            n=pl.len(),
+            decided=(pl.col("later") != pl.col("outcome")).sum(),
+            first=100 * pl.col("outcome").mean(),
+            second=100 * pl.col("later").mean(),
+        )
+        levels = {"before": terms["first"].mean(), "after": terms["second"].mean()}
+        # a change of one item moves by 100 points, half a preference's distance from one side to the other
+        found = mean_over_terms(terms, null=0.0, bounds=(-100.0, 100.0), step=100.0, level=level)
+        described = {} if axis is not None else dict.fromkeys(("p", "minimum_detectable", "obstacle"))
+        rows.append(base | levels | found | described)
+    return _table(rows)
+
+
+def _levels(part: pl.DataFrame) -> dict[str, object]:
+    return {"before": 100 * part["outcome"].mean(), "after": 100 * part["later"].mean()}  # type: ignore[operator]
+
+
+def _table(rows: list[dict[str, object]]) -> pl.DataFrame:
+    kept = [{name: row.get(name) for name in CHANGES} for row in rows]
+    return pl.DataFrame(kept, schema=CHANGES).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _some(both: pl.DataFrame, everything: pl.DataFrame) -> None:
+    if both.is_empty():
+        raise DataError(
+            f"No pair has a score of both models, of {everything.height} that either was asked.",
+            "Compare two runs of the same pairs; for scores of your own, give both the same pair_id.",
+        )
+
+
+def _info(measure: str, what: str, null: str, critique: str) -> MeasureInfo:
+    card = Card(
+        name=f"{measure}_change",
+        summary=f"How much more often a second model prefers the stereotyped sentence than a first: {what}.",
+        construct="Change of the preference for stereotypes between two models asked the same pairs.",
+        harm=STEREOTYPING,
+        groups="As in the measure that is compared.",
+        ideal="0",
+        direction="Above 0 the second model prefers stereotypes more often, below 0 less often.",
+        null=null,
+        critique=critique
+        + "Less preference for stereotypes may be more for their opposites: see both levels.",
+        citation="McNemar 1947, Note on the sampling error of the difference between correlated proportions",
+        source="Paired outcomes of the two models; simulated for this measure.",
+    )
+    return MeasureInfo.of(card, unit="percentage points", ideal=0.0)
+
+
+CARDS = (
+    _info(
+        "crows_pairs",
+        "CrowS-Pairs, pair by pair",
+        "0; p and interval by flipping the signs of the differences of whole swaps.",
+        "Without a change the flip was false in 5 and 6 % of 300 simulated comparisons (published swaps on "
+        "race; pairs of a swap correlating by 0 and .2 in each model), McNemar's test in 5 and 59 %. ",
+    ),
+    _info(
+        "stereoset_ss",
+        "StereoSet, item by item",
+        "0; p and interval by Student's t over the terms' mean differences.",
+        "Religion has 3 terms and is not measurable. ",
+    ),
+)

@@ -1,0 +1,168 @@
+"""Preference over pairs that hang together: pairs that swap the same words are one cluster.
+
+A model that knows one word of a swap better than the other prefers the same side in all pairs of that swap, whatever
+they say. Pairs are therefore no independent coins; swaps are what was sampled.
+"""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.stats.clusters import cluster_flip, correlation_within, smallest_flip_p, smallest_shift
+
+PLANNED_CORRELATION = 0.05
+"""Of pairs that swap the same words: assumed before a run, and where a run says nothing of it."""
+POINTS = 100.0
+_PUNCTUATION = re.compile(r"[^\w\s]")
+
+GROUPS = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high")
+    | typed(pl.Int64, "n ties n_missing n_units")
+    | typed(pl.Float64, "null null_low null_high p minimum_detectable correlation")
+    | typed(pl.String, "obstacle")
+)
+
+
+def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> list[str | None]:
+    """By what words the two sentences of each pair differ, whichever of them has which: the name of a swap.
+
+    first, second: (n,) sentences. Case and punctuation do not count. Returns (n,) names, None where a sentence is
+    absent or the two do not differ in words. Source: `difflib.SequenceMatcher` over words, its differing stretches.
+
+    >>> swapped_words(["The old man sat.", "A young cat!"], ["The young man sat.", "A old cat."])
+    ['old | young', 'old | young']
+    """
+    return [_swap(one, other) for one, other in zip(first, second, strict=True)]
+
+
+def _swap(one: str | None, other: str | None) -> str | None:
+    if one is None or other is None:
+        return None
+    a, b = (_PUNCTUATION.sub("", text.lower()).split() for text in (one, other))
+    changed = [codes for codes in SequenceMatcher(None, a, b).get_opcodes() if codes[0] != "equal"]
+    spans = [
+        " ".join(word for _, start, end, *_ in changed for word in a[start:end]),
+        " ".join(word for *_, start, end in changed for word in b[start:end]),
+    ]
+    return " | ".join(sorted(spans)) if changed else None
+
+
+def once_each(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs with an outcome, copies of one pair as one: which member its copies prefer on the whole.
+
+    pairs: bias_type, pair (copies share it), swap (null: a pair of its own) and outcome (1, .5, 0 or null). Returns
+    bias_type, pair, swap, outcome in an order of their own.
+    """
+    known = pairs.filter(pl.col("outcome").is_not_null())
+    return known.group_by("bias_type", "pair", maintain_order=True).agg(
+        pl.coalesce("swap", "pair").first().alias("swap"),
+        (0.5 + (pl.col("outcome").mean() - 0.5).sign() / 2).alias("outcome"),
+    )
+
+
+def clustered_groups(pairs: pl.DataFrame, *, level: float | None, seed: int) -> pl.DataFrame:
+    """The `groups` table of PairScores, with swaps as clusters; the first row, over all types, is a description.
+
+    pairs: see `once_each`. level: the p that a type must reach. seed: of drawn signs and simulated data.
+    """
+    rows: list[dict[str, object]] = []
+    whole = once_each(pairs.with_columns(bias_type=pl.lit(None, pl.String)))
+    rows.append(_row(None, whole, _missing(pairs), level, seed) | dict.fromkeys(("p", "minimum_detectable")))
+    rows[0]["obstacle"] = None
+    by_type = once_each(pairs)
+    for name in pairs["bias_type"].drop_nulls().unique().sort():
+        here = pl.col("bias_type") == name
+        rows.append(_row(name, by_type.filter(here), _missing(pairs.filter(here)), level, seed))
+    return pl.DataFrame(rows, schema=GROUPS).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def planned_groups(pairs: pl.DataFrame, *, level: float, seed: int) -> pl.DataFrame:
+    """What these pairs could find before a model is asked: axis, n, n_units and minimum_detectable, points from 50.
+
+    pairs: bias_type, pair, swap. Pairs of one swap are taken to correlate by PLANNED_CORRELATION.
+    """
+    planned = once_each(pairs.with_columns(outcome=pl.lit(0.5)))
+    rows = []
+    for (name,), part in planned.group_by(["bias_type"], maintain_order=True):
+        sizes = part.group_by("swap").len()["len"].to_numpy()
+        reach = smallest_shift(sizes, level=level, correlation=PLANNED_CORRELATION, seed=seed)
+        rows.append((name, part.height, len(sizes), 50 * reach))
+    schema = {
+        "axis": pl.String,
+        "n": pl.Int64,
+        "n_units": pl.Int64,
+        "minimum_detectable": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None).sort("axis")
+
+
+def flipped_row(sums: pl.DataFrame, *, null: float, level: float | None, seed: int) -> dict[str, object]:
+    """Estimate, interval, p and smallest effect of clustered outcomes, in points of 100.
+
+    sums: one row per cluster with total and size (of outcomes between `null` - 1/2 or - 1 and as much above), plus and
+    minus (how many lie above and below the null). null: .5 for preferences between 0 and 1, 0 for changes between
+    -1 and 1. level: the p to reach; None describes, without p, smallest effect or obstacle. Also returns n_units,
+    correlation (of directions within clusters) and obstacle.
+    """
+    sums = sums.sort("size", "total", "plus")
+    size, plus, minus = (sums[name].to_numpy() for name in ("size", "plus", "minus"))
+    bounds = (0.0, 1.0) if null else (-1.0, 1.0)
+    flip = cluster_flip(sums["total"].to_numpy(), size, null=null, bounds=bounds, seed=seed)
+    correlation = correlation_within(plus, minus)
+    row: dict[str, object] = {
+        "estimate": POINTS * flip.estimate,
+        "low": POINTS * flip.low,
+        "high": POINTS * flip.high,
+        "n_units": flip.clusters,
+        "null": POINTS * null,
+        "correlation": correlation,
+    }
+    if level is None:
+        return row
+    if np.isnan(correlation):
+        correlation = PLANNED_CORRELATION
+    decided = float((plus + minus).sum() / size.sum())
+    reach = smallest_shift(size, level=level, correlation=correlation, decided=decided, seed=seed)
+    return row | {
+        "p": flip.p,
+        "minimum_detectable": POINTS * reach * (bounds[1] - null),
+        "obstacle": _obstacle(flip.clusters, reach, level),
+    }
+
+
+def _obstacle(clusters: int, reach: float, level: float) -> str | None:
+    if not np.isnan(reach):
+        return None
+    sets = f"{clusters} set{'' if clusters == 1 else 's'} of pairs that swap different words"
+    if (least := smallest_flip_p(clusters)) > level:
+        return f"With {sets} p is at least {least:.2g}, and {level:.2g} is asked for."
+    return f"With {sets} not even a preference in all pairs would be found in four of five audits."
+
+
+def _missing(pairs: pl.DataFrame) -> int:
+    return pairs["outcome"].null_count()
+
+
+def _row(
+    axis: str | None, items: pl.DataFrame, missing: int, level: float | None, seed: int
+) -> dict[str, object]:
+    base: dict[str, object] = {"axis": axis, "n": items.height, "n_missing": missing}
+    if items.is_empty():
+        return base | {"ties": 0, "n_units": 0}
+    outcome = pl.col("outcome")
+    sums = items.group_by("swap").agg(
+        total=outcome.sum(),
+        size=pl.len(),
+        plus=(outcome > 0.5).sum().cast(pl.Int64),
+        minus=(outcome < 0.5).sum().cast(pl.Int64),
+    )
+    decided = int((sums["plus"] + sums["minus"]).sum())
+    # a coin tossed for each pair, independently
+    band = 1.959963984540054 * 50 * decided**0.5 / items.height
+    found = flipped_row(sums, null=0.5, level=level, seed=seed)
+    return base | found | {"ties": items.height - decided, "null_low": 50 - band, "null_high": 50 + band}

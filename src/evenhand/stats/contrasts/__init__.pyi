@@ -1,0 +1,15 @@
+from .here import shifts_here as shifts_here
+from .population import chance_of_drawing as chance_of_drawing, differing_in_axis as differing_in_axis
+from .shifts import (
+    Shifts as Shifts,
+    moderated_shifts as moderated_shifts,
+    pairwise_shifts as pairwise_shifts,
+)
+from .smallest import planned_shift as planned_shift, smallest_shift as smallest_shift
+from .spread import (
+    Spread as Spread,
+    SpreadChange as SpreadChange,
+    change_of_spread as change_of_spread,
+    least_spread as least_spread,
+    shift_spread as shift_spread,
+)

@@ -1,0 +1,82 @@
+"""How certain a descriptor's shift is: its variance between contrasts, drawn towards that of its axis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri, polygamma
+
+from evenhand.stats.arrays import Floats
+from evenhand.stats.contrasts.layout import MeanSquares
+
+LEAST_WEIGHT = 1.753
+"""Contrasts that the prior is worth where all variation is of the descriptors' own: log-SD 1.4 between them."""
+_LOG_VARIANCE = 2.0
+
+
+@dataclass(frozen=True)
+class Moderated:
+    """Variance of each descriptor's mean (d,), and its degrees of freedom (d,); NaN with a single contrast."""
+
+    variance: Floats
+    freedom: Floats
+
+
+def prior_weight(noise: float, between: float, contrasts: float, descriptors: float, free: float) -> float:
+    """Degrees of freedom that the axis' common variance counts for.
+
+    noise, between: residual and between-contrast mean squares, averaged over the axis; contrasts, descriptors:
+    their numbers; free: residual degrees of freedom of one descriptor. Fixed by the design but for the share of
+    noise in what varies, so that other axes change nothing: variances of interactions may differ by a
+    log-SD of 1.4, and noise, which does not, dilutes that. Source: Smyth 2004 (moderated t), with the weight set, not
+    fitted: fitted by axis it was false in up to 30 % of simulated audits.
+
+    >>> round(prior_weight(0.0, 1.0, 5, 4, 5), 3), round(prior_weight(0.5, 1.0, 1e6, 10, 1e6), 2)
+    (1.753, 2.95)
+    """
+    if free < 1:
+        return LEAST_WEIGHT
+    share = 1.0
+    if between > 0:
+        tail = float(fdtri((contrasts - 1) * (descriptors - 1), free * (descriptors - 1), 0.90))
+        share = min(1.0, noise / between / tail)
+    diluted = float(np.log1p((1 - share) ** 2 * np.expm1(_LOG_VARIANCE)))
+    weight = 2 * _inverse_trigamma(diluted) if diluted > 0 else np.inf
+    return float(max(LEAST_WEIGHT, min(weight, free)))
+
+
+def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None = None) -> Moderated:
+    """The moderated variance of each mean of `squares`: descriptors of one axis, or differences of two of them.
+
+    axis: of differences, the mean squares of the axis' descriptors, whose averages give the prior: a difference
+    of two varies 2 (d - 1) / d times as much as a descriptor beside the d - 1 others.
+    """
+    whole = squares if axis is None else axis
+    descriptors = len(whole.mean)
+    scale = 1.0 if axis is None else 2 * (descriptors - 1) / descriptors
+    between, noise = float(np.nanmean(whole.between)) * scale, float(np.mean(whole.residual)) * scale
+    free, contrasts = float(np.mean(whole.free)), float(np.mean(whole.contrasts))
+    weight = prior_weight(noise, between, contrasts, descriptors, free)
+    if free < 1:
+        prior = np.full(len(squares.mean), between)
+    else:
+        own = (4 * noise + squares.free * squares.residual) / (4 + squares.free)
+        prior = own + max(0.0, between - noise)
+    rest = squares.contrasts - 1
+    moderated = (weight * prior + rest * squares.between) / (weight + rest)
+    if not own_nouns:
+        moderated = moderated + max(0.0, float(np.nanmean(whole.nouns_between)) * scale - noise)
+    variance = moderated / (squares.contrasts * squares.nouns)
+    freedom = np.minimum(weight + rest, (contrasts - 1) * (descriptors - 1))
+    return Moderated(variance, freedom)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """Newton's method on 1 / trigamma, which is convex (Smyth 2004, appendix)."""
+    place = 0.5 + 1 / value
+    for _ in range(60):
+        trigamma = float(polygamma(1, place))
+        step = trigamma * (1 - trigamma / value) / float(polygamma(2, place))
+        place += step
+        if abs(step) < 1e-12 * place:
+            break
+    return place

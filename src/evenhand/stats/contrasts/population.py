@@ -1,0 +1,43 @@
+"""From the descriptors that were drawn to all of the axis: how many differ, and what may have been missed."""
+
+import numpy as np
+from scipy.stats import hypergeom
+
+from evenhand.schema import UsageError
+
+
+def differing_in_axis(
+    defined: int, drawn: int, proved: int, unproved: int, *, tail: float = 0.025
+) -> tuple[int, int]:
+    """Limits of how many of an axis' descriptors differ by more than the margin, when some were drawn at random.
+
+    defined: descriptors of the axis. drawn: those looked at. proved: of these, shown to differ. unproved: of
+    these, not shown to lie within the margin (those proved to differ among them). tail: chance of error on each side.
+    Exact hypergeometric limits. Raises UsageError for numbers that cannot be.
+
+    >>> differing_in_axis(138, 16, 0, 0, tail=0.05), differing_in_axis(138, 32, 1, 1)
+    ((0, 22), (1, 20))
+    """
+    if not 0 <= proved <= unproved <= drawn <= defined or drawn < 1:
+        raise UsageError(
+            f"Of {defined} descriptors {drawn} were drawn, {proved} proved and {unproved} left open: impossible.",
+            "proved <= unproved <= drawn <= defined, with at least one drawn.",
+        )
+    hostile = np.arange(defined + 1)
+    at_least = hypergeom.sf(proved - 1, defined, hostile, drawn)
+    at_most = hypergeom.cdf(unproved, defined, hostile, drawn)
+    possible = hostile[(hostile >= proved) & (hostile <= defined - (drawn - unproved))]
+    low = possible[at_least[possible] > tail].min()
+    high = possible[at_most[possible] > tail].max()
+    return int(low), int(high)
+
+
+def chance_of_drawing(defined: int, drawn: int, hostile: int = 1) -> float:
+    """Chance that at least one of `hostile` descriptors is among the `drawn` of an axis of `defined`.
+
+    >>> [round(chance_of_drawing(138, 16, h), 2) for h in (1, 3, 7, 14)]
+    [0.12, 0.31, 0.59, 0.84]
+    """
+    if not 0 < drawn <= defined or not 0 <= hostile <= defined:
+        raise UsageError(f"{drawn} drawn and {hostile} hostile of {defined} descriptors cannot be.")
+    return float(hypergeom.sf(0, defined, hostile, drawn))

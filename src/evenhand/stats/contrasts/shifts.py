@@ -1,0 +1,183 @@
+"""How far each descriptor lies from the others of its axis, in sentences like these: moderated t over contrasts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.stats.arrays import Floats, Indices
+from evenhand.stats.cluster_means import ClusterMeans, t_inference
+from evenhand.stats.contrasts.axis_test import Flips, axis_p, flips_help
+from evenhand.stats.contrasts.layout import mean_squares, with_reference
+from evenhand.stats.contrasts.moderation import moderate
+from evenhand.stats.contrasts.smallest import smallest_shift
+
+LEAST_CONTRASTS = 3
+LARGEST_SMALLEST = 3.0
+"""Nats (odds of 20): where even this could not be found nothing is said to be measured."""
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Each descriptor beside the others of its axis: arrays (descriptors,), NaN for those not compared.
+
+    shift: mean over contrasts, nats; low, high: 95 % limits; p: two-sided, of a true shift within the margin;
+    variance, freedom: of the shift. axis_p: of "no descriptor differs by more than the margin".
+    least_largest: a shift that some descriptor of the axis exceeds, by inverting axis_p at 0.05 (0 where axis_p is
+    larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power. contrasts: of the
+    axis. obstacle: why nothing could be said, or None.
+    """
+
+    shift: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    variance: Floats
+    freedom: Floats
+    axis_p: float
+    least_largest: float
+    minimum_detectable: float
+    contrasts: int
+    obstacle: str | None
+
+
+def moderated_shifts(
+    values: Floats, *, own_nouns: bool, margin: float = 0.0, level: float = 0.05, seed: int = 0
+) -> Shifts:
+    """Shift of every descriptor from the mean of the others of its axis, contrasts and nouns being samples.
+
+    values: (contrasts, nouns, descriptors), nats, NaN where missing; differences of two models to ask for changes.
+    own_nouns: each contrast has nouns of its own, the same for all descriptors (their order in `values` then
+    means nothing); else nouns are crossed with contrasts. margin: smallest shift that counts. level: of the verdict
+    on the axis, which decides whether flips of whole contrasts are tried beside Simes' test. seed: of the flips drawn
+    where there are more than 13 contrasts.
+    Intervals and p come from one t, so p <= .05 exactly where the interval lies beyond the margin.
+    With gaps (not simulated beyond a tenth of the cells) contrasts count by their known nouns.
+    Source: Smyth 2004 for moderation.
+
+    >>> rows = np.array([[0.2, -1.1, 0.4, 0.1], [-0.1, -0.9, 0.3, -0.2], [0.3, -1.4, 0.0, 0.2]])
+    >>> moderated_shifts(rows[:, None], own_nouns=True).shift.round(2).tolist()
+    [0.42, -1.27, 0.56, 0.29]
+    """
+    deviations, compared = with_reference(values)
+    if not compared.any():
+        return _unknown(
+            np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared."
+        )
+    squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
+    there = (~np.isnan(squares.by_contrast)).any(axis=1)
+    contrasts = int(there.sum())
+
+    def wide(numbers: Floats) -> Floats:
+        result = np.full(values.shape[2], np.nan)
+        result[compared] = numbers
+        return result
+
+    if contrasts < 2:
+        return _unknown(wide(squares.mean), contrasts, _too_few(contrasts))
+    moderated = moderate(squares, own_nouns=own_nouns)
+    error = np.sqrt(moderated.variance)
+    found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
+    flips = Flips(contrasts, seed) if flips_help(contrasts, level, own_nouns=own_nouns) else None
+    rows = squares.by_contrast[there]
+    whole = axis_p(found.p, rows, margin, flips)
+    smallest = smallest_shift(
+        moderated.variance,
+        moderated.freedom,
+        contrasts=contrasts,
+        own_nouns=own_nouns,
+        margin=margin,
+        level=level,
+    )
+    obstacle: str | None = None
+    if contrasts < LEAST_CONTRASTS:
+        obstacle = _too_few(contrasts)
+    elif whole > level and smallest > LARGEST_SMALLEST:
+        obstacle = (
+            f"A shift would have to be {smallest:.1f} nats to be found; "
+            f"more than {LARGEST_SMALLEST:g} nats (odds of 20) is not to be expected."
+        )
+
+    def p_beyond(boundary: float) -> float:
+        beyond = t_inference(squares.mean, error, moderated.freedom, margin=boundary)
+        return axis_p(beyond.p, rows, boundary, flips)
+
+    least = 0.0
+    if whole <= 0.05:
+        least, above = margin, float(np.abs(squares.mean).max())
+        for _ in range(12):
+            middle = (least + above) / 2
+            least, above = (middle, above) if p_beyond(middle) <= 0.05 else (least, middle)
+    return Shifts(
+        shift=wide(found.estimate),
+        low=wide(found.low),
+        high=wide(found.high),
+        p=wide(found.p),
+        variance=wide(moderated.variance),
+        freedom=wide(moderated.freedom),
+        axis_p=whole,
+        least_largest=least,
+        minimum_detectable=smallest,
+        contrasts=contrasts,
+        obstacle=obstacle,
+    )
+
+
+def _unknown(shift: Floats, contrasts: int, obstacle: str) -> Shifts:
+    """Shifts of which nothing more can be said."""
+    nothing, nan = np.full(len(shift), np.nan), float("nan")
+    return Shifts(
+        shift=shift,
+        low=nothing,
+        high=nothing,
+        p=nothing,
+        variance=nothing,
+        freedom=nothing,
+        axis_p=nan,
+        least_largest=0.0,
+        minimum_detectable=nan,
+        contrasts=contrasts,
+        obstacle=obstacle,
+    )
+
+
+def pairwise_shifts(
+    values: Floats,
+    first: Indices,
+    second: Indices,
+    *,
+    own_nouns: bool,
+    margin: float = 0.0,
+    confidence: float = 0.95,
+) -> ClusterMeans:
+    """Descriptor `first` minus descriptor `second`, pair by pair, by the same moderated t.
+
+    values, own_nouns: as in `moderated_shifts`. first, second: (pairs,) places of descriptors. The variance is of the
+    pair's own differences, drawn towards what it is on average in the axis. p is not adjusted for the number of pairs;
+    confidence: of the limits, larger where the pairs shown were selected. NaN where a pair shares fewer than two
+    contrasts.
+
+    >>> rows = np.array([[1.0, -1.0], [1.2, -1.2], [0.8, -0.8]])[:, None]
+    >>> float(pairwise_shifts(rows, np.array([0]), np.array([1]), own_nouns=True).estimate[0].round(3))
+    2.0
+    """
+    deviations, compared = with_reference(values)
+    number = int(compared.sum())
+    if number < 2 or not len(first):
+        return ClusterMeans(*[np.full(len(first), np.nan)] * 4)
+    axis = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
+    differences = (deviations[:, :, first] - deviations[:, :, second]) * ((number - 1) / number)
+    squares = mean_squares(differences, own_nouns=own_nouns)
+    if axis.contrasts.max() < 2:
+        nothing = np.full(len(first), np.nan)
+        return ClusterMeans(squares.mean, nothing, nothing, nothing)
+    moderated = moderate(squares, own_nouns=own_nouns, axis=axis)
+    error = np.sqrt(moderated.variance)
+    return t_inference(squares.mean, error, moderated.freedom, margin=margin, level=confidence)
+
+
+def _too_few(contrasts: int) -> str:
+    pairs = "contrast" if contrasts == 1 else "contrasts"
+    return (
+        f"It rests on {contrasts} {pairs} of sentences; with fewer than {LEAST_CONTRASTS} "
+        "nothing can be said of sentences like these."
+    )

@@ -1,0 +1,109 @@
+"""The smallest true shift that would probably be named: of a plan, and of what was measured, by one routine."""
+
+from functools import cache
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from scipy.special import gammaincinv, ndtr, stdtrit
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
+from evenhand.stats.contrasts.axis_test import flips_help
+from evenhand.stats.contrasts.moderation import prior_weight
+from evenhand.stats.power import POWER
+
+_NODES = 128
+
+
+def smallest_shift(
+    variance: Floats,
+    freedom: Floats,
+    *,
+    contrasts: int,
+    own_nouns: bool,
+    margin: float = 0.0,
+    level: float = 0.05,
+    power: float = POWER,
+) -> float:
+    """The true shift of a lone descriptor at which it is named with `power`, averaged over the axis' descriptors.
+
+    variance, freedom: of each descriptor's mean (d,), as `moderated_shifts` finds them. level: of the axis. A
+    lone descriptor must reach level / d in Simes' test (half of that where flips are tried too), which is
+    stricter than Benjamini-Hochberg within the axis. Noncentral t. NaN if nothing varies measurably.
+
+    >>> spread = np.full(16, 0.02)
+    >>> few, more = (smallest_shift(spread, np.full(16, f), contrasts=12, own_nouns=True) for f in (5.0, 12.0))
+    >>> few > more > 0
+    True
+    """
+    usable = np.isfinite(variance) & (freedom > 0)
+    number = int(usable.sum())
+    if number < 2:
+        return float("nan")
+    tests = 1 if number == 2 else number  # two descriptors are one comparison
+    tail = level / tests / (4 if flips_help(contrasts, level, own_nouns=own_nouns) else 2)
+    error, df = np.sqrt(variance[usable]), freedom[usable]
+    critical = stdtrit(df, 1 - tail)
+    nodes, weights = _quadrature()
+    # t exceeds the critical value where the normal part exceeds it times the estimated over the true error
+    needed = critical[:, None] * np.sqrt(2 * gammaincinv(df[:, None] / 2, nodes) / df[:, None])
+
+    def found(shift: float) -> float:
+        beyond = np.divide(shift, error, out=np.full(number, np.inf), where=error > 0)
+        return float((ndtr(beyond[:, None] - needed) @ weights).mean())
+
+    if found(0.0) >= power:
+        return margin
+    below, above = 0.0, float((error * (critical * 10 + 10)).max())
+    for _ in range(60):
+        middle = (below + above) / 2
+        below, above = (below, middle) if found(middle) >= power else (middle, above)
+    return margin + above
+
+
+def planned_shift(
+    contrasts: int,
+    nouns: float,
+    descriptors: int,
+    *,
+    own_nouns: bool,
+    margin: float = 0.0,
+    level: float = 0.05,
+    pair_sd: float = 0.3,
+    sentence_sd: float = 0.3,
+    noun_sd: float = 0.0,
+) -> float:
+    """The smallest shift that a plan would probably name, nats, by the routine that is used after the run.
+
+    nouns: of each contrast. pair_sd: how much a descriptor's shift truly varies between contrasts; sentence_sd:
+    of one sentence, two of which make a number; noun_sd: of what nouns share over contrasts, where crossed. NaN
+    with fewer than three contrasts or two descriptors.
+
+    >>> planned_shift(12, 2, 32, own_nouns=True) < planned_shift(5, 9, 16, own_nouns=True)
+    True
+    """
+    if min(pair_sd, sentence_sd, noun_sd) < 0:
+        raise UsageError("A standard deviation of a plan is negative.", "Give zero or more, in nats.")
+    if contrasts < 3 or descriptors < 2 or nouns < 1:
+        return float("nan")
+    noise = 2 * sentence_sd**2
+    between = noise + nouns * pair_sd**2
+    free = contrasts * (nouns - 1) if own_nouns else (contrasts - 1) * (nouns - 1)
+    weight = prior_weight(noise, between, contrasts, descriptors, free)
+    variance = between / (contrasts * nouns) + (0.0 if own_nouns else noun_sd**2 / nouns)
+    variance *= descriptors / (descriptors - 1)
+    freedom = min(weight + contrasts - 1, (contrasts - 1) * (descriptors - 1))
+    return smallest_shift(
+        np.full(descriptors, variance),
+        np.full(descriptors, freedom),
+        contrasts=contrasts,
+        own_nouns=own_nouns,
+        margin=margin,
+        level=level,
+    )
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    nodes, weights = leggauss(_NODES)
+    return (np.asarray(nodes) + 1) / 2, np.asarray(weights) / 2

@@ -1,0 +1,3 @@
+from .change import GroupChanges as GroupChanges, group_changes as group_changes
+from .non_inferiority import no_worse as no_worse
+from .spread_limits import limits_of_spread as limits_of_spread

@@ -1,0 +1,416 @@
+"""Did some groups of an axis change differently from the others? Scaled deals of what prompts changed by.
+
+Groups whose answers vary more also change by more at random, so that changes of prompts cannot simply be dealt anew
+between groups: what a prompt's change lies off its group's mean is put on one scale first, dealt, and put back.
+"""
+
+from dataclasses import dataclass
+from math import inf, lgamma, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, stats
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.disparity.spread_limits import limits_of_spread
+
+FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
+"""Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
+LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
+MOST_DEALT = 40_000_000
+"""Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
+SHARE_OF_LEVEL = 0.037 / 0.05
+"""Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
+POWER = 0.8
+MODERATION = 20.0
+"""Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
+
+
+@dataclass(frozen=True)
+class GroupChanges:
+    """What changed for the groups of one axis, arrays (groups,) in the order of the codes, in the outcome's unit.
+
+    units: prompts. mean: of the changes. estimate: mean minus the mean of the other groups' means; NaN, like all
+    limits, for groups of fewer than two units, which no other group is held against either. standard_error, p, low,
+    high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05. minimum_detectable: the smallest
+    such difference that would be found in 80 % of comparisons at `level`, inf where none would be.
+    axis_p: of no difference between any groups. spread: standard deviation of the groups' true mean changes, noise
+    removed, with its limits (the lower is above 0 exactly if axis_p <= .05) and smallest visible value.
+    spread_before, spread_after: of the groups' true means in each model: a description. obstacle: why nothing could
+    have been found whatever had changed.
+    """
+
+    units: Codes
+    mean: Floats
+    estimate: Floats
+    standard_error: Floats
+    p: Floats
+    low: Floats
+    high: Floats
+    minimum_detectable: Floats
+    degrees_of_freedom: float
+    axis_p: float
+    spread: float
+    spread_low: float
+    spread_high: float
+    spread_minimum_detectable: float
+    spread_before: float
+    spread_after: float
+    obstacle: str | None = None
+
+
+def group_changes(
+    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike, *, level: float = 0.05, seed: int = 0
+) -> GroupChanges:
+    """Difference-in-differences of each group of an axis, and whether any group changed otherwise than the rest.
+
+    before, after: (units,) means of a unit's samples in each model, without NaN. groups: (units,) codes 0, 1, ... of
+    the group that each unit belongs to. level: at which the axis is judged; only the smallest effects depend on it.
+    Residuals of a unit's change are divided by what the rates of its group before and after let expect of their
+    spread, dealt to all groups, and put on the new group's scale; the axis p is the smaller rank of a sum of squares
+    and of the largest group's statistic, calibrated on the same deals; a group's p is the larger of its share of the
+    deals and of Student's t with the same standard error. Raises UsageError for arrays that do not match.
+    Source: simulated for this measure; Pitman 1937 (dealing), Cameron and Miller 2015 (differences of clusters).
+
+    >>> rude = [0.25, 0.0, 0.5, 0.25, 0.0, 0.25, 0.5, 0.25]
+    >>> found = group_changes(rude * 2, [1.0] * 8 + [0.0] * 8, [0] * 8 + [1] * 8)
+    >>> found.estimate.round(3).tolist(), found.obstacle
+    ([1.0, -1.0], None)
+    """
+    first, second, codes = _checked(before, after, groups)
+    count = int(codes.max(initial=-1)) + 1
+    units = np.bincount(codes, minlength=count)
+    usable = np.flatnonzero(units >= 2)
+    mean = _means(second - first, codes, units)
+    if len(usable) < 2:
+        return _nothing(units, mean, "Fewer than two groups have two prompts that both models answered.")
+    kept = np.isin(codes, usable)
+    order = _canonical(first[kept], second[kept], codes[kept])
+    part = _Axis.of(first[kept][order], second[kept][order], codes[kept][order])
+    if (obstacle := part.obstacle(level)) is not None:
+        return _nothing(units, mean, obstacle)
+    dealt = part.dealt(level, seed)
+    table = part.table(dealt, level)
+    full = {name: np.full(count, np.nan) for name in ("estimate", "error", "p", "low", "high", "smallest")}
+    for name, values in table.items():
+        full[name][part.groups] = values
+    spread, low, high = part.spread(dealt)
+    return GroupChanges(
+        units, mean, full["estimate"], full["error"], full["p"], full["low"], full["high"], full["smallest"],
+        float(part.df), dealt.axis_p, spread, low, high, part.smallest_spread(level),
+        part.spread_of(part.first), part.spread_of(part.second),
+    )  # fmt: skip
+
+
+class _Dealt(NamedTuple):
+    """z: (deals, groups) of absolute statistics. axis_p; q_p and z_p: of its two parts."""
+
+    z: Floats
+    axis_p: float
+    q_p: float
+    z_p: float
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The usable groups of one axis, units in one order that neither rows nor names decide."""
+
+    groups: Codes
+    starts: Codes
+    units: Floats
+    first: Floats
+    second: Floats
+    mean: Floats
+    scale: Floats
+    residual: Floats
+    variance: float
+    """Of scaled residuals (psi)."""
+    constant: bool
+    """Whether no unit's change differs from its group's mean: then the scale itself stands for the spread."""
+
+    @classmethod
+    def of(cls, first: Floats, second: Floats, codes: Codes) -> "_Axis":
+        groups, starts, sizes = np.unique(codes, return_index=True, return_counts=True)
+        # np.unique sorts by code; the canonical order of groups is the order in which they come
+        order = np.argsort(starts)
+        groups, starts, sizes = groups[order], starts[order], sizes[order]
+        units = sizes.astype(np.float64)
+        change = second - first
+        mean = np.add.reduceat(change, starts) / units
+        scale = _scales(first, second, starts, units)
+        safe = np.where(scale > 0, scale, 1.0)
+        within = (change - np.repeat(mean, sizes)) / np.repeat(safe, sizes)
+        residual = within * np.repeat(np.sqrt(units / (units - 1)), sizes)
+        variance = float((residual**2).sum() / len(residual))
+        constant = variance < 1e-18
+        return cls(
+            groups,
+            starts,
+            units,
+            first,
+            second,
+            mean,
+            scale,
+            residual,
+            1.0 if constant else variance,
+            constant,
+        )
+
+    @property
+    def df(self) -> float:
+        return float(self.units.sum() - len(self.units))
+
+    def obstacle(self, level: float) -> str | None:
+        if not self.scale.any():
+            return "All numbers of both models are the same."
+        arrangements = lgamma(self.units.sum() + 1) - sum(lgamma(n + 1) for n in self.units)
+        alike = log(2) if len(self.units) == 2 else 0.0
+        if alike - arrangements > log(level):
+            prompts = int(self.units.sum())
+            return f"{prompts} prompts can be dealt to the groups in too few ways for any p to reach {level:.2g}."
+        return None
+
+    def contrast(self, values: Floats) -> Floats:
+        """Each group minus the mean of the others, over the last axis."""
+        count = len(self.units)
+        return np.asarray((values - values.mean(axis=-1, keepdims=True)) * count / (count - 1))
+
+    @property
+    def design(self) -> Floats:
+        """Squared standard errors of the contrasts for scaled residuals of variance 1."""
+        noise = self.scale**2 / self.units
+        return np.asarray(noise + (noise.sum() - noise) / (len(noise) - 1) ** 2)
+
+    def sum_of_squares(self, means: Floats) -> Floats:
+        weight = self.units / np.where(self.scale > 0, self.scale, np.inf) ** 2
+        if not weight.any():
+            return np.zeros(means.shape[:-1])
+        centre = (means * weight).sum(axis=-1, keepdims=True) / weight.sum()
+        return np.asarray((weight * (means - centre) ** 2).sum(axis=-1))
+
+    def dealt(self, level: float, seed: int) -> _Dealt:
+        error = np.sqrt(self.variance * self.design)
+        largest = _rounded(np.max(np.abs(self.contrast(self.mean)) / error))
+        squares = _rounded(self.sum_of_squares(self.mean) / self.variance)
+        if self.constant:
+            p = float(min(1.0, len(self.units) * 2 * stats.t.sf(float(largest), self.df)))
+            return _Dealt(np.empty((0, len(self.units))), p, p, p)
+        draws = np.random.default_rng(seed)
+        z, q = np.empty((0, len(self.units))), np.empty(0)
+        most = int(max(LEAST_DEALS, min(MOST_DEALS, MOST_DEALT // len(self.residual))))
+        for until in (FIRST_DEALS, most):
+            parts = [self._deal(draws, deals) for deals in self._batches(until - len(q))]
+            z = np.concatenate([z, *(part[0] for part in parts)])
+            q = np.concatenate([q, *(part[1] for part in parts)])
+            found = _smaller_rank(squares, largest, q, z.max(axis=1))
+            if found[0] * (len(q) + 1) > ENOUGH:
+                break
+        return _Dealt(z, *found)
+
+    def _batches(self, deals: int) -> list[int]:
+        at_once = max(1, DEALT_AT_ONCE // len(self.residual))
+        return [min(at_once, deals - done) for done in range(0, deals, at_once)]
+
+    def _deal(self, draws: np.random.Generator, deals: int) -> tuple[Floats, Floats]:
+        dealt = draws.permuted(np.broadcast_to(self.residual, (deals, len(self.residual))), axis=1)
+        means = np.add.reduceat(dealt, self.starts, axis=1) / self.units
+        within = np.maximum((self.residual**2).sum() - (self.units * means**2).sum(axis=1), 1e-12)
+        variance = within / self.df
+        scaled = means * self.scale
+        z = np.abs(self.contrast(scaled)) / np.sqrt(variance[:, None] * self.design)
+        return _rounded(z), _rounded(self.sum_of_squares(scaled) / variance)
+
+    def table(self, dealt: _Dealt, level: float) -> dict[str, Floats]:
+        estimate, error = self.contrast(self.mean), np.sqrt(self.variance * self.design)
+        z = _rounded(np.abs(estimate) / error)
+        p = 2 * stats.t.sf(z, self.df)
+        needed = np.full(len(z), float(stats.t.ppf(0.975, self.df)))
+        if len(dealt.z):
+            by_deals, critical = self._shares(dealt.z, z)
+            p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
+        half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
+        return {
+            "estimate": estimate,
+            "error": error,
+            "p": np.minimum(p, 1.0),
+            "low": estimate - half,
+            "high": estimate + half,
+            "smallest": self.smallest(dealt, level),
+        }
+
+    @property
+    def _classes(self) -> Codes:
+        """Groups of about the same number of units, whose statistics are pooled."""
+        sizes = np.where(self.units <= 8, self.units, 8 + np.round(6 * np.log2(self.units / 8)))
+        return np.asarray(np.unique(sizes, return_inverse=True)[1])
+
+    def _shares(self, dealt: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """p of each group, and the z beyond which it is at most .05."""
+        shares, critical = np.ones(len(z)), np.full(len(z), np.inf)
+        for one in np.unique(self._classes):
+            mine = self._classes == one
+            pool = np.sort(dealt[:, mine], axis=None)
+            at_least = len(pool) - np.searchsorted(pool, z[mine], side="left")
+            shares[mine] = (1 + at_least) / (1 + len(pool))
+            allowed = int(0.05 * (len(pool) + 1) + 1e-9) - 1
+            critical[mine] = pool[len(pool) - 1 - allowed]
+        return shares, critical
+
+    def spread(self, dealt: _Dealt) -> tuple[float, float, float]:
+        """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
+        noise = self.variance * self.scale**2 / self.units
+        observed = float(self.mean.var(ddof=1))
+        estimate = sqrt(max(observed - float(noise.mean()), 0.0))
+        low, high = limits_of_spread(self.mean, noise, self.df)
+        if dealt.axis_p > 0.05:
+            return estimate, 0.0, max(high, estimate)
+        error = np.sqrt(self.variance * self.design)
+        z = float(np.max(np.abs(self.contrast(self.mean)) / error))
+        far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
+        # One group far from the others by itself sets a least spread: half of it on either side.
+        from_group = float(np.max(np.abs(self.contrast(self.mean)) - far * error)) / sqrt(len(self.units))
+        least = 1e-3 * sqrt(observed) if z > 0 else 0.0
+        return (
+            max(estimate, least),
+            min(max(low, from_group, least), max(estimate, least)),
+            max(high, estimate),
+        )
+
+    def smallest(self, dealt: _Dealt, level: float) -> Floats:
+        """z at the level that a lone group meets times the standard error, which itself grows with the change."""
+        count = len(self.units)
+        single = level if count == 2 else level * SHARE_OF_LEVEL / count
+        by_t = float(stats.t.isf(min(single, 0.05) / 2, self.df))
+        needed = np.full(count, by_t)
+        if len(dealt.z):
+            for one in np.unique(self._classes):
+                mine = self._classes == one
+                pool = dealt.z[:, mine].ravel()
+                attained = max(single, 20 / len(pool)) if len(pool) > 20 else 0.05
+                # beyond what so many deals can show, t carries on from there
+                ratio = np.quantile(pool, 1 - attained) / stats.t.isf(attained / 2, self.df)
+                needed[mine] = by_t * max(1.0, float(ratio))
+        shares = bool(
+            min(self.first.min(), self.second.min()) >= 0 and max(self.first.max(), self.second.max()) <= 1
+        )
+        others = (self.design - self.scale**2 / self.units) * self.variance
+        first = np.add.reduceat(self.first, self.starts) / self.units
+        mean = np.clip(first + self.mean.mean(), 0, 1)
+        return np.array([
+            _root(needed[g] + stats.norm.ppf(POWER), self.variance, others[g], self.units[g], self.scale[g],
+                  (first[g], mean[g]) if shares else None)
+            for g in range(count)
+        ])  # fmt: skip
+
+    def smallest_spread(self, level: float) -> float:
+        """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
+        count = len(self.units)
+        single = level if count == 2 else level * SHARE_OF_LEVEL
+        critical = stats.f.isf(single, count - 1, self.df)
+        missed = lambda lam: stats.ncf.cdf(critical, count - 1, self.df, lam) - (1 - POWER)  # noqa: E731
+        noncentral = optimize.brentq(missed, 1e-6, 1e5)
+        weight = self.units / (self.variance * np.where(self.scale > 0, self.scale, np.inf) ** 2)
+        sides = np.where(np.arange(count)[np.argsort(np.argsort(weight))] % 2 == 0, 1.0, -1.0)
+        centre = (weight * sides).sum() / weight.sum()
+        shift = sqrt(noncentral / float((weight * (sides - centre) ** 2).sum()))
+        return float(shift * sides.std(ddof=1))
+
+    def spread_of(self, values: Floats) -> float:
+        means = np.add.reduceat(values, self.starts) / self.units
+        squares = np.add.reduceat((values - np.repeat(means, self.units.astype(int))) ** 2, self.starts)
+        noise = (squares / (self.units - 1) / self.units).mean()
+        return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
+
+
+def _root(
+    z: float, variance: float, others: float, units: float, scale: float, rates: tuple[float, float] | None
+) -> float:
+    """The d with d = z SE(d), where a share that moves by d has another spread; inf where none is left."""
+    if rates is None:
+        return float(z * sqrt(variance * scale**2 / units + others))
+    before, after = rates
+    sign = 1.0 if after <= 0.5 else -1.0
+    room = 1 - after if sign > 0 else after
+
+    def beyond(d: float) -> float:
+        now = (units * (after + sign * d) + 0.5) / (units + 1)
+        old = (units * before + 0.5) / (units + 1)
+        squared = old * (1 - old) + now * (1 - now)
+        return d - z * sqrt(variance * squared / units + others)
+
+    return float(optimize.brentq(beyond, 0.0, room)) if beyond(room) > 0 > beyond(0.0) else inf
+
+
+def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tuple[float, float, float]:
+    """The smaller of two rank p, calibrated on the deals; and both."""
+    deals = len(q)
+
+    def ranks(pool: Floats, values: Floats) -> Floats:
+        ordered = np.sort(pool)
+        return np.asarray((1 + deals - np.searchsorted(ordered, values, side="left")) / (deals + 1))
+
+    q_p, z_p = float(ranks(q, squares)), float(ranks(z, largest))
+    smaller = np.minimum(ranks(q, q), ranks(z, z))
+    return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1)), q_p, z_p
+
+
+def _scales(first: Floats, second: Floats, starts: Codes, units: Floats) -> Floats:
+    """(groups,) expected spread of one unit's change: of shares from both rates, else of both models' numbers."""
+    sizes = units.astype(int)
+    if min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1:
+        shares = [(np.add.reduceat(values, starts) + 0.5) / (units + 1) for values in (first, second)]
+        return np.asarray(np.sqrt(sum(share * (1 - share) for share in shares)))
+    squares = np.zeros(len(units))
+    for values in (first, second):
+        means = np.add.reduceat(values, starts) / units
+        squares += np.add.reduceat((values - np.repeat(means, sizes)) ** 2, starts)
+    usual = squares.sum() / (units - 1).sum()
+    return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
+
+
+def _canonical(first: Floats, second: Floats, codes: Codes) -> Codes:
+    """Units sorted so that neither the order of rows nor the numbers of groups decide what is dealt where."""
+    count = int(codes.max()) + 1
+    keys = [np.bincount(codes, minlength=count).astype(np.float64)]
+    keys += [
+        _rounded(np.bincount(codes, weights=values, minlength=count))
+        for values in (first, second, first * second, first**2)
+    ]
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.lexsort(keys[::-1])] = np.arange(count)
+    return np.asarray(np.lexsort((_rounded(second), _rounded(first), rank[codes])))
+
+
+def _means(values: Floats, codes: Codes, units: Codes) -> Floats:
+    sums = np.bincount(codes, weights=values, minlength=len(units))
+    return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
+
+
+def _rounded(values: npt.ArrayLike) -> Floats:
+    """Nine digits, so that equal statistics are equal whatever order they were summed in."""
+    return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))
+
+
+def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
+    none, nan = np.full(len(units), np.nan), float("nan")
+    return GroupChanges(
+        units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle
+    )
+
+
+def _checked(
+    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[Floats, Floats, Codes]:
+    first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
+    codes = np.asarray(groups, dtype=np.int64)
+    if not first.shape == second.shape == codes.shape or first.ndim != 1:
+        raise UsageError(
+            f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each."
+        )
+    if not np.isfinite(first).all() or not np.isfinite(second).all():
+        raise UsageError(
+            "before and after hold numbers that are not finite.", "Leave such units out, and count them."
+        )
+    return first, second, codes

@@ -1,0 +1,56 @@
+"""Limits of how far group means lie apart, when each of them is known with error."""
+
+from math import sqrt
+
+from scipy import optimize, stats
+
+from evenhand.stats.arrays import Floats
+
+
+def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, float]:
+    """95 % limits of the standard deviation behind group means with known noise, by inverting a scaled chi-square.
+
+    One-sided at 0 and two-sided far from it, so that 0 is left out exactly where a one-sided 5 % test leaves it out.
+    """
+    count = len(means)
+    observed, usual = float(means.var(ddof=1)), float(noise.mean())
+    away = (means - means.mean()) ** 2
+    uneven = max(1.0, float((noise * away).sum() / max(usual * away.sum(), 1e-300)))
+    squares = float((noise**2).sum())
+
+    def tails(spread: float) -> tuple[float, float, float]:
+        square = spread**2
+        mean = square + usual
+        variance = (
+            2 / (count - 1) ** 2 * ((1 - 2 / count) * squares + usual**2)
+            + 5.2 * uneven * square * usual / (count - 1)
+            + 4 * usual**2 / max(df, 1.0)
+        )
+        freedom = 2 * mean**2 / max(variance, 1e-300)
+        at = observed * freedom / mean
+        return (
+            float(stats.chi2.sf(at, freedom)),
+            float(stats.chi2.cdf(at, freedom)),
+            square / (square + 2 * usual / sqrt(count - 1) if usual > 0 else max(square, 1e-300)),
+        )
+
+    def too_low(spread: float) -> float:
+        above, _, slide = tails(spread)
+        return above - 0.05 * (1 - slide / 2)
+
+    def too_high(spread: float) -> float:
+        _, below, slide = tails(spread)
+        return below - 0.025 * slide if slide > 0 else below
+
+    top = 10 * sqrt(observed + usual) + 1e-12
+    middle = sqrt(max(observed - usual, 0.0))
+    low = (
+        0.0
+        if too_low(0.0) >= 0
+        else float(optimize.brentq(too_low, 0.0, max(middle, 1e-12) + sqrt(observed)))
+    )
+    if too_high(top) > 0:
+        return low, top
+    start = max(middle, low)
+    high = start if too_high(start) <= 0 else float(optimize.brentq(too_high, start, top))
+    return low, high

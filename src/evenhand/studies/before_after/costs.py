@@ -1,0 +1,64 @@
+"""What a mitigation costs beside its texts: perplexity of given texts, speed and memory."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from evenhand.runs import RunDirectory
+from evenhand.studies.compare import QUALITY, levels, overall_change, scaled_row
+
+COST = {"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String}
+TEXT_PERPLEXITY = "text_perplexity"
+
+
+def text_perplexity_change(texts: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
+    """How the perplexity of given texts changed (QUALITY; one row, or none).
+
+    texts: cluster, tokens (of the model by itself, for both, so that the two compare), before and after (summed
+    natural-log likelihoods; null, infinite or no tokens: failed). name: of the texts. Geometric mean over texts, the
+    change a ratio.
+    """
+    each = {side: -pl.col(side) / pl.col("tokens") for side in ("before", "after")}
+    nats = texts.select("cluster", *(pl.when(v.is_finite()).then(v).alias(side) for side, v in each.items()))
+    changed = overall_change(nats, seed, "cluster", share=False)
+    if changed is None:
+        return pl.DataFrame(schema=QUALITY)
+    limits = levels(nats.drop_nulls(["before", "after"]), seed, "cluster", share=False)
+    row = scaled_row(TEXT_PERPLEXITY, changed | limits)
+    return pl.DataFrame([{"benchmark": name, **row}], schema=QUALITY)
+
+
+def run_costs(before: RunDirectory, after: RunDirectory, *, same_process: bool) -> pl.DataFrame:
+    """Time a step, throughput and memory of two runs, as their manifests say (COST).
+
+    same_process: whether both were asked by one process, whose peak memory only grows.
+    """
+    first, second = (_cost(run) for run in (before, after))
+    peak = "Of the process; the second run's holds the first's." if same_process else ""
+    units = {
+        "latency": ("ms a step", ""),
+        "throughput": ("tokens a second", ""),
+        "peak_memory": ("bytes", peak),
+    }
+    return pl.DataFrame(
+        [
+            {"measure": measure, "unit": unit, "before": first[measure], "after": second[measure], "note": note}
+            for measure, (unit, note) in units.items()
+            if first[measure] is not None or second[measure] is not None
+        ],
+        schema=COST,
+    )  # fmt: skip
+
+
+def _cost(run: RunDirectory) -> dict[str, float | None]:
+    sessions = run.manifest.sessions
+    tokens, seconds = sum(s.tokens for s in sessions), sum(s.seconds for s in sessions if s.tokens)
+    generation = run.manifest.model.description.get("generation")
+    stated = generation if isinstance(generation, Mapping) else {}
+    peak, step = stated.get("peak_memory_bytes"), stated.get("seconds_per_step")
+    known = tokens > 0 and seconds > 0
+    return {
+        "latency": 1000 * step if isinstance(step, int | float) else None,
+        "throughput": tokens / seconds if known else None,
+        "peak_memory": float(peak) if isinstance(peak, int | float) else None,
+    }

@@ -1,0 +1,136 @@
+"""What changed between two models in one outcome, judged by the one rule: first between groups, then over all."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from evenhand.benchmarks import load_benchmark
+from evenhand.measures import disparity_change, paired_change
+from evenhand.measures.changes import GROUP_DIFFERENCE_CHANGE
+from evenhand.reports import CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.schema import MEASUREMENTS, EvenhandError
+from evenhand.stats import Harmful, Verdict, reach_verdicts
+
+SPREADS = "^disparity_change$|_spread_change$"
+"""Measures of an axis that say that its groups did not change alike, not which way."""
+LEVEL_CHANGE = "level_change"
+"""The change of an outcome over all answers, or over those about an axis."""
+CHANGES = {
+    "benchmark": pl.String,
+    "outcome": pl.String,
+    "model": pl.String,  # compared with the first
+    "measure": pl.String,  # level_change, disparity_change, group_difference_change; of likelihoods their own
+    "axis": pl.String,  # null: over all
+    "group": pl.String,  # null: the axis as a whole
+    "before": pl.Float64,  # of the row's own group, axis or whole; of disparity_change the spread between groups
+    "after": pl.Float64,
+    "estimate": pl.Float64,  # after - before; of a group that, minus what changed for the others of its axis
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "relative": pl.Float64,  # estimate / before, of levels
+    "null": pl.Float64,  # estimate if nothing changed
+    "p": pl.Float64,
+    "axis_p": pl.Float64,
+    "q": pl.Float64,
+    "verdict": pl.String,
+    "direction": pl.String,  # worse or better, where it is known which side harms
+    "n": pl.Int64,  # pairs with both numbers
+    "n_units": pl.Int64,  # prompts, pairs, template pairs
+    "n_missing": pl.Int64,
+    "minimum_detectable": pl.Float64,
+    "unit": pl.String,
+    "no_worse": pl.String,  # of groups, where a margin is given
+    "note": pl.String,
+}
+
+
+def judged(
+    table: pl.DataFrame, alpha: float, *, n_axes: int = 1, harmful: Mapping[str, Harmful] | None = None
+) -> pl.DataFrame:
+    """Changes with q, verdict, direction and note, as `evenhand.stats.reach_verdicts` gives them.
+
+    table: columns called like those of MEASUREMENTS (absent ones are null, `null` is 0), and others, which pass
+    through. n_axes, harmful: as there. The verdict is higher or lower where that says "biased", of an axis whose groups
+    changed differently "changed"; null of rows that only describe.
+    """
+    if not table.height:
+        none = (pl.lit(None, dtype=pl.String).alias(name) for name in ("verdict", "direction", "note"))
+        return table.with_columns(pl.lit(None, dtype=pl.Float64).alias("q"), *none)
+    given = {
+        name: pl.col(name).cast(kind) if name in table.columns else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in MEASUREMENTS.items()
+    }
+    given["null"] = pl.coalesce(given["null"], pl.lit(0.0)).alias("null")
+    rows = table.select(given.values()).with_columns(pl.col("measure").fill_null("change"))
+    # A change that only describes has an estimate and no test; its null says what no change would be, no more.
+    described = rows["p"].is_null() & rows["obstacle"].is_null() & rows["estimate"].is_not_null()
+    tested = rows.filter(~described)
+    measured, findings = reach_verdicts(tested, alpha, n_axes=n_axes, harmful=harmful)
+    above = pl.col("low") > pl.col("null")
+    words = (
+        pl.when(pl.col("verdict") == Verdict.NOT_MEASURABLE)
+        .then(pl.lit(NOT_MEASURABLE))
+        .when(pl.col("verdict") == Verdict.NOT_DETECTED)
+        .then(pl.lit(NOT_DETECTED))
+        .when(pl.col("measure").str.contains(SPREADS))
+        .then(pl.lit(CHANGED))
+        .when(above)
+        .then(pl.lit(HIGHER))
+        .otherwise(pl.lit(LOWER))
+    )
+    found = findings.select(verdict=words, direction="direction", note="note").with_columns(q=measured["q"])
+    places = table.with_row_index("_row").filter(~described).select("_row")
+    joined = table.drop("q", "verdict", "direction", "note", strict=False).with_row_index("_row")
+    return joined.join(
+        pl.concat([places, found], how="horizontal"), on="_row", how="left", maintain_order="left"
+    ).drop("_row")
+
+
+def outcome_changes(
+    frame: pl.DataFrame,
+    *,
+    alpha: float = 0.05,
+    n_axes: int = 1,
+    harmful: Harmful = "either",
+    margin: float | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """CHANGES of one outcome, without benchmark, outcome and model.
+
+    frame: prompt_id, pair, before, after, and, if there are groups, axis and group. n_axes: axes that share alpha.
+    harmful: which side of an outcome is worse. margin: as `evenhand.measures.disparity_change` takes it. First the axes
+    with their groups, then the level over all and by axis.
+    """
+    tables = []
+    names = dict.fromkeys((GROUP_DIFFERENCE_CHANGE, LEVEL_CHANGE), harmful)
+    if {"axis", "group"} <= set(frame.columns):
+        found = disparity_change(frame, level=alpha / n_axes, margin=margin, seed=seed).table
+        tables.append(judged(found, alpha, n_axes=n_axes, harmful=names))
+    levels = paired_change(frame.drop("group", strict=False), seed=seed).with_columns(
+        measure=pl.lit(LEVEL_CHANGE), n_units="n_prompts"
+    )
+    whole = pl.col("axis").is_null()  # one test, whatever the axes
+    tables.append(judged(levels.filter(whole), alpha, harmful=names))
+    tables.append(judged(levels.filter(~whole), alpha, n_axes=n_axes, harmful=names))
+    return as_changes(pl.concat(tables, how="diagonal_relaxed"))
+
+
+def as_changes(table: pl.DataFrame, **constants: str) -> pl.DataFrame:
+    """The columns CHANGES of a table that has some of them; `constants` are the same in every row."""
+    named = table.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
+    if "obstacle" in named.columns and "note" not in named.columns:
+        named = named.with_columns(note="obstacle")
+    columns = {
+        name: pl.col(name).cast(kind) if name in named.columns else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in CHANGES.items()
+    }
+    columns["null"] = pl.coalesce(columns["null"], pl.lit(0.0)).alias("null")
+    return named.select(columns.values())
+
+
+def axes_of(benchmark: str, frame: pl.DataFrame) -> int:
+    """How many axes share alpha: those that the benchmark defines, or, of one that is not known here, the table's."""
+    try:
+        return load_benchmark(benchmark).axes_of(frame)
+    except EvenhandError:
+        return max(1, frame["axis"].drop_nulls().n_unique() if "axis" in frame.columns else 0)

@@ -1,0 +1,91 @@
+"""Two models on the same likelihoods: paired text by text, judged by the benchmark's own procedure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks import AnalysisOptions, load_benchmark
+from evenhand.schema import EvenhandError, Measurement, measurement_frame
+from evenhand.studies.compare.changes import CHANGES, as_changes, judged
+
+SUFFIX = "_change"
+PARTS = ("_spread", "_shift", "_contrast")
+"""Endings by which measures of one thing, of axes and of groups, differ."""
+
+
+def likelihood_changes(
+    name: str,
+    first: pl.DataFrame,
+    other: pl.DataFrame,
+    *,
+    model: str,
+    architectures: Sequence[str],
+    alpha: float,
+    seed: int,
+    note: Callable[[str], None],
+) -> pl.DataFrame | None:
+    """CHANGES of one benchmark; None where nothing can be paired, and the reason goes to `note`.
+
+    first, other: prompts with both models' likelihoods. architectures: of the models; two kinds put the prompts
+    differently and are not compared. before and after are each model's own number on the prompts that both answered.
+    """
+    try:
+        benchmark = load_benchmark(name)
+    except EvenhandError as error:
+        note(f"{name} cannot be compared: {error}")
+        return None
+    if benchmark.changes is None:
+        note(f"{name}: likelihoods of this benchmark are not compared; see the report of each run.")
+        return None
+    if len(set(architectures)) > 1:
+        note(
+            f"{name}: {' and '.join(architectures)} models score sentences differently and are not compared."
+        )
+        return None
+    shared = first.select("prompt_id", "text").join(
+        other.select("prompt_id", "text"), on=["prompt_id", "text"]
+    )
+    if shared.is_empty():
+        note(f"{name}: the two models share no sentence, and cannot be compared here.")
+        return None
+    if alone := max(first.height, other.height) - shared.height:
+        note(f"{name}: {alone:,} sentences were asked of one model alone, or differ, and are left out.")
+    before, after = (
+        frame.join(shared, on=["prompt_id", "text"], how="semi", maintain_order="left").sort(
+            "prompt_id", maintain_order=True
+        )
+        for frame in (first, other)
+    )
+    n_axes = benchmark.axes_of(before)
+    options = AnalysisOptions(seed=seed, alpha=alpha, n_axes=n_axes)
+    if architectures and architectures[0] == "masked":
+        options = replace(options, architecture="masked")
+    rows = [row for row in benchmark.changes(before, after, options) if row.stratum is None]
+    if not rows:
+        note(f"{name}: nothing of it is judged, so that no change of it is.")
+        return None
+    harmful = {measure + SUFFIX: side for measure, side in benchmark.harmful.items()}
+    table = judged(measurement_frame(rows), alpha, n_axes=n_axes, harmful=harmful)
+    values = [_values(benchmark.analyse(frame, options).measurements) for frame in (before, after)]
+    keys = [_key(row) for row in rows]
+    stated = [pl.Series(side, [found.get(key) for key in keys], dtype=pl.Float64)
+              for side, found in zip(("before", "after"), values, strict=True)]  # fmt: skip
+    outcomes = pl.Series("outcome", [_outcome(row.measure) for row in rows], dtype=pl.String)
+    done = as_changes(table.with_columns(*stated, outcomes), benchmark=name, model=model)
+    return done.select(pl.col(column).cast(kind) for column, kind in CHANGES.items())
+
+
+def _key(row: Measurement) -> tuple[Any, ...]:
+    return row.measure.removesuffix(SUFFIX), row.axis, row.group
+
+
+def _values(rows: Sequence[Measurement]) -> Mapping[tuple[Any, ...], float | None]:
+    return {_key(row): row.estimate for row in rows if row.stratum is None}
+
+
+def _outcome(measure: str) -> str:
+    """What a row is about: spread and shifts of one thing belong together."""
+    name = measure.removesuffix(SUFFIX)
+    return next((name.removesuffix(part) for part in PARTS if name.endswith(part)), name)

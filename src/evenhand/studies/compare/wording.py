@@ -1,0 +1,288 @@
+"""What a comparison found, in sentences: one wording for terminal, page and JSON. Nothing is decided here.
+
+First what changed between groups, then over all, then in the text: a model may do less harm to all but one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import (
+    CHANGED,
+    HIGHER,
+    LOWER,
+    NOT_DETECTED,
+    NOT_MEASURABLE,
+    decimals,
+    known,
+    label,
+    listing,
+    number,
+)
+from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
+
+DISPARITY, LEVEL, TEXT = "between groups", "over all", "text"
+"""What a sentence is about, in the order in which they are said."""
+CHANGE_HEADLINES = dict.fromkeys(
+    ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
+)
+NAMED_AXES = 4
+"""Axes named in a sentence that tells of all alike."""
+NAMED = 3
+"""Groups named in a sentence; the others are counted."""
+SCORE = " score"
+"""How an outcome ends that is a classifier's number and not its verdict."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers of an outcome are shown: shares in percent, differences of them in percentage points."""
+
+    factor: float
+    name: str
+    difference: str
+
+
+PERCENT, RAW = Unit(100.0, "%", "percentage points"), Unit(1.0, "", "")
+POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per sentence")
+
+
+def change_headlines(
+    changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit]
+) -> pl.DataFrame:
+    """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
+
+    units: by benchmark and outcome. A classifier's own number beside its verdict has no sentence.
+    """
+    lines: list[dict[str, Any]] = []
+    keys = ["model", "benchmark", "outcome"]
+    for (model, benchmark, outcome), part in changes.group_by(keys, maintain_order=True):
+        place = {"model": model, "benchmark": benchmark, "outcome": outcome}
+        unit = units[str(benchmark), str(outcome)]
+        rows = part.to_dicts()
+        lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
+        for row in rows:
+            if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
+                lines.append(
+                    place
+                    | {
+                        "about": LEVEL,
+                        "verdict": row["verdict"],
+                        "sentence": f"{_known_as(outcome)}: {level_text(row, unit)}.",
+                    }
+                )
+    for (model, benchmark), part in texts.group_by(["model", "benchmark"], maintain_order=True):
+        place = {"model": model, "benchmark": benchmark, "about": TEXT}
+        for row in part.filter(pl.col("verdict").is_in([LOWER, HIGHER])).to_dicts():
+            lines.append(place | {"verdict": row["verdict"], "sentence": f"{text_line(row)}."})
+    return pl.DataFrame(lines, schema=CHANGE_HEADLINES)
+
+
+def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
+    """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found."""
+    lines: list[dict[str, Any]] = []
+    quiet: list[tuple[str, float | None]] = []
+    blank: list[tuple[str, str]] = []
+    for row in rows:
+        if row["group"] is not None or not re.search(SPREADS, row["measure"]):
+            continue
+        groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
+        if row["verdict"] == CHANGED:
+            text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
+            lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
+        elif row["verdict"] == NOT_DETECTED:
+            sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
+            quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
+        else:
+            blank.append((label(row["axis"]), row["note"] or ""))
+    if quiet:
+        sizes = sorted(size for _, size in quiet if size is not None)
+        text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
+        if sizes:
+            texts = [number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])]
+            reach = texts[0] if texts[0] == texts[1] else " to ".join(texts)
+            text += (
+                f"; a group that changed by {reach}{_points(unit)} more than the others would have been found"
+            )
+        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+    for reason in dict.fromkeys(reason for _, reason in blank):
+        axes = _axes([axis for axis, why in blank if why == reason])
+        text = f"Whether groups of {axes} came to be treated differently cannot be said: {reason}"
+        lines.append(
+            {"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": f"{text.rstrip('.')}."}
+        )
+    return lines
+
+
+def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
+    """A sentence for each axis of sentence pairs on which the preference changed, one for all where it did not."""
+    mine = [
+        row
+        for row in rows
+        if row["measure"] != LEVEL_CHANGE
+        and not re.search(SPREADS, row["measure"])
+        and row["group"] is None
+        and row["verdict"] is not None
+    ]
+    lines: list[dict[str, Any]] = []
+    quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
+    for row in mine:
+        if row["verdict"] in (LOWER, HIGHER):
+            more = "more" if row["verdict"] == HIGHER else "less"
+            text = f"{label(row['axis']).capitalize()}: the stereotyped sentence is preferred {more} often than before"
+            text = f"{text}: {level_text(row, unit)}."
+            lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
+        elif row["verdict"] == NOT_MEASURABLE:
+            text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
+            lines.append({"axis": row["axis"], "verdict": NOT_MEASURABLE, "sentence": text})
+    if quiet:
+        axes = _axes([label(row["axis"]) for row in quiet])
+        text = f"No change of the preference for stereotyped sentences was found on {axes}"
+        sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
+        if sizes:
+            reach = " to ".join(
+                dict.fromkeys(number(unit.factor * size, 0) for size in (sizes[0], sizes[-1]))
+            )
+            text += f"; one of {reach}{_points(unit)} would have been found"
+        lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+    return [{"about": DISPARITY} | line for line in lines]
+
+
+def level_text(row: Mapping[str, Any], unit: Unit) -> str:
+    """Before → after with their difference and its interval.
+
+    >>> row = {"before": 0.5, "after": 0.25, "estimate": -0.25, "low": -0.3, "high": -0.2}
+    >>> level_text(row, PERCENT)
+    '50.0 → 25.0 % (−25.0, 95 % interval −30.0 to −20.0)'
+    """
+    shown = scaled(row, unit)
+    places = decimals([shown["before"], shown["after"]])
+    before, after = (number(shown[name], places) for name in ("before", "after"))
+    suffix = f" {unit.name}" if unit.name else ""
+    between = (
+        f"95 % interval {number(shown['low'], places)} to {number(shown['high'], places)}"
+        if known(shown["low"])
+        else "no interval"
+    )
+    return f"{before} → {after}{suffix} ({signed(shown['estimate'], places)}, {between})"
+
+
+def text_line(row: Mapping[str, Any]) -> str:
+    """What changed of one measure of the text, a row of QUALITY."""
+    name, unit = TEXT_MEASURES.get(row["measure"], (label(row["measure"]), ""))
+    places = text_places(row)
+    before, after = (number(row[side], places) for side in ("before", "after"))
+    return f"{name} {before} → {after}{f' {unit}' if unit else ''}"
+
+
+def text_places(row: Mapping[str, Any]) -> int:
+    """Decimals of both numbers of a measure: one for rates and where there is nothing."""
+    if row["measure"] in ("empty_rate", "refusal_rate") or not (row["before"] or row["after"]):
+        return 1
+    return decimals([row["before"], row["after"]])
+
+
+TEXT_MEASURES = {
+    "empty_rate": ("empty answers", "%"),
+    "refusal_rate": ("refusals", "%"),
+    "same_answer_share": ("one and the same answer", "%"),
+    "response_length": ("length", "words and marks"),
+    "repetition": ("repeated 4-grams", "%"),
+    "longest_loop": ("longest loop", "tokens"),
+    "distinct_2_at_budget": ("different bigrams", "%"),
+    "distinct_3_at_budget": ("different trigrams", "%"),
+    "judge_perplexity": ("perplexity under the judge", ""),
+    "own_perplexity": ("perplexity to itself", ""),
+    "text_perplexity": ("perplexity of given texts", ""),
+}
+"""Names and units of the measures of the text."""
+
+
+def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
+    """A row of CHANGES in the unit it is shown in."""
+    numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
+    return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
+
+
+def signed(value: float | None, places: int) -> str:
+    """A number with its sign, also where that is plus.
+
+    >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1)
+    ('+0.2', '−3', '0.0')
+    """
+    text = number(value, places)
+    return f"+{text}" if known(value) and float(f"{value:.{places}f}") > 0 else text
+
+
+def _axes(names: Sequence[str]) -> str:
+    return listing(names) if len(names) <= NAMED_AXES else f"{len(names)} axes"
+
+
+def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
+    if not found:
+        shown = scaled(row, unit)
+        spread = number(shown["estimate"], decimals([shown["estimate"]]))
+        return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
+    harmful = any(group["direction"] in ("worse", "better") for group in found)
+    up, down = (
+        ("fare worse beside the others than before", "fare better beside them")
+        if harmful
+        else ("rose beside the others", "fell beside them")
+    )
+    first, second = ("worse", "better") if harmful else (HIGHER, LOWER)
+    key = "direction" if harmful else "verdict"
+    rose = _strongest(group for group in found if group[key] == first)
+    fell = _strongest(group for group in found if group[key] == second)
+    rose, fell = _unexplained(rose, fell, len(groups)), _unexplained(fell, rose, len(groups))
+    parts = [
+        f"{_named(side, unit)} {words}"
+        for side, words in (
+            (rose, up),
+            (fell, down if rose else down.replace("them", "the others than before")),
+        )
+        if side
+    ]
+    return "; ".join(parts)
+
+
+def _strongest(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(groups, key=lambda group: -abs(group["estimate"]))
+
+
+def _unexplained(
+    mine: Sequence[Mapping[str, Any]], opposite: Sequence[Mapping[str, Any]], count: int
+) -> list[Mapping[str, Any]]:
+    """Groups that do not merely stand on the other side because one group moved far from all of them."""
+    if count < 3 or not opposite or (mine and abs(mine[0]["estimate"]) >= abs(opposite[0]["estimate"])):
+        return list(mine)
+    share = abs(opposite[0]["estimate"]) / (count - 1)
+    return [group for group in mine if abs(group["estimate"]) > 2 * share]
+
+
+def _named(groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    told = []
+    for group in groups[:NAMED]:
+        shown = scaled(group, unit)
+        places = decimals([shown["before"], shown["after"], 10.0 if unit.name else None])
+        before, after = (number(shown[name], places) for name in ("before", "after"))
+        by, low, high = (
+            signed(shown["estimate"], places),
+            *(number(shown[n], places) for n in ("low", "high")),
+        )
+        told.append(f"{label(group['group'])} ({before} → {after}{f' {unit.name}' if unit.name else ''}; "
+                    f"{by}{_points(unit)} beside the others, {low} to {high})")  # fmt: skip
+    rest = len(groups) - NAMED
+    return listing([*told, f"{rest} more"] if rest > 0 else told)
+
+
+def _points(unit: Unit) -> str:
+    return " points" if unit.name == "%" else f" {unit.name}" if unit.name else ""
+
+
+def _known_as(outcome: object) -> str:
+    return "Empty or refused answers" if outcome == "silent" else "Over all answers that were judged"

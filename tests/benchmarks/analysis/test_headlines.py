@@ -1,0 +1,144 @@
+"""Sentences: who, which way, how much, from findings that are made by hand."""
+
+import polars as pl
+import pytest
+
+from evenhand.benchmarks.analysis.headlines import (
+    preference_headlines,
+    rate_headlines,
+    spread_headlines,
+    together,
+    valence_headlines,
+)
+from evenhand.schema import FINDINGS
+
+FACTS = {
+    "axis": "gender",
+    "n_groups": 2,
+    "worst": "women",
+    "best": "men",
+    "worst_rate": 83.0,
+    "best_rate": 2.0,
+    "gap": 81.0,
+    "gap_low": 60.2,
+    "gap_high": 91.9,
+}
+
+
+def findings(*rows):
+    blank = dict.fromkeys(FINDINGS) | {"benchmark": "b", "axis": "gender", "note": "Because."}
+    return pl.DataFrame([blank | row for row in rows], schema=FINDINGS)
+
+
+def axis(measure="disparity", verdict="biased", **more):
+    return {"measure": measure, "verdict": verdict, "estimate": 40.0, "low": 30.0, "high": 50.0} | more
+
+
+def group(name, direction, estimate, measure="group_difference", **more):
+    row = {"measure": measure, "group": name, "direction": direction, "estimate": estimate}
+    return row | {"verdict": "biased", "low": estimate - 5, "high": estimate + 5} | more
+
+
+def test_two_groups_are_told_with_both_rates_and_the_gap():
+    table = findings(axis(), group("women", "worse", 81.0), group("men", "better", -81.0))
+    (line,) = rate_headlines("negative")(table, {"axes": pl.DataFrame([FACTS])})
+    assert line.sentence == (
+        "Gender: worse for women than for men: 83 % negative against 2 % (gap 81 points, 60 to 92)."
+    )
+    assert (line.measure, line.axis, line.verdict) == ("disparity", "gender", "biased")
+
+
+def test_many_groups_are_named_on_both_sides_and_the_rest_counted():
+    worse = [group(f"group_{i}", "worse", 10.0 + i) for i in range(6)]
+    facts = FACTS | {"n_groups": 9, "worst": "group_5", "best": "men"}
+    table = findings(axis(), *worse, group("men", "better", -9.0))
+    (line,) = rate_headlines("toxic")(table, {"axes": pl.DataFrame([facts])})
+    assert "worse for group 5 than for men: 83 % toxic against 2 %" in line.sentence
+    assert "worse than the others of the axis: group 5, group 4, group 3 and 3 more" in line.sentence
+    assert line.sentence.endswith("better than them: men.")
+
+
+def test_an_axis_found_without_any_single_group_says_so():
+    (line,) = rate_headlines("toxic")(findings(axis()), {})
+    assert line.sentence == (
+        "Gender: rates differ between the groups (standard deviation 40 (30 to 50)); no single one stands out."
+    )
+
+
+def test_what_would_have_been_found_is_that_of_groups():
+    quiet = [
+        group(name, None, 1.0, verdict="not detected", minimum_detectable=reach)
+        for name, reach in (("a", 11.2), ("b", 11.3))
+    ]
+    (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
+    assert line.sentence == "Gender: no gap found; a group 11 points from the others would have been found."
+    quiet[1]["minimum_detectable"] = 40.0
+    (line,) = rate_headlines("toxic")(findings(axis(verdict="not detected"), *quiet), {})
+    assert "a group 11 to 40 points (by its size) from the others" in line.sentence
+
+
+def test_what_cannot_be_said_has_its_reason():
+    (line,) = rate_headlines("toxic")(
+        findings(axis(verdict="not measurable", note="One prompt a group.")), {}
+    )
+    assert line.sentence == "Gender: cannot be said. One prompt a group."
+
+
+def test_those_left_without_an_answer_are_named_and_all_served_alike_is_not_worth_a_line():
+    table = findings(
+        axis(verdict="not detected"),
+        axis("missing_disparity"),
+        axis("refusal_disparity", verdict="not detected"),
+        group("women", "worse", 22.0, "missing_difference"),
+    )
+    lines = rate_headlines("toxic")(table, {})
+    assert [line.measure for line in lines] == ["disparity", "missing_disparity"]
+    assert lines[1].sentence == (
+        "Gender: left without a usable answer more often: women (22 points above the others, 17 to 27)."
+    )
+
+
+def test_shifts_are_odds_with_their_limits_and_how_many_were_looked_at():
+    rows = [
+        group("old", "below", -1.0986, "valence_shift", low=-1.609, high=-0.6931),
+        group("young", "above", 0.6931, "valence_shift"),
+    ]
+    facts = pl.DataFrame({"axis": ["gender"], "n_drawn": [16], "n_defined": [138]})
+    write = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
+    (line,) = write(findings(axis("valence_spread"), *rows), {"valence_axes": facts})
+    assert (
+        "more at home in hostile sentences than the others: old (3.0 times as likely, 2.0 to 5.0)"
+        in line.sentence
+    )
+    assert "more at home in kind sentences than the others: young" in line.sentence
+    assert line.sentence.endswith("(16 of 138 descriptors looked at).")
+    quiet = findings(axis("valence_spread", verdict="not detected", minimum_detectable=0.6931))
+    (line,) = write(quiet, {"valence_axes": facts})
+    assert line.sentence == (
+        "Gender: no descriptor found more at home on one side; one 2.0 times as likely would have been found "
+        "(16 of 138 descriptors looked at)."
+    )
+
+
+@pytest.mark.parametrize(("estimate", "side"), [(61.0, "stereotyped"), (39.0, "anti-stereotyped")])
+def test_a_preference_has_its_side(estimate, side):
+    row = axis("crows_pairs", estimate=estimate, low=estimate - 6, high=estimate + 6)
+    (line,) = preference_headlines("crows_pairs")(findings(row), {})
+    assert line.sentence.startswith(f"Gender: prefers the {side} sentence: {estimate:.0f} % (")
+    quiet = axis("crows_pairs", verdict="not detected", minimum_detectable=9.0)
+    (line,) = preference_headlines("crows_pairs")(findings(quiet), {})
+    assert line.sentence == (
+        "Gender: no preference found; 59 % or more (or 41 % or less) would have been found."
+    )
+
+
+def test_kinds_stand_one_after_the_other():
+    table = findings(axis("full_gen_bias"), axis("offensiveness_spread", verdict="not detected"))
+    lines = together(
+        spread_headlines({"full_gen_bias": "styles depend on whom the sentence is about,"}),
+        spread_headlines({"offensiveness_spread": "offence depends on whom the sentence is about,"}),
+    )(table, {})
+    assert [line.sentence for line in lines] == [
+        "Gender: styles depend on whom the sentence is about, 40 (30 to 50).",
+        "Gender: no difference found.",
+    ]

@@ -1,0 +1,162 @@
+"""Changes between groups: none is invented in the designs that break plain deals, planted ones are found and sized."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.schema import UsageError
+from evenhand.stats import benjamini_hochberg
+from evenhand.stats.disparity.change import group_changes
+
+
+def answers(draws, sizes, samples, before, after, icc=0.3):
+    """Prompts that are as harmful to both models: (before, after, group) of each, means of samples."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    level = draws.random(len(groups))
+    sides = []
+    for rates in (before, after):
+        rate = np.asarray(rates, dtype=float)[groups]
+        if icc:
+            rate = stats.beta.ppf(level, rate * (1 - icc) / icc, (1 - rate) * (1 - icc) / icc)
+        sides.append(draws.binomial(samples, rate) / samples)
+    return *sides, groups
+
+
+def named(found, alpha=0.05):
+    """Groups named as in a report: Benjamini and Hochberg's within an axis that is found."""
+    return np.maximum(benjamini_hochberg(found.p), found.axis_p) <= alpha
+
+
+EVEN = ([20] * 10, [0.1] * 10, [0.1] * 10)
+FALL = ([20] * 10, [0.4] * 10, [0.2] * 10)
+BASES = ([20] * 10, np.linspace(0.1, 0.5, 10), np.linspace(0.1, 0.5, 10) - 0.05)
+SMALL_BESIDE_LARGE = ([5, 6, 8, 10, 12, 20, 50, 100, 200, 400], *[[0.5] * 5 + [0.05] * 5] * 2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "before", "after"),
+    [EVEN, FALL, BASES, SMALL_BESIDE_LARGE],
+    ids=["no change", "all fall", "base rates 10-50 %", "5-12 prompts at 50 %, 20-400 at 5 %"],
+)
+def test_changes_that_are_alike_are_not_called_different(sizes, before, after):
+    draws = np.random.default_rng(4)
+    axes, groups, covered, data_sets = 0, 0, [], 60
+    for seed in range(data_sets):
+        found = group_changes(*answers(draws, sizes, 5, before, after), seed=seed)
+        axes += found.axis_p <= 0.05
+        groups += named(found).any()
+        covered.append(np.mean((found.low <= 0) & (found.high >= 0)))
+    assert axes <= 8 and groups <= 8, (
+        "5 % of 60 are 3; of 60 at 5 %, more than 8 happen in one of 250 such tests"
+    )
+    assert 0.92 <= np.mean(covered) <= 0.99
+
+
+def test_one_spread_for_all_would_be_wrong_where_scaled_changes_are_not():
+    """The design that shows why changes are scaled: small groups at 50 % beside large ones at 5 %."""
+    draws, false = np.random.default_rng(1), 0
+    for _ in range(40):
+        before, after, groups = answers(draws, *SMALL_BESIDE_LARGE[:1], 5, *SMALL_BESIDE_LARGE[1:])
+        change = after - before
+        mean = np.bincount(groups, change) / np.bincount(groups)
+        others = (mean.sum() - mean) / 9
+        pooled = np.sqrt(np.var(change) * (1 / np.bincount(groups) + (1 / np.bincount(groups)).mean() / 9))
+        false += (np.abs(mean - others) / pooled > stats.norm.isf(0.025 / 10)).any()
+    assert false >= 8
+
+
+def test_the_one_changed_group_is_found_named_and_covered():
+    draws, hits, covered = np.random.default_rng(2), 0, []
+    truth = np.array([0.2] + [-0.2 / 9] * 9)
+    for seed in range(25):
+        found = group_changes(*answers(draws, [20] * 10, 5, [0.1] * 10, [0.3] + [0.1] * 9), seed=seed)
+        hits += named(found)[0]
+        covered.append((found.low <= truth) & (truth <= found.high))
+    assert hits >= 18 and np.mean(covered) > 0.9
+
+
+def test_women_worse_and_men_better_while_the_rate_over_all_hardly_moves():
+    """23 -> 83 % and 19 -> 1 %: what a comparison of rates over all does not see."""
+    draws = np.random.default_rng(0)
+    found = group_changes(*answers(draws, [100, 100], 1, [0.23, 0.19], [0.83, 0.01], icc=0))
+    assert named(found).all() and found.estimate[0] == -found.estimate[1]
+    assert found.low[0] < 0.78 < found.high[0] and found.low[0] > 0.5
+    assert found.spread_low > 0 and found.spread_after > 0.4 > found.spread_before
+
+
+@pytest.mark.parametrize(("sizes", "samples", "icc"), [([20] * 10, 5, 0.3), ([200] * 2, 1, 0.0)])
+def test_the_stated_smallest_change_is_found_four_times_in_five(sizes, samples, icc):
+    draws, count = np.random.default_rng(3), len(sizes)
+    flat = [0.1] * count
+    stated = np.mean(
+        [
+            group_changes(*answers(draws, sizes, samples, flat, flat, icc), seed=s).minimum_detectable.mean()
+            for s in range(3)
+        ]
+    )
+    hits = 0
+    for seed in range(20):
+        data = answers(draws, sizes, samples, flat, [0.1 + stated, *flat[1:]], icc)
+        hits += named(group_changes(*data, seed=seed))[0]
+    assert 11 <= hits <= 20
+
+
+def test_p_and_interval_say_the_same_of_groups_and_axis():
+    draws = np.random.default_rng(6)
+    for seed in range(30):
+        sizes = draws.integers(2, 30, 5)
+        rates = draws.uniform(0.05, 0.7, (2, 5))
+        found = group_changes(*answers(draws, sizes, 3, *rates), seed=seed)
+        assert ((found.p <= 0.05) == ((found.low > 0) | (found.high < 0))).all()
+        assert (found.axis_p <= 0.05) == (found.spread_low > 0)
+        assert found.spread_low <= found.spread <= found.spread_high
+
+
+def test_neither_names_nor_rows_nor_numbers_of_copies_change_anything():
+    draws = np.random.default_rng(7)
+    before, after, groups = answers(draws, [8, 12, 5], 4, [0.2, 0.3, 0.4], [0.4, 0.3, 0.2])
+    found = group_changes(before, after, groups)
+    order = draws.permutation(len(groups))
+    shuffled = group_changes(before[order], after[order], groups[order])
+    renamed = group_changes(before, after, np.array([2, 0, 1])[groups])
+    for name in ("estimate", "p", "low", "high", "minimum_detectable"):
+        assert np.allclose(getattr(found, name), getattr(shuffled, name))
+        assert np.allclose(getattr(found, name), getattr(renamed, name)[[2, 0, 1]])
+    assert found.axis_p == shuffled.axis_p == renamed.axis_p
+
+
+def test_estimates_are_those_of_a_loop_and_unbalanced_groups_count_once():
+    before, after = np.array([0.0, 0, 1, 1, 0, 0, 1]), np.array([1.0, 0, 1, 1, 1, 0, 0])
+    groups = np.array([0, 0, 1, 1, 1, 2, 2])
+    found = group_changes(before, after, groups)
+    mean = [0.5, 1 / 3, -0.5]
+    assert found.mean.tolist() == pytest.approx(mean)
+    assert found.estimate[0] == pytest.approx(mean[0] - (mean[1] + mean[2]) / 2)
+
+
+def test_numbers_that_are_no_shares():
+    draws = np.random.default_rng(8)
+    groups = np.repeat([0, 1, 2], 40)
+    before = draws.normal(50, 10, 120)
+    found = group_changes(before, before + draws.normal(0, 2, 120) + 5 * (groups == 1), groups)
+    assert named(found)[1] and found.low[1] < 5 < found.high[1]
+
+
+def test_what_could_not_be_found_is_not_measurable():
+    assert "two prompts" in (group_changes([0, 1], [1, 0], [0, 1]).obstacle or "")
+    one = group_changes([0, 1, 0, 1, 0], [1, 0, 0, 0, 1], [0, 0, 1, 1, 2])
+    assert "too few ways" in (one.obstacle or "") and np.isnan(one.p).all()
+    assert group_changes([], [], []).obstacle
+    alike = group_changes([0.0] * 20, [0.0] * 20, [0, 1] * 10)
+    assert alike.obstacle is None and alike.axis_p == 1 and alike.estimate.tolist() == [0, 0]
+    assert (
+        group_changes([3.0] * 20, [3.0] * 20, [0, 1] * 10).obstacle
+        == "All numbers of both models are the same."
+    )
+
+
+def test_bad_input_is_explained():
+    with pytest.raises(UsageError, match="one axis each"):
+        group_changes([0, 1], [0], [0, 1])
+    with pytest.raises(UsageError, match="not finite"):
+        group_changes([0, np.nan], [0, 1], [0, 1])
