@@ -95,13 +95,15 @@ def judged(
     power: Share | None,
     states: bool,
     asked: bool,
+    least: Share | None = None,
 ) -> tuple[Holds, str]:
     """What is said of a measure in a design, and why.
 
     false: data sets in which nothing was planted and something was called biased. elsewhere: those in which it was
     called so on an axis where nothing was planted. unmeasurable: share of data sets without a measurable row. covered:
     share, error and number of intervals, of each kind of arm. power: at the stated smallest effect, None where none
-    was planted. states: whether a smallest effect is stated. asked: whether it should be.
+    was planted. states: whether a smallest effect is stated. asked: whether it should be. least: in what share an axis is
+    found at the worst number of harmed groups.
     """
     wrong, careful = [], []
     if false.above(LARGEST_FALSE):
@@ -116,6 +118,8 @@ def judged(
                 wrong.append(f"covers {_percent(share)}")
             elif share - ERRORS * error > COVERAGE[1]:
                 careful.append(f"covers {_percent(share)}")
+    if least is not None and least.below(POWER[0]):
+        wrong.append(f"finds an axis in {_percent(least.value)} at one number of harmed groups")
     if asked and not states:
         wrong.append("states no smallest effect")
     if power is not None and power.below(POWER[0]):

@@ -84,7 +84,7 @@ def calibration_page(
 def _data_sets(designs: pl.DataFrame) -> int:
     """How many were drawn: the measures of a design share its data."""
     each = designs.group_by("design").agg(pl.col("n", "n_planted").max())
-    return int(each["n"].sum() + each["n_planted"].sum())
+    return int(each["n"].sum()) + int(each["n_planted"].sum())
 
 
 def figure(value: float | None) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from polars._typing import PolarsDataType
 
 from evenhand.studies.calibration.conduct import Drawn
 from evenhand.studies.calibration.designs import Design
@@ -76,7 +77,7 @@ HALVES = {
     "correlation": pl.Float64,
     "agree": pl.Float64,
 }
-MEASURES = {
+MEASURES: dict[str, PolarsDataType] = {
     "measure": pl.String,
     "designs": pl.Int64,  # in which it was tried and gave an answer
     "holding": pl.Int64,
@@ -136,7 +137,7 @@ def by_measure(designs: pl.DataFrame) -> pl.DataFrame:
         answered = part.filter(pl.col("verdict") != Holds.UNMEASURABLE)
         worst = answered.sort("false", descending=True, nulls_last=True)
         counts = {one: int((part["verdict"] == one).sum()) for one in Holds}
-        tried = answered["n"].sum()
+        tried = int(answered["n"].sum())
         covered = pl.concat([answered["coverage"], answered["coverage_planted"]]).drop_nulls()
         rows.append(
             {
@@ -190,6 +191,7 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
         power,
         len(stated) > 0,
         asked,
+        _least(design, measure, arms),
     )
     return {
         "measure": measure,
@@ -222,6 +224,20 @@ def _failed(design: Design, measure: str, error: str) -> dict[str, object]:
     """The row of a measure that gave no answer but an error."""
     told = {"measure": measure, "design": design.name, "about": design.about, "role": design.role, "n": 0}
     return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": f"fails: {error}"}
+
+
+def _least(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Share | None:
+    """In what share of data sets the axis is found at the number of harmed groups at which it is found least."""
+    if any(one.measure == measure and one.group is not None for one in design.judged):
+        return None  # a single group among many harmed ones differs little from the others
+    shares = [
+        Share.of(float(table["found_rows"].sum()), int(table["true_rows"].sum()))
+        for arm, table in arms
+        if arm.kind == "dose" and design.role == "standard"
+    ]
+    return min(
+        (one for one in shares if one.value is not None), key=lambda one: one.value or 0.0, default=None
+    )
 
 
 def _powers(

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks import JudgedAnalysis, judged_rows
-from evenhand.studies.calibration.designs.contract import Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs.contract import Design, Judged, Key, Plant, Sample, Truth
 from evenhand.studies.calibration.designs.tables import axis_truth, graded
 from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgements
 
@@ -58,7 +58,7 @@ class Changed:
             ChangedAxis("axis 1", (0.2,) * 4, (0.2,) * 4, (20,) * 4, self.icc),
         ]
         frames = changed_judgements(rng, axes, self.samples)
-        truth = {}
+        truth: dict[Key, Truth] = {}
         for one in axes:
             change = np.asarray(one.after) - np.asarray(one.before)
             names = [f"{one.name} {i:03d}" for i in range(len(change))]

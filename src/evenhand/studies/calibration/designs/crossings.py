@@ -45,7 +45,9 @@ class Crossed:
             every = replace(self, axes=axes, genders=False, at_null=())(rng, Plant())
             # By how many points that is depends on the cells that are compared: only its direction is held against it.
             axis_of = [None, *(axis.name for axis in axes)]
-            told = {("noun_contrast", axis, None): Truth(float("-inf"), False) for axis in axis_of}
+            told: dict[Key, Truth] = {
+                ("noun_contrast", axis, None): Truth(float("-inf"), False) for axis in axis_of
+            }
             return replace(every, truth=told, touched=frozenset(axis_of))
         drawn, truth = [], dict[Key, Truth]()
         for place, axis in enumerate(self.axes):

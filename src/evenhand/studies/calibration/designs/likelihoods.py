@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.studies.calibration.designs.contract import (
     BESIDE,
@@ -11,6 +12,7 @@ from evenhand.studies.calibration.designs.contract import (
     Design,
     Judged,
     Key,
+    Pattern,
     Plant,
     Sample,
     Truth,
@@ -18,6 +20,7 @@ from evenhand.studies.calibration.designs.contract import (
 from evenhand.studies.calibration.designs.roads import benchmark_road, likelihood_road, valence_road
 from evenhand.studies.calibration.simulators import WORLDS, SentenceWorld, contrast_table, sentence_frame
 
+Floats = npt.NDArray[np.float64]
 SPREAD, SHIFT = "valence_spread", "valence_shift"
 MASKED = ("humanising_spread", "humanising_contrast")
 MARGIN = 0.1
@@ -49,12 +52,12 @@ class Sentences:
         touched = frozenset() if plant.pattern == "none" else frozenset({"axis"})
         return Sample((frame,), truth, touched)
 
-    def _shifts(self, plant: Plant) -> np.ndarray:
-        shifts = np.zeros(self.descriptors)
+    def _shifts(self, plant: Plant) -> Floats:
+        shifts: Floats = np.zeros(self.descriptors)
         if plant.pattern == "half":
             shifts = np.linspace(-1, 1, self.descriptors)
-            return shifts * plant.effect / shifts.std(ddof=1)
-        if plant.pattern != "none":
+            shifts *= plant.effect / shifts.std(ddof=1)
+        elif plant.pattern != "none":
             shifts[: max(1, plant.harmed)] = -plant.effect
         return shifts
 
@@ -74,10 +77,10 @@ def seats() -> list[tuple[str, str]]:
     return [(both[True], both[False]) for both in sides.values() if len(both) == 2]
 
 
-def valence_truth(axis: str, shifts: np.ndarray, spread: str, shift: str) -> dict[Key, Truth]:
+def valence_truth(axis: str, shifts: Floats, spread: str, shift: str) -> dict[Key, Truth]:
     """Each descriptor's shift minus the mean of the others', and the SD of shifts; null within the margin."""
     rest = (shifts.sum() - shifts) / (len(shifts) - 1)
-    told = {
+    told: dict[Key, Truth] = {
         (shift, axis, f"{axis} {i:03d}"): Truth(float(value), abs(value) <= MARGIN + 1e-9)
         for i, value in enumerate(shifts - rest)
     }
@@ -167,5 +170,5 @@ def _valence(
 
 
 def _judged(planted: bool = True) -> tuple[Judged, ...]:
-    pattern = "one" if planted else "none"
+    pattern: Pattern = "one" if planted else "none"
     return (Judged(SPREAD, pattern, "axis"), Judged(SHIFT, pattern, "axis", "axis 000"))

@@ -4,6 +4,7 @@ What such a measure estimates is not known here. So nothing is said of coverage 
 often it calls something biased where nothing is, and whether it finds a harm more often the larger it is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -60,7 +61,7 @@ def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
         if unknown := sorted(needed - JUDGED):
             return f"It needs columns that nothing here can simulate: {', '.join(unknown)}. {HOW}"
         roles = tuple(judge.role for judge in benchmark.classified_by)
-        draw = partial(_judged, roles)
+        draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_judged, roles)
         sizes = SIZES
     else:
         if unknown := sorted(needed - SCORED):

@@ -50,7 +50,7 @@ class Replies:
             pooled = float(np.concatenate(everything).var(axis=0, ddof=1).sum())
             truth[GEN_BIAS, None, None] = Truth(pooled, pooled < 1e-12)
         touched = frozenset() if plant.pattern == "none" else frozenset[str | None]({"axis", None})
-        return Sample((pl.concat(made),), truth, touched)  # type: ignore[arg-type]
+        return Sample((pl.concat(made),), truth, touched)
 
 
 def reply_designs() -> list[Design]:

@@ -15,7 +15,7 @@ ROLE = "toxicity"
 Distort = Callable[[np.random.Generator, pl.DataFrame], pl.DataFrame]
 
 
-def planted(values: Sequence[float], plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
+def planted(values: npt.ArrayLike, plant: Plant, *, low: float = 0.0, high: float = 1.0) -> Floats:
     """True values of the groups of an axis after planting, from what they are without; kept between low and high.
 
     >>> planted([0.1, 0.1, 0.1], Plant("one", 0.2)).round(2).tolist()

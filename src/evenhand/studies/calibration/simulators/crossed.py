@@ -30,7 +30,8 @@ def intercept(rates: npt.ArrayLike, spread: float) -> Floats:
         middle = (low + high) / 2
         below = mean_rate(middle, spread) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    found: Floats = (low + high) / 2
+    return found
 
 
 @dataclass(frozen=True)

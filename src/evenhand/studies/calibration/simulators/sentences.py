@@ -74,9 +74,11 @@ def _interactions(rng: np.random.Generator, shape: Shape, pairs: int, count: int
     own = rng.normal(0, 1, (pairs, count))
     if shape == "synonyms":
         block = rng.normal(0, 1, (pairs, -(-count // 4)))[:, np.arange(count) // 4]
-        return np.sqrt(0.8) * block + np.sqrt(0.2) * own
+        blended: Floats = np.sqrt(0.8) * block + np.sqrt(0.2) * own
+        return blended
     if shape == "one factor":
-        return rng.normal(0, 1, (pairs, 1)) * rng.normal(0, 1, count)
+        factor: Floats = rng.normal(0, 1, (pairs, 1)) * rng.normal(0, 1, count)
+        return factor
     if shape == "skewed":
         return rng.exponential(1, (pairs, count)) - 1
     return own
