@@ -102,8 +102,8 @@ def judged(
     false: data sets in which nothing was planted and something was called biased. elsewhere: those in which it was
     called so on an axis where nothing was planted. unmeasurable: share of data sets without a measurable row. covered:
     share, error and number of intervals, of each kind of arm. power: at the stated smallest effect, None where none
-    was planted. states: whether a smallest effect is stated. asked: whether it should be. least: in what share an axis is
-    found at the worst number of harmed groups.
+    was planted. states: whether a smallest effect is stated. asked: whether it should be. least: how often an axis is
+    found, at the worst number of harmed groups.
     """
     wrong, careful = [], []
     if false.above(LARGEST_FALSE):

@@ -103,7 +103,7 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
     for name, design in by_design.items():
         arms = [(arm, table) for arm, table in drawn.arms if arm.design == name]
         if name in drawn.failed:
-            rows["designs"] += [_failed(design, one.measure, drawn.failed[name]) for one in design.judged]
+            rows["designs"] += [_failed(design, one.measure, f"fails: {drawn.failed[name]}") for one in design.judged]
             continue
         for measure in _measures(design, arms):
             mine = [
@@ -182,6 +182,8 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     covered, covered_planted = coverage(null), coverage(pl.concat(own) if own else null.head(0))
     power = None if at_stated is None else Share.of(float(at_stated["target_found"].sum()), at_stated.height)
     stated = null["stated"].drop_nulls().drop_nans()
+    if not int(null["rows"].sum()):
+        return _failed(design, measure, "gives no row") | {"n": null.height}
     asked = any(one.measure == measure and one.pattern != "none" for one in design.judged)
     verdict, why = judged(
         false,
@@ -223,7 +225,7 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
 def _failed(design: Design, measure: str, error: str) -> dict[str, object]:
     """The row of a measure that gave no answer but an error."""
     told = {"measure": measure, "design": design.name, "about": design.about, "role": design.role, "n": 0}
-    return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": f"fails: {error}"}
+    return told | {"n_planted": 0, "verdict": str(Holds.FAILS), "why": error}
 
 
 def _least(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]]) -> Share | None:

@@ -147,7 +147,7 @@ def _valence(
     noun: float = 0.0,
     axes: int = 3,
     quick: int | None = None,
-    full: int = 100,
+    full: int = 200,
     planted: bool = True,
 ) -> Design:
     kind = WORLDS[world]
