@@ -1,4 +1,4 @@
-"""Contrasts of known truth: in which shifts are planted and variation is even, uneven, correlated, or odd in one place."""
+"""Contrasts of known truth: shifts are planted, variation is even, uneven, correlated, or odd in one place."""
 
 import numpy as np
 

@@ -72,6 +72,14 @@ def test_planted_opinions_are_learned(model: LanguageModel) -> None:
         assert shift.found == pytest.approx(shift.planted, rel=0.25), shift
 
 
+def test_every_pair_of_opinions_reacts_to_what_was_planted(model: LanguageModel) -> None:
+    for shift in planted_shifts(model, nouns=("woman", "colleague")):
+        assert len(shift.pairs) == 12
+        reached = {pair: found / shift.planted for pair, found in shift.pairs.items()}
+        assert min(reached.values()) > 0.25, shift  # pairs whose valence follows the people reach least
+        assert sum(share > 0.75 for share in reached.values()) >= 8, shift
+
+
 def test_texts_outside_the_world_have_finite_perplexity(model: LanguageModel) -> None:
     texts = [
         "What do you think about left-handed moms?",

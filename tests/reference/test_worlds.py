@@ -69,6 +69,7 @@ def test_plants_never_touch_the_null_axes() -> None:
 def test_planted_opinions_are_recovered_exactly_and_a_fair_world_has_none(world: World) -> None:
     for shift in planted_shifts(world, nouns=("woman",)):
         assert shift.found == pytest.approx(shift.planted, abs=1e-4)
+        assert list(shift.pairs.values()) == pytest.approx([shift.planted] * 12, abs=1e-4)
     for shift in planted_shifts(fair_world(), nouns=("woman",)):
         assert shift.found == pytest.approx(0, abs=1e-4)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import wilcoxon
 from hypothesis import given, strategies as st
+from scipy.stats import wilcoxon
 
 from evenhand.schema import FINDINGS, MEASUREMENTS, DataError, Measurement, UsageError, measurement_frame
 from evenhand.stats import Verdict, reach_verdicts

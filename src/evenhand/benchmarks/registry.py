@@ -40,8 +40,9 @@ SUITES = {
         "quick",
         Card(
             "quick",
-            "Our own sentences, a few thousand of them: a first look at any model in a minute or two.",
-            details="Needs no download. Left-to-right and encoder-decoder models get evenhand-likelihood, "
+            "Our own sentences, 20,000 at most: a first look at any model in a minute or two.",
+            details="Needs no download. All matched pairs, each with two nouns of its own, for up to 32 descriptors "
+            "of each axis. Left-to-right and encoder-decoder models get evenhand-likelihood, "
             "masked ones evenhand-pll.",
         ),
         ("evenhand-likelihood", "evenhand-pll"),

@@ -29,7 +29,7 @@ def test_pairs_differ_only_in_what_they_contrast() -> None:
     for t in load_templates():
         if t.pair:
             pairs[t.kind, t.pair].append(t)
-    assert len(pairs) >= 10
+    assert Counter(kind for kind, _ in pairs) == {"opinion": 12, "seat": 12}
     for (kind, name), members in pairs.items():
         assert len(members) == 2, name
         one, two = members
@@ -49,6 +49,23 @@ def test_only_opinions_have_valence_and_only_seat_humanises() -> None:
         assert (t.valence is not None) == (t.kind == "opinion")
         assert (t.humanising is not None) == (t.kind == "seat")
         assert (t.pair is not None) == (t.kind in ("opinion", "seat"))
+
+
+def test_the_one_word_that_differs_governs_the_people() -> None:
+    """It stands near them, in its pair alone, and is none that proved to bear on something else."""
+    pairs: dict[str, list[Template]] = defaultdict(list)
+    for t in load_templates(kinds=["opinion"]):
+        pairs[str(t.pair)].append(t)
+    used: list[str] = []
+    for kind, hostile in pairs.values():
+        words = [one.text.rstrip(".").split() for one in (kind, hostile)]
+        assert len(words[0]) == len(words[1])
+        (place,) = [i for i, both in enumerate(zip(*words, strict=True)) if both[0] != both[1]]
+        gap = next(i for i, word in enumerate(words[0]) if word.startswith("{"))
+        assert 1 <= abs(place - gap) <= 4, kind.text
+        used += [words[0][place], words[1][place]]
+    assert len(set(used)) == 24
+    assert not {"always", "never", "happy", "angry"} & set(used)
 
 
 def test_selection_by_kind() -> None:

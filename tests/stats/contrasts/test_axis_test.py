@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import draw
 
 from evenhand.stats.contrasts import moderated_shifts
 from evenhand.stats.contrasts.axis_test import flip_contrasts, flips_help
+from tests.helpers.contrast_worlds import draw
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.3])

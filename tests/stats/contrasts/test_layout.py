@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import FIVE_BY_FOUR
 
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
+from tests.helpers.contrast_worlds import FIVE_BY_FOUR
 
 
 def test_printed_mean_squares():

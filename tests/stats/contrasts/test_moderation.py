@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import FIVE_BY_FOUR
 from scipy.special import polygamma
 
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 from evenhand.stats.contrasts.moderation import LEAST_WEIGHT, moderate, prior_weight
+from tests.helpers.contrast_worlds import FIVE_BY_FOUR
 
 
 @pytest.mark.parametrize(("share", "weight"), [(0.5, 2.95), (0.75, 6.89), (0.9, 33.1)])

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.helpers.contrast_worlds import draw
-from scipy.stats import nct
-from scipy.stats import t as student
+from scipy.stats import nct, t as student
 
 from evenhand.schema import UsageError
 from evenhand.stats.contrasts import moderated_shifts, planned_shift, smallest_shift
+from tests.helpers.contrast_worlds import draw
 
 
 def test_against_scipys_noncentral_t():

@@ -35,9 +35,14 @@ def test_the_plants_are_those_this_test_reads() -> None:
 
 
 def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run) -> None:
-    # what a model learned differs between sentences, so that not every plant need hold in sentences like these
-    assert len(biased(reference, "valence_spread")) >= 2
-    assert biased(reference, "valence_spread") <= OPINIONS
+    assert biased(reference, "valence_spread") == OPINIONS
+
+
+def test_hostility_half_as_strong_would_have_been_found(reference: eh.Run) -> None:
+    """What each axis says it would have seen lies well below the 2 to 2.5 nats that were planted."""
+    axes = reference.findings.filter((pl.col("measure") == "valence_spread") & pl.col("group").is_null())
+    assert axes.height == 13
+    assert axes["minimum_detectable"].max() < 1
 
 
 def test_in_these_sentences_every_planted_opinion_is_named(reference: eh.Run) -> None:
@@ -60,7 +65,7 @@ def test_every_row_is_of_a_measure_that_has_a_card(reference: eh.Run) -> None:
 
 def test_nothing_is_found_on_the_null_axes(reference: eh.Run) -> None:
     null = reference.findings.filter(pl.col("axis").is_in(NULL_AXES))
-    assert null.height > 40  # axes as a whole and single descriptors
+    assert null.height == 3 + 32 + 32 + 18  # axes as a whole and single descriptors
     assert set(null["verdict"]) == {"not detected"}
 
 

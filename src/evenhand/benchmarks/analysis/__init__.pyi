@@ -4,6 +4,10 @@ from .changes import (
 from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
+from .drawing_prompts import (
+    pairs_with_own_nouns as pairs_with_own_nouns,
+    with_axis_size as with_axis_size,
+)
 from .group_rates import (
     HARMFUL as HARMFUL,
     analyse_group_rates as analyse_group_rates,
@@ -12,13 +16,14 @@ from .group_rates import (
 )
 from .headlines import preference_headlines as preference_headlines
 from .likelihood import (
-    LEAST_CELLS as LEAST_CELLS,
     analyse_likelihoods as analyse_likelihoods,
-    crossed_by_noun as crossed_by_noun,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
+<<<<<<< HEAD
     valence_rows as valence_rows,
     with_axis_size as with_axis_size,
+=======
+>>>>>>> main
 )
 from .pairs import (
     change_rows as change_rows,

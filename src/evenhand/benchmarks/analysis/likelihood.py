@@ -13,13 +13,10 @@ from evenhand.measures.likelihood import (
     ValenceShift,
     nouns_are_own,
 )
-from evenhand.prompts import PromptSet
 from evenhand.schema import Card, Measurement, measurement_rows
 from evenhand.stats.contrasts import planned_shift
 
 BINS = 40
-LEAST_CELLS = 96
-"""Template-noun cells that every descriptor kept by --limit is seen in: enough nouns for the exact test."""
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -35,8 +32,8 @@ def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licen
         ideal=ideal,
         direction="larger is worse",
         null="No descriptor is further from the others than counts, in sentences like these.",
-        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of the "
-        "people, and is described only; the valence shift, which is judged, cancels that to first order. "
+        critique="How differently likely descriptors are is mostly how common the words are, not what is thought of "
+        "the people, and is described only; the valence shift, which is judged, cancels that to first order. "
         "Sentences are templated and in US English; the descriptors are a selection.",
         citation=citation,
         licence=licence,
@@ -53,7 +50,8 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     """
     if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
-    rows, details = [], {}
+    rows: list[Measurement] = []
+    details: dict[str, pl.DataFrame] = {}
     asked = set(frame["template"].unique().to_list())
     usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
     if usable:
@@ -88,11 +86,6 @@ def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:
         return {}
     sizes = frame.group_by("axis").agg(pl.col("axis_size").max()).drop_nulls()
     return {str(axis): int(size) for axis, size in sizes.iter_rows()}
-
-
-def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Prompts with `axis_size`, the number of descriptors of their axis: what a draw of some of them is a part of."""
-    return frame.with_columns(axis_size=pl.col("descriptor").n_unique().over("axis").cast(pl.Int64))
 
 
 def several_descriptors(frame: pl.DataFrame) -> bool:
@@ -134,8 +127,12 @@ def published_rows(
     value: the column of `frame` that was compared, whose finite rows are counted.
     """
     counts = dict(frame.group_by("axis").agg(pl.col(value).is_finite().sum().alias("n")).iter_rows())
-    # Where nothing was answered the published tests find no difference: that is not a share of zero.
-    shares = {axis: share for axis, share in published.by_axis.iter_rows() if counts[axis]}
+    # With fewer than four answers of each descriptor in a template the published tests, uncorrected Mann-Whitney
+    # tests at 0.05, find no difference whatever the model did: that is not a share of zero.
+    cells = frame.group_by("axis", "template", "descriptor").agg(pl.col(value).is_finite().sum().alias("n"))
+    enough = cells.filter(pl.col("n") >= 4).group_by("axis", "template").len().filter(pl.col("len") > 1)
+    told = set(enough["axis"])
+    shares = {axis: share for axis, share in published.by_axis.iter_rows() if axis in told}
     rows = [
         Measurement(
             measure=measure,
@@ -211,8 +208,9 @@ def planned_valence(
 ) -> pl.DataFrame:
     """Smallest valence shift of one descriptor that a plan would probably find, by the routine used after the run.
 
-    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and between sentences, is not known
-    before the model is asked: .3 nats each is taken here; the finding states the effect for what it met.
+    frame: the planned prompts. per: what a sentence is called. How much a descriptor's shift varies between pairs, and
+    between sentences, is not known before the model is asked: .3 nats each is taken here, and the finding states the
+    effect for what it met.
     Returns axis, n, minimum_detectable (null where nothing could be found), unit.
     """
     partner = {hostile: kind for kind, hostile in pairs}
@@ -251,12 +249,3 @@ def planned_valence(
         .with_columns(pl.lit(f"nats per {per} between one descriptor and the others").alias("unit"))
         .sort("axis")
     )
-
-
-def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """How --limit takes prompts: template pairs stay together, descriptors stay comparable by noun."""
-    frames = "frame" if "frame" in prompts.frame.columns else "template"
-    # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
-    two_each = limit // (2 * prompts.frame["axis"].n_unique())
-    cells = max(min(LEAST_CELLS, two_each), 1)
-    return prompts.sample_crossed(limit, cross=(frames, "noun"), seed=seed, least_cells=cells)

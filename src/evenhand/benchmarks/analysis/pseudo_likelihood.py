@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
+from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
-    crossed_by_noun,
     planned_valence,
     published_rows,
     several_descriptors,
@@ -67,7 +67,7 @@ def phrases_benchmark(
         changes=changes_of_likelihoods(analyse_phrases),
         required_columns=("axis", "template", "descriptor", "noun"),
         harmful={"humanising_spread": "above", "humanising_contrast": "below"},
-        limited=crossed_by_noun,
+        limited=pairs_with_own_nouns,
         minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
         n_axes=n_axes,
         datasets=datasets,

@@ -9,8 +9,8 @@ import polars as pl
 from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     changes_of_likelihoods,
-    crossed_by_noun,
     likelihood_card,
+    pairs_with_own_nouns,
     planned_valence,
     with_axis_size,
 )
@@ -34,10 +34,9 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    # Both halves of a matched pair are sampled together, or the valence shift could not be computed.
     partner = {hostile: kind for kind, hostile in VALENCE_PAIRS}
     framed = prompts.with_columns(frame=pl.col("template").replace(partner))
-    kept = crossed_by_noun(framed, limit, seed)
+    kept = pairs_with_own_nouns(framed, limit, seed)
     return PromptSet(kept.frame.drop("frame"), kept.card)
 
 

@@ -116,7 +116,7 @@ CARDS = (
     MeasureInfo.of(
         Card(
             name="pseudo_log_likelihood_bias_published",
-            summary="Share of descriptor pairs told apart by uncorrected tests, as HolisticBias reports it for RoBERTa.",
+            summary="Share of descriptor pairs told apart by uncorrected tests, as HolisticBias has it for RoBERTa.",
             construct="As pseudo_log_likelihood_spread.",
             harm="Dehumanisation.",
             groups="All pairs of descriptors within an axis; template held fixed, nouns not paired.",

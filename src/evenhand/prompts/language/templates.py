@@ -83,7 +83,7 @@ def load_templates(
             names the file and the template.
 
     >>> len(load_templates(kinds=["opinion"]))
-    10
+    24
     """
     for kind in kinds or ():
         if kind not in get_args(Kind):

@@ -41,6 +41,7 @@ class PlantedShift:
     planted: float  # nats: log-odds of negative against positive opinion
     found: float  # mean over descriptors, nouns and template pairs
     standard_deviation: float  # between descriptors
+    pairs: dict[str, float]  # found, in each template pair
 
 
 def excess_loss(model: LanguageModel, world: World, n: int = 4000, seed: int = 7) -> dict[str, float]:
@@ -101,19 +102,23 @@ def planted_shifts(model: LanguageModel, nouns: tuple[str, ...] = NOUNS[:3]) -> 
     templates = load_templates(kinds=["opinion"])
     frame = compose(load_lexicon().select(axes=axes), templates, nouns, controls=False)
     frame = _scored(model, frame).with_columns(sign=pl.when(valence="negative").then(1.0).otherwise(-1.0))
-    pairs = frame["pair"].n_unique()
-    contrast = frame.group_by("axis", "bucket", "descriptor").agg(
-        value=(pl.col("sign") * pl.col("log_likelihood")).sum() * 2 * pairs / pl.len() / pairs
+    by_pair = frame.group_by("axis", "bucket", "descriptor", "pair").agg(
+        value=2 * (pl.col("sign") * pl.col("log_likelihood")).mean()
     )
     shifts: list[PlantedShift] = []
     for (axis, bucket), planted in odds.items():
-        planted_values = contrast.filter(axis=axis, bucket=bucket)["value"].to_numpy()
         touched = [b for a, b in odds if a == axis]
-        rest = contrast.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))[
-            "value"
-        ].to_numpy()
-        shift = planted_values - rest.mean()
-        shifts.append(PlantedShift(axis, bucket, planted, float(shift.mean()), float(shift.std(ddof=1))))
+        rest = by_pair.filter((pl.col("axis") == axis) & ~pl.col("bucket").is_in(touched))
+        rest = rest.group_by("pair").agg(rest=pl.col("value").mean())
+        shift = by_pair.filter(axis=axis, bucket=bucket).join(rest, on="pair")
+        shift = shift.with_columns(pl.col("value") - pl.col("rest"))
+        each = shift.group_by("descriptor").agg(pl.col("value").mean())["value"].to_numpy()
+        pairs = shift.group_by("pair").agg(pl.col("value").mean()).sort("pair")
+        shifts.append(
+            PlantedShift(
+                axis, bucket, planted, float(each.mean()), float(each.std(ddof=1)), dict(pairs.iter_rows())
+            )
+        )
     return shifts
 
 

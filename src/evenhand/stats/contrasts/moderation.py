@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri, polygamma
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, mean_of_known
 from evenhand.stats.contrasts.layout import MeanSquares
 
 LEAST_WEIGHT = 1.753
@@ -66,8 +66,27 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
     if not own_nouns:
         moderated = moderated + max(0.0, float(np.nanmean(whole.nouns_between)) * scale - noise)
     variance = moderated / (squares.contrasts * squares.nouns)
-    freedom = np.minimum(weight + rest, (contrasts - 1) * (descriptors - 1))
+    bounded = min(weight, (contrasts - 1) * (_dimensions(whole.by_contrast) - 1))
+    freedom = np.minimum(bounded + rest, (contrasts - 1) * (descriptors - 1))
     return Moderated(variance, freedom)
+
+
+def expected_dimensions(contrasts: float, descriptors: float) -> float:
+    """What `moderate` would find of independent descriptors: the participation ratio of a Wishart matrix."""
+    one, other = contrasts - 1, descriptors - 1
+    return max(1.0, one * other / (one + other + 1))
+
+
+def _dimensions(by_contrast: Floats) -> float:
+    """In how many directions descriptors vary between contrasts: 1 if one factor moves them all.
+
+    Then the other descriptors say nothing of a variance that a descriptor's own contrasts do not say, and its
+    degrees of freedom are those of its contrasts. Participation ratio of the eigenvalues.
+    """
+    rows = np.nan_to_num(by_contrast - mean_of_known(by_contrast, 0))
+    products = rows @ rows.T
+    squares = float((products**2).sum())
+    return float(np.trace(products)) ** 2 / squares if squares > 0 else 1.0
 
 
 def _inverse_trigamma(value: float) -> float:

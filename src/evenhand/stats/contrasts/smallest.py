@@ -9,7 +9,7 @@ from scipy.special import gammaincinv, ndtr, stdtrit
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contrasts.axis_test import flips_help
-from evenhand.stats.contrasts.moderation import prior_weight
+from evenhand.stats.contrasts.moderation import expected_dimensions, prior_weight
 from evenhand.stats.power import POWER
 
 _NODES = 128
@@ -90,6 +90,7 @@ def planned_shift(
     between = noise + nouns * pair_sd**2
     free = contrasts * (nouns - 1) if own_nouns else (contrasts - 1) * (nouns - 1)
     weight = prior_weight(noise, between, contrasts, descriptors, free)
+    weight = min(weight, (contrasts - 1) * (expected_dimensions(contrasts, descriptors) - 1))
     variance = between / (contrasts * nouns) + (0.0 if own_nouns else noun_sd**2 / nouns)
     variance *= descriptors / (descriptors - 1)
     freedom = min(weight + contrasts - 1, (contrasts - 1) * (descriptors - 1))

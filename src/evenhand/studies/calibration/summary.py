@@ -103,7 +103,9 @@ def tables(drawn: Drawn) -> dict[str, pl.DataFrame]:
     for name, design in by_design.items():
         arms = [(arm, table) for arm, table in drawn.arms if arm.design == name]
         if name in drawn.failed:
-            rows["designs"] += [_failed(design, one.measure, f"fails: {drawn.failed[name]}") for one in design.judged]
+            rows["designs"] += [
+                _failed(design, one.measure, f"fails: {drawn.failed[name]}") for one in design.judged
+            ]
             continue
         for measure in _measures(design, arms):
             mine = [

@@ -1,0 +1,192 @@
+"""How --limit takes sentences for likelihoods: whole matched pairs, nouns of their own for each, buckets spread.
+
+What limits a verdict on likelihoods is how many matched pairs agree, then how many descriptors were looked at; more
+nouns add little. So all pairs are kept, each with two nouns drawn for it alone (the same for every descriptor of an
+axis), and the rest of the limit goes to descriptors.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import polars as pl
+
+from evenhand.prompts import PromptSet, row_keys, uniforms
+from evenhand.schema import UsageError
+
+NOUNS = 2
+"""Of each pair; more only where every descriptor is in already."""
+FEW_DESCRIPTORS, FEW_PAIRS = 8, 3
+"""Below so many descriptors an axis one noun must do; below half of that, pairs are left out down to so many."""
+STEP = 4
+"""Descriptors are added to all axes so many at a time."""
+LEAST_CELLS = 96
+"""Template-noun cells that every descriptor kept by --limit is seen in, where there are no matched pairs."""
+CELL = ("axis", "frame", "noun", "descriptor")
+
+
+def with_axis_size(frame: pl.DataFrame) -> pl.DataFrame:
+    """Prompts with `axis_size`, the number of descriptors of their axis: what a draw of some of them is a part of."""
+    sizes = frame.select("axis", "descriptor").unique().group_by("axis").len()
+    size = pl.col("axis").replace_strict(sizes["axis"], sizes["len"], return_dtype=pl.Int64)
+    return frame.with_columns(axis_size=size)
+
+
+def pairs_with_own_nouns(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """At most `limit` prompts: both sides of matched pairs, with nouns drawn anew for each pair.
+
+    prompts: axis, descriptor, noun, template, and where there are matched pairs `frame`, the same for both sides of
+    one; descriptors are spread over `bucket` and nouns over `gender` where there are such columns. limit: most
+    prompts. seed: any integer.
+
+    Which descriptors of an axis come first, and which nouns, depends on nothing but the seed and that axis; row
+    order does not matter. Within an axis and pair every descriptor is asked with the same nouns, except descriptors
+    that go with some nouns only (gendered ones): at least one of the pair's nouns fits them, if two suffice for
+    that. Prompts that belong to no pair are left out; a set without pairs is taken as `crossed_by_noun` does.
+    Raises UsageError where not even two descriptors fit on both sides of one pair.
+
+    >>> from evenhand.schema import Card
+    >>> grid = [(a, t, n) for a in ("old", "young", "wise") for t in ("I like", "I flee") for n in "mnop"]
+    >>> rows = [{"prompt_id": str(i), "text": "", "axis": "age", "descriptor": a, "template": t, "noun": n,
+    ...          "frame": "like"} for i, (a, t, n) in enumerate(grid)]
+    >>> drawn = pairs_with_own_nouns(PromptSet(pl.DataFrame(rows), Card("x", "y")), 12, seed=1).frame
+    >>> drawn["noun"].n_unique(), drawn["descriptor"].n_unique(), drawn["template"].n_unique()
+    (2, 3, 2)
+    """
+    if limit >= len(prompts):
+        return prompts
+    cells = _complete_cells(prompts.frame)
+    if cells.is_empty():
+        return crossed_by_noun(prompts, limit, seed)
+    pairs = _by_key(cells["frame"].unique(), seed, "pairs")
+    axes = _by_key(cells["axis"].unique(), seed, "axis order")
+    people = {axis: _descriptors(cells.filter(axis=axis), axis, seed) for axis in axes}
+    n_nouns = cells["noun"].n_unique()
+    sizes = [len(people[axis]) for axis in axes]
+    n_axes, n_pairs, n_descriptors, n_own = _shape(limit, sizes, len(pairs), n_nouns)
+    wanted = cells.filter(
+        pl.struct("axis", "descriptor").is_in(
+            [{"axis": axis, "descriptor": d} for axis in axes[:n_axes] for d in people[axis][:n_descriptors]]
+        )
+        & pl.col("frame").is_in(pairs[:n_pairs])
+    )
+    nouns = _own_nouns(wanted, n_own, seed)
+    return _kept(prompts, wanted.join(nouns, on=["axis", "frame", "noun"], how="semi"))
+
+
+def crossed_by_noun(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """At most `limit` prompts without matched pairs: descriptors stay comparable by noun within template."""
+    # A small limit takes fewer cells rather than leave axes with a single descriptor to compare.
+    two_each = limit // (2 * prompts.frame["axis"].n_unique())
+    cells = max(min(LEAST_CELLS, two_each), 1)
+    return prompts.sample_crossed(limit, seed=seed, least_cells=cells)
+
+
+def _complete_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Axis, frame, noun, descriptor (with bucket and gender) that are there on both sides of a matched pair."""
+    columns = [*CELL, "bucket", "gender"]
+    if "frame" not in frame.columns:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    templates = frame.select("frame", "template").unique()
+    both = templates.group_by("frame").len().filter(len=2)
+    missing = [pl.lit("").alias(name) for name in ("bucket", "gender") if name not in frame.columns]
+    return (
+        frame.lazy()
+        .with_columns(missing)
+        .with_columns(pl.col(columns).cast(pl.String).fill_null(""))
+        .join(both.lazy().select("frame"), on="frame", how="semi")
+        .group_by(CELL)
+        .agg(pl.col("bucket", "gender").min(), one=pl.col("template").min(), other=pl.col("template").max())
+        .filter(pl.col("one") != pl.col("other"))
+        .collect()
+    )
+
+
+def _kept(prompts: PromptSet, cells: pl.DataFrame) -> PromptSet:
+    rows = prompts.frame.select(pl.col(CELL).cast(pl.String).fill_null("")).with_row_index("row")
+    return PromptSet(prompts.frame[rows.join(cells, on=CELL, how="semi")["row"].sort()], prompts.card)
+
+
+def _shape(limit: int, sizes: Sequence[int], pairs: int, nouns: int) -> tuple[int, int, int, int]:
+    """How many axes, pairs, descriptors of an axis (in steps, unless all) and nouns of a pair fit in the limit.
+
+    sizes: descriptors of each axis, in the order in which axes are kept.
+    """
+    axes, c, d, n = len(sizes), pairs, max(sizes), min(NOUNS, nouns)
+
+    def cost() -> int:
+        return 2 * c * n * sum(min(d, size) for size in sizes[:axes])
+
+    while cost() > limit:
+        if d > FEW_DESCRIPTORS:
+            d = _fewer(d)
+        elif n > 1:
+            n, d = 1, 2 * FEW_DESCRIPTORS
+        elif d > FEW_DESCRIPTORS // 2:
+            d = _fewer(d)
+        elif c > FEW_PAIRS:
+            c -= 1
+        elif d > 2:
+            d = 2
+        elif c > 1:
+            c -= 1
+        elif axes > 1:
+            axes -= 1
+        else:
+            raise UsageError(
+                f"A sample of {limit} cannot hold two descriptors on both sides of one matched pair.",
+                f"Raise the limit to at least {cost()}.",
+            )
+    return axes, c, d, max(n, min(nouns, limit * n // cost()))
+
+
+def _fewer(descriptors: int) -> int:
+    return STEP * ((descriptors - 1) // STEP)
+
+
+def _by_key(names: pl.Series, seed: int, purpose: str) -> list[str]:
+    return [name for _, name in sorted(zip(row_keys(names, seed, purpose).tolist(), names, strict=True))]
+
+
+def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
+    """Descriptors of an axis in the order in which a growing sample takes them: one of each bucket first, then each
+    bucket by its size."""
+    names = cells.group_by("descriptor").agg(pl.col("bucket").min()).sort("descriptor")
+    names = names.with_columns(key=row_keys(axis + "\x1f" + names["descriptor"], seed, "descriptors"))
+    ordered = names.sort("key", "descriptor").with_columns(
+        turn=pl.int_range(pl.len()).over("bucket"), members=pl.len().over("bucket")
+    )
+    due = (pl.col("turn") + 0.5) / pl.col("members")
+    return ordered.sort(pl.col("turn") > 0, due, "key", "descriptor")["descriptor"].to_list()
+
+
+def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
+    """Axis, frame and the n nouns drawn for them."""
+    places = cells.group_by("axis", "frame", "noun").agg(pl.col("gender").min(), "descriptor")
+    place = places["axis"] + "\x1f" + places["frame"] + "\x1f"
+    # each gender takes its turns at a pace that is its share of the nouns, from a start of its own
+    places = places.with_columns(
+        key=row_keys(place + places["noun"], seed, "own nouns"),
+        start=pl.Series(uniforms(place + places["gender"], seed, "gender of own nouns")),
+    ).sort("axis", "frame", "key", "noun")
+    of_gender = ["axis", "frame", "gender"]
+    turn, members = pl.int_range(pl.len()).over(of_gender), pl.len().over(of_gender)
+    places = places.with_columns(due=(turn + pl.col("start")) / members).sort(
+        "axis", "frame", "due", "key", "noun"
+    )
+    drawn = []
+    rows = places.select("axis", "frame", "noun", "descriptor").iter_rows()
+    for (axis, frame), group in groupby(rows, key=lambda row: row[:2]):
+        fits = {noun: frozenset(names) for _, _, noun, names in group}
+        drawn += [(axis, frame, noun) for noun in _covering(fits, n)]
+    return pl.DataFrame(drawn, schema=["axis", "frame", "noun"], orient="row")
+
+
+def _covering(fits: Mapping[str, frozenset[str]], n: int) -> list[str]:
+    """The first n nouns, but first those that reach descriptors which no noun before them reaches."""
+    left, chosen = dict(fits), list[str]()
+    unmet = frozenset[str]().union(*fits.values())
+    while left and len(chosen) < n:
+        noun = max(left, key=lambda name: len(left[name] & unmet))  # the first of those that reach as many
+        unmet -= left.pop(noun)
+        chosen.append(noun)
+    return chosen
