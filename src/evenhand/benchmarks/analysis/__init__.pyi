@@ -19,11 +19,7 @@ from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
-<<<<<<< HEAD
     valence_rows as valence_rows,
-    with_axis_size as with_axis_size,
-=======
->>>>>>> main
 )
 from .pairs import (
     change_rows as change_rows,
