@@ -69,3 +69,11 @@ def test_the_short_road_of_valence_ends_in_the_same_verdicts():
     whole = likelihood_road(templates(5))(sample, 3).findings
     valence = whole.filter(whole["measure"].is_in(["valence_spread", "valence_shift"]))
     assert valence.height == 51 and valence.equals(valence_road(templates(5))(sample, 3).findings)
+
+
+def test_the_axes_taken_for_innocent_are_those_without_plants():
+    from evenhand.reference.worlds import NULL_AXES, PLANTS
+    from evenhand.studies.calibration.designs import ends
+
+    assert ends.NULL_AXES == NULL_AXES
+    assert any(axis == ends.PLANTED and tied == "opinion:negative" for axis, _, tied, _ in PLANTS)

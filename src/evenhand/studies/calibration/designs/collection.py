@@ -72,6 +72,7 @@ def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.changed import change_designs
     from evenhand.studies.calibration.designs.choices import choice_designs
     from evenhand.studies.calibration.designs.crossings import crossing_designs
+    from evenhand.studies.calibration.designs.ends import end_to_end_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
     from evenhand.studies.calibration.designs.replies import reply_designs
@@ -83,6 +84,7 @@ def _ours() -> dict[str, Design]:
         reply_designs,
         change_designs,
         crossing_designs,
+        end_to_end_designs,
     )
     return {one.name: one for designs in every for one in designs()}
 
