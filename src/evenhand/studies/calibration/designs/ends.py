@@ -1,8 +1,8 @@
 """From end to end: models whose truth is known are audited as a user's would be.
 
-A World gives exact likelihoods, so its truth is that of its plants. The embedded reference model learned them as far as a
-small network does; on the axes where nothing is planted it has nothing to say, and what little noise it learned there is
-counted against the measure.
+A World gives exact likelihoods, so its truth is that of its plants. The embedded reference model learned them as far
+as a small network does; on the axes where nothing is planted it has nothing to say, and what little noise it learned
+there is counted against the measure.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ PLANTED = "ability"
 class Audited:
     """An audit of a model of known truth on a few axes; which sentences are drawn is all that is random.
 
-    model: as `evenhand audit` takes it. axes: nothing is planted on these. planted: an axis that is asked about besides.
+    model: as `evenhand audit` takes it. axes: nothing is planted on these. planted: an axis asked about besides.
     """
 
     model: str
