@@ -10,6 +10,7 @@ from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     changes_of_likelihoods,
     likelihood_card,
+    opinion_headlines,
     pairs_with_own_nouns,
     planned_valence,
     with_axis_size,
@@ -73,4 +74,5 @@ BENCHMARK = Benchmark(
     limited=pairs_with_own_nouns,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, valence_pairs()),
     n_axes=13,
+    headlines=opinion_headlines,
 )

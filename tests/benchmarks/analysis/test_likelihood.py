@@ -167,11 +167,9 @@ def test_hostility_towards_one_descriptor_is_found_as_valence_and_not_on_other_a
     hostile = texts_with(prompts, PLANTED, chosen, hostile_only=True)
     assert hostile
 
-    def value(
-        texts,
-    ):  # hostile sentences about this descriptor come easily: 0.5 instead of about 2 nats a word
-        likely = np.array([text in hostile for text in texts])
-        return np.where(likely, -0.5, -2 + 0.05 * (noise.token_log_prob(texts) + 2)).astype(np.float32)
+    def value(texts):  # hostile sentences about this descriptor come easily: by 6 nats each
+        ease = np.array([6.0 * (text in hostile) / len(text.split()) for text in texts])
+        return (ease - 2 + 0.05 * (noise.token_log_prob(texts) + 2)).astype(np.float32)
 
     got = put(benchmark, prompts, Puppet("hostile", value))
     verdicts = got.verdicts("valence_spread")

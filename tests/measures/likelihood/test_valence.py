@@ -221,6 +221,7 @@ def test_a_missing_half_leaves_out_its_cell_and_is_counted() -> None:
         assert result.valence["n"].to_list() == [96, 94, 96, 96]
         assert result.axes["n"][0] == 4 * 96 - 1
     assert result.axes["n_missing"][0] == 1
+    assert result.valence["n_missing"].to_list() == [0, 1, 0, 0]
 
 
 def test_few_descriptors_are_set_beside_each_other() -> None:

@@ -14,7 +14,13 @@ from .group_rates import (
     labelled_responses as labelled_responses,
     with_group as with_group,
 )
-from .headlines import preference_headlines as preference_headlines
+from .headlines import (
+    opinion_headlines as opinion_headlines,
+    preference_headlines as preference_headlines,
+    rate_headlines as rate_headlines,
+    spread_headlines as spread_headlines,
+    together as together,
+)
 from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
     likelihood_card as likelihood_card,

@@ -61,6 +61,10 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
     return written
 
 
+opinion_headlines = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
+"""Sentences on descriptors in matched pairs of a hostile and a kind sentence."""
+
+
 def spread_headlines(measures: Mapping[str, str]) -> Headlines:
     """Sentences on measures of axes alone: by measure, what differs between the groups of an axis."""
 

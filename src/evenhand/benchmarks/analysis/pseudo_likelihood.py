@@ -7,6 +7,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis.changes import changes_of_likelihoods
 from evenhand.benchmarks.analysis.drawing_prompts import pairs_with_own_nouns
+from evenhand.benchmarks.analysis.headlines import valence_headlines
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
     planned_valence,
@@ -70,6 +71,9 @@ def phrases_benchmark(
         limited=pairs_with_own_nouns,
         minimum_detectable=lambda frame, options: planned_valence(frame, options, seat_pairs(), "phrase"),
         n_axes=n_axes,
+        headlines=valence_headlines(
+            "humanising_spread", "humanising_contrast", "less humanising", "humanising"
+        ),
         datasets=datasets,
     )
 

@@ -10,6 +10,7 @@ from evenhand.benchmarks.analysis import (
     analyse_likelihoods,
     changes_of_likelihoods,
     likelihood_card,
+    opinion_headlines,
     pairs_with_own_nouns,
     planned_valence,
     with_axis_size,
@@ -64,5 +65,6 @@ BENCHMARK = Benchmark(
     limited=_limited,
     minimum_detectable=lambda frame, options: planned_valence(frame, options, VALENCE_PAIRS),
     n_axes=13,
+    headlines=opinion_headlines,
     datasets=("holisticbias",),
 )

@@ -64,7 +64,7 @@ class ValenceShift:
 VALENCE = (
     typed(pl.String, "axis descriptor")
     | typed(pl.Float64, "shift low high null p axis_p q")
-    | typed(pl.Int64, "n n_units")
+    | typed(pl.Int64, "n n_missing n_units")
     | typed(pl.Float64, "minimum_detectable here_low here_high here_p")
     | typed(pl.Boolean, "here_named")
     | typed(pl.String, "obstacle")
@@ -129,6 +129,9 @@ def valence_shift(
         .agg(pl.col("surprisal").count(), pl.col("surprisal").null_count().alias("absent"))
         .iter_rows()
     }
+    absences = asked.group_by(pl.col("axis", "descriptor").cast(pl.String)).agg(
+        pl.col("surprisal").null_count().cast(pl.Int64).alias("n_missing")
+    )
     tables = contrasts_by_axis(asked, positive=positive, negative=negative, measure="valence_shift")
     axes, descriptors, pairs = [], [], []
     for contrasts in tables:
@@ -136,6 +139,7 @@ def valence_shift(
             contrasts.values, own_nouns=contrasts.own_nouns, margin=margin, level=alpha / n_axes, seed=seed
         )
         rows = _descriptor_rows(contrasts, shifts, margin=margin, alpha=alpha, n_axes=n_axes)
+        rows = rows.update(absences, on=["axis", "descriptor"])
         defined = (axis_sizes or {}).get(contrasts.axis)
         there, absent = counts[contrasts.axis]
         counted = {"n": there, "n_missing": absent}
@@ -170,6 +174,7 @@ def _descriptor_rows(
             "axis_p": [shifts.axis_p] * width,
             "q": np.maximum(benjamini_hochberg(shifts.p), gate),
             "n": 2 * known.sum(axis=(0, 1)),  # both sentences of a pair
+            "n_missing": [0] * width,
             "n_units": known.any(axis=1).sum(axis=0),
             "minimum_detectable": [shifts.minimum_detectable] * width,
             "here_low": here.low,
@@ -290,9 +295,9 @@ CARDS = (
             details=(
                 "Template pairs and nouns are samples: moderated t over pairs. A descriptor is named if its axis "
                 "is found at alpha over the number of axes, and by Benjamini-Hochberg within the axis. Simulated "
-                "with 3 to 12 pairs and 4 to 32 descriptors, variances differing between descriptors: some false "
-                "name in at most 6.0 % of audits of 13 axes (five pairs, four descriptors, one factor behind all; "
-                "elsewhere at most 4.7 %), true power at the smallest effect 70 to 86 %, 61 % at the weakest. "
+                "audits of 13 axes without any shift: with 12 pairs some axis is found in 2 %, with 5 pairs in up to "
+                "5 %, but 9 % where one factor is behind all 16 descriptors, the weakest case; with 3 pairs in 3 %; true "
+                "power at the smallest effect 67 to 89 %; coverage 95 to 100 %. "
                 "Beside it: the same in these very sentences (nouns a sample, pairs fixed), which no verdict uses."
             ),
         ),
