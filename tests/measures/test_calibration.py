@@ -26,10 +26,10 @@ def stored(tmp_path, monkeypatch):
     """A summary of two measures, one of which fails."""
     designs = pl.DataFrame(
         [
-            row("disparity", "few", 300, 0.03, "holds", coverage=0.95, power=0.8),
-            row("disparity", "many", 100, 0.05, "holds, cautiously", coverage_planted=0.98),
-            row("disparity", "one prompt", 100, 0.0, "answers not measurable"),
-            row("disparity", "a limit", 100, 0.6, "does not hold", role="limit"),
+            row("noun_contrast", "few", 300, 0.03, "holds", coverage=0.95, power=0.8),
+            row("noun_contrast", "many", 100, 0.05, "holds, cautiously", coverage_planted=0.98),
+            row("noun_contrast", "one prompt", 100, 0.0, "answers not measurable"),
+            row("noun_contrast", "a limit", 100, 0.6, "does not hold", role="limit"),
             row("crows_pairs", "swaps", 200, 0.31, "does not hold", why="false in 31.0 %"),
         ],
         schema=DESIGNS,
@@ -44,7 +44,7 @@ def stored(tmp_path, monkeypatch):
 
 
 def test_a_measure_says_how_it_did_over_its_designs(stored):
-    known = calibration.calibrated("disparity")
+    known = calibration.calibrated("noun_contrast")
     assert (known.designs, known.unmeasurable, known.n, known.holds) == (2, 1, 400, True)
     assert known.false == pytest.approx((0.03 * 300 + 0.05 * 100) / 400)
     assert known.sentence == "False in 3.5 % of 2 calibrated designs."
@@ -67,13 +67,13 @@ def test_the_page_of_the_docs_holds_every_design(stored):
 
     page = generate.calibration_page()
     assert "| few | 300 | 3.0 %" in page and "counts against no measure" in page and "31.0 %" in page
-    assert "calibration.md#disparity" in "".join(generate._measure_facts("disparity"))
+    assert "calibration.md#noun_contrast" in "".join(generate._measure_facts("noun_contrast"))
 
 
 def test_a_damaged_summary_says_how_to_mend_it(stored):
     stored.write_text("{")
     with pytest.raises(DataError, match="cannot be read"):
-        calibration.calibrated("disparity")
+        calibration.calibrated("noun_contrast")
 
 
 def test_the_summary_is_plain_json(stored):
