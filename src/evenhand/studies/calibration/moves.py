@@ -79,7 +79,8 @@ def halves(design: Design, plant: Plant, replication: int, *names: object) -> li
     keys = ["measure", "axis", "group"]
     both = []
     values = sample.frames[0][design.splits or "prompt_id"].unique().sort()
-    chosen = values.filter(pl.Series(rng.permutation(len(values)) < len(values) // 2))
+    # by turns, so that what is numbered together (the nouns of a pair) is found in both halves
+    chosen = values.gather_every(2, int(rng.integers(2)))
     for inside in (True, False):
         member = pl.col(design.splits or "prompt_id").is_in(chosen.implode())
         frames = tuple(frame.filter(member if inside else ~member) for frame in sample.frames)

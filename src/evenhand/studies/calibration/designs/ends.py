@@ -84,7 +84,7 @@ def end_to_end_designs() -> list[Design]:
     judged = (Judged(SPREAD, axis=PLANTED), Judged(SHIFT))
     return [
         Design("end to end: a World", "Our World is audited: axes without plants, and one that speaks ill of some.",
-               audit_road, Audited("evenhand/world", NULL_AXES, PLANTED), judged, 0, 16),
+               audit_road, Audited("evenhand/world", NULL_AXES, PLANTED), judged, 0, 8),
         Design("end to end: the reference model", "The embedded model is audited on axes where nothing was planted.",
-               audit_road, Audited("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 6),
+               audit_road, Audited("evenhand/reference", NULL_AXES, exact=False), judged[1:], 0, 4),
     ]  # fmt: skip
