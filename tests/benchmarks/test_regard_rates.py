@@ -21,8 +21,12 @@ def test_a_group_spoken_of_worse_is_named() -> None:
     analysis, _, findings = verdicts(
         REGARD, judged(PROMPTS.frame, "regard", towards("Black person", 0.2), 60)
     )
-    assert biased(findings, "negative_rate") == [("race_ethnicity", "Black person")]
-    assert biased(findings, "bias_score") == [(None, None), ("race_ethnicity", None)]
+    named = findings.filter(measure="group_difference", verdict="biased")
+    assert dict(named.select("group", "direction").rows()) == {
+        "Black person": "worse",
+        "White person": "better",
+    }
+    assert biased(findings, "disparity") == [("race_ethnicity", None)]
     assert biased(findings, "regard_contrast") == [("race_ethnicity", "Black person − White person")]
     assert analysis.details["groups"].filter("harmed")["group"].to_list() == ["Black person"]
     assert analysis.details["most_harmed"]["group"][0] == "Black person"
@@ -31,15 +35,15 @@ def test_a_group_spoken_of_worse_is_named() -> None:
     assert (worst["score"] > 0.5).all()
 
 
-def test_the_contrast_sees_what_samples_of_one_template_hide_from_the_score() -> None:
-    # Templates differ far more than the groups do, so that BiasScore has few independent outcomes.
+def test_what_a_template_does_to_both_groups_hides_nothing() -> None:
+    # Templates differ far more than the groups do; groups are compared template by template.
     wide = {t: i / 10 for i, t in enumerate(PROMPTS.frame["template"].unique().sort())}
     level = pl.col("template").replace_strict(wide, return_dtype=pl.Float64)
     frame = judged(
         PROMPTS.frame, "regard", lambda f: level * 0.8 + 0.1 * (pl.col("group") == "woman"), 100, 1
     )
     _, measured, findings = verdicts(REGARD, frame)
-    assert biased(findings, "negative_rate") == []
+    assert biased(findings, "group_difference") == [("gender_and_sex", "man"), ("gender_and_sex", "woman")]
     assert biased(findings, "regard_contrast") == [("gender_and_sex", "man − woman")]
     row = measured.filter((pl.col("measure") == "regard_contrast") & (pl.col("axis") == "gender_and_sex"))
     by_group = dict(frame.group_by("group").agg(100 * pl.col("regard_negative").mean()).rows())
@@ -47,7 +51,7 @@ def test_the_contrast_sees_what_samples_of_one_template_hide_from_the_score() ->
 
 
 def test_an_even_handed_model_is_left_alone() -> None:
-    flagged = {"bias_score": 0, "negative_rate": 0, "regard_contrast": 0}
+    flagged = {"disparity": 0, "group_difference": 0, "regard_contrast": 0}
     for seed in range(16):
         _, _, findings = verdicts(REGARD, judged(PROMPTS.frame, "regard", 0.25, 8, seed))
         for measure in flagged:
@@ -60,10 +64,8 @@ def test_an_even_handed_model_is_left_alone() -> None:
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_a_judge_with_one_answer_finds_nobody_harmed(rate: float) -> None:
     _, measured, findings = verdicts(REGARD, judged(PROMPTS.frame, "regard", rate, 10))
-    # where chance makes every rate 100 %, the largest could never have stood out
-    unmeasurable = {"max_subgroup_rate"} if rate == 1 else set()
     verdict_of = dict(findings.select("measure", "verdict").rows())
-    assert {name for name, verdict in verdict_of.items() if verdict == "not measurable"} == unmeasurable
+    assert verdict_of["disparity"] == verdict_of["group_difference"] == "not detected"
     assert "biased" not in verdict_of.values()
     overall = measured.filter((pl.col("measure") == "negative_rate") & pl.col("axis").is_null())
     assert overall["estimate"].to_list() == [100 * rate]
@@ -75,8 +77,8 @@ def test_a_model_that_refuses_everything_cannot_be_judged() -> None:
     frame = failed(judged(PROMPTS.frame, "regard", 0.2, 5), "regard", pl.lit(True))
     _, measured, findings = verdicts(REGARD, frame)
     assert set(findings["verdict"]) == {"not measurable"}
-    whole = measured.filter((pl.col("measure") == "bias_score") & pl.col("axis").is_null())
-    assert whole.select("estimate", "n", "n_missing").rows() == [(None, 0, 300)]
+    axes = measured.filter(measure="disparity")
+    assert axes.select("estimate", "n", "n_missing").rows() == [(None, 0, 100)] * 3
     refusals = measured.filter((pl.col("measure") == "refusal_rate") & pl.col("axis").is_null())
     assert refusals["estimate"].to_list() == [100.0]
 
@@ -85,10 +87,10 @@ def test_silence_about_one_group_is_counted_and_found() -> None:
     frame = judged(PROMPTS.frame, "regard", 0.2, 20)
     frame = failed(frame, "regard", (pl.col("group") == "gay person") & (pl.col("sample") < 15))
     analysis, measured, findings = verdicts(REGARD, frame)
-    assert biased(findings, "refusal_rate") == [("sexual_orientation", "gay person")]
+    assert ("sexual_orientation", "gay person") in biased(findings, "refusal_difference")
     groups = analysis.details["groups"].filter(pl.col("group") == "gay person")
     assert groups.select("n", "n_missing", "n_refused").rows() == [(50, 150, 150)]
-    row = findings.filter((pl.col("measure") == "negative_rate") & (pl.col("group") == "gay person"))
+    row = findings.filter((pl.col("measure") == "group_difference") & (pl.col("group") == "gay person"))
     assert row["verdict"].to_list() == ["not measurable"]
     assert measured.filter(pl.col("measure") == "missing_rate")["n_missing"].sum() == 0
 
@@ -138,7 +140,7 @@ def test_a_plan_says_what_it_can_find() -> None:
     plan = REGARD.minimum_detectable(PROMPTS.frame, AnalysisOptions())
     assert plan["axis"].to_list() == ["gender_and_sex", "race_ethnicity", "sexual_orientation"]
     assert plan["n"].to_list() == [2000] * 3
-    # with 100 samples a prompt and a correlation of 0.1, 1,000 responses are worth 92
-    assert 5 < plan["minimum_detectable"][0] < 20
+    # with 100 samples a prompt and a correlation of 0.3, 1,000 responses are worth 33
+    assert 20 < plan["minimum_detectable"][0] < 40
     fewer = REGARD.minimum_detectable(PROMPTS.frame.head(30), AnalysisOptions())
     assert fewer["axis"].to_list() == ["gender_and_sex", "race_ethnicity"]

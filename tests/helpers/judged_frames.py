@@ -5,10 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks import AnalysisOptions, Benchmark
+from evenhand.benchmarks import AnalysisOptions, Benchmark, judge_responses
 from evenhand.benchmarks.contract import Analysis
-from evenhand.schema import measurement_frame
-from evenhand.stats import reach_verdicts
 
 
 def judged(
@@ -52,9 +50,8 @@ def verdicts(
     benchmark: Benchmark, frame: pl.DataFrame, seed: int = 0
 ) -> tuple[Analysis, pl.DataFrame, pl.DataFrame]:
     """Analysis, measurements with q, and findings."""
-    analysis = benchmark.analyse(frame, AnalysisOptions(seed=seed))
-    table = measurement_frame(analysis.measurements).with_columns(benchmark=pl.lit(benchmark.name))
-    return analysis, *reach_verdicts(table, harmful=benchmark.harmful)
+    done = judge_responses(benchmark, frame, AnalysisOptions(seed=seed))
+    return done.analysis, done.measurements, done.findings
 
 
 def biased(findings: pl.DataFrame, measure: str) -> list[tuple[str | None, str | None]]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import (
     HARMFUL,
-    RATE_UNIT,
+    POINTS,
     analyse_group_rates,
     labelled_responses,
     planned_rates,
@@ -21,6 +21,7 @@ from evenhand.schema import Card, DataError, DatasetMissing, measurement_rows
 
 NAME, METADATA_NAME = "advpromptset", "advpromptset-metadata"
 INTERSECTION = "intersection_rate"
+TOXIC_FROM = 0.5
 AXIS_OF = {group: axis for axis, groups in IDENTITIES.items() for group in groups}
 
 
@@ -76,25 +77,30 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     cluster = "cluster" if "cluster" in frame.columns else "prompt_id"
-    analysis = analyse_group_rates(frame, options, role="toxicity", cluster=cluster, grouped=by_identity)
+    if "toxicity" in frame.columns:
+        frame = frame.with_columns(kind_of_prompt=pl.col("toxicity").cast(pl.Float64) >= TOXIC_FROM)
+    strata = ("kind_of_prompt",) if "toxicity" in frame.columns else ()
+    analysis = analyse_group_rates(
+        frame, options, role="toxicity", cluster=cluster, grouped=by_identity, strata=strata
+    )
     if "toxicity" not in frame.columns or "groups" not in analysis.details:
         return analysis
     responses = labelled_responses(frame, "toxicity").with_columns(prompt_toxicity=pl.col("toxicity"))
     if not responses["negative"].count():
         return analysis
     about = by_identity(responses)
-    rows, details = prompt_toxicity_rows(about, options, cluster=cluster)
+    rows, details = prompt_toxicity_rows(about, cluster=cluster)
     axes = {axis: [g for g in groups if g in frame.columns] for axis, groups in IDENTITIES.items()}
     axes = {axis: groups for axis, groups in axes.items() if groups}
     if len(axes) > 1:
-        pairs = intersections(responses.rename({"prompt_toxicity": "prompt_toxic"}), axes, cluster=cluster)
+        renamed = responses.rename({"prompt_toxicity": "prompt_toxic"})
+        how = {"alpha": options.alpha, "n_axes": options.n_axes, "seed": options.seed}
+        pairs = intersections(renamed, axes, cluster=cluster, **how)
+        effect = "percentage points from what both groups let expect"
         rows += measurement_rows(
-            pairs.cells,
-            INTERSECTION,
-            RATE_UNIT,
-            names={"expected": "null"},
-            effect_unit="percentage points above what both groups let expect",
+            pairs.pairs.drop("group"), INTERSECTION, POINTS, null=0.0, effect_unit=effect
         )
+        rows += measurement_rows(pairs.cells, INTERSECTION, POINTS, null=0.0, effect_unit=effect)
         details |= {"intersections": pairs.cells, "intersection_pairs": pairs.pairs}
     return Analysis(analysis.measurements + rows, dict(analysis.details) | details)
 

@@ -30,6 +30,8 @@ class AnalysisOptions:
     """Continuations a prompt that the user asked for; None where the benchmark's own number holds."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By role: what the columns of `<role>_scores` are called, where the classifier says."""
+    reference: str | None = None
+    """A group with which the others of its axis are compared one by one, too."""
     n_axes: int = 1
     """Axes that the benchmark defines, whatever was run of them: each is tested at alpha / n_axes."""
 

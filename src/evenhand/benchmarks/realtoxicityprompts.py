@@ -36,7 +36,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if not known and "challenging" in frame.columns:
         # The extract has no scores; its challenging prompts are those that made many models write toxic text.
         responses = responses.with_columns(prompt_toxicity=pl.col("challenging"))
-    contrast, details = prompt_toxicity_rows(responses, options, bins=BINS if known else ())
+    contrast, details = prompt_toxicity_rows(responses, bins=BINS if known else ())
     over_samples, more = _over_samples(responses, options)
     return Analysis(rows + contrast + over_samples, details | more)
 

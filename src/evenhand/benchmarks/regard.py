@@ -109,7 +109,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
+    analysis = analyse_group_rates(frame, options, role="regard", strata=("template",), axes_alike=True)
     if "template" not in frame.columns:
         return analysis
     rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)

@@ -59,6 +59,9 @@ def audit(
     chat: flags.Chat = None,
     system: flags.System = None,
     trust_addresses: flags.TrustAddresses = False,
+    reference: str | None = typer.Option(
+        None, help="A group with which the other groups of its axis are compared one by one, too."
+    ),
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),

@@ -19,6 +19,9 @@ def measure(
         0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
     ),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    reference: str | None = typer.Option(
+        None, help="A group with which the other groups of its axis are compared one by one, too."
+    ),
     classifier: list[str] = typer.Option(
         [],
         "--classifier",
@@ -48,6 +51,7 @@ def measure(
         seed=seed,
         margin=margin,
         alpha=alpha,
+        reference=reference,
         classifiers=classifier,
         threshold=threshold,
         device=device,

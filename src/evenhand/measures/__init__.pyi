@@ -60,7 +60,7 @@ from .pairs.stereoset import (
     stereoset_published as stereoset_published,
 )
 from .rates.axis_rates import AxisRates as AxisRates, axis_rates as axis_rates
-from .rates.bias_score import BiasScore as BiasScore, bias_score as bias_score, harmed_groups as harmed_groups
+from .rates.bias_score import BiasScore as BiasScore, bias_score as bias_score, shares_named as shares_named
 from .rates.bias_score_curves import bias_score_curves as bias_score_curves
 from .rates.bias_score_published import (
     PublishedBiasScore as PublishedBiasScore,
@@ -71,6 +71,7 @@ from .rates.by_prompt_toxicity import (
     RatesByPromptToxicity as RatesByPromptToxicity,
     rates_by_prompt_toxicity as rates_by_prompt_toxicity,
 )
+from .rates.disparity import Disparity as Disparity, disparity as disparity
 from .rates.intersections import Intersections as Intersections, intersections as intersections
 from .rates.max_subgroup_rate import (
     MaxSubgroupRate as MaxSubgroupRate,

@@ -99,7 +99,26 @@ def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     >>> negative_outcomes(pl.DataFrame({"group": ["a", "b"], "negative": [True, None]}), "m")["negative"].to_list()
     [1.0, None]
     """
+    checked = outcomes_of(frame, measure)
+    known = checked["negative"].drop_nulls()
+    strange = known.filter(~known.is_in([0.0, 1.0]))
+    if len(strange):
+        raise DataError(
+            f"{measure} found {strange[0]:g} in the column negative; a judgement is 1, 0 or missing.",
+            "Put scores through a threshold first: pl.col('score') >= 0.5.",
+        )
+    return checked
+
+
+def outcomes_of(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
+    """As `negative_outcomes`, but an outcome may be any finite number: a share of samples, or a score.
+
+    >>> outcomes_of(pl.DataFrame({"group": ["a", "b"], "negative": [0.25, 3.0]}), "m")["negative"].to_list()
+    [0.25, 3.0]
+    """
     require_columns(frame, ["group", "negative"], measure)
+    if "axis" in frame.columns and frame["axis"].null_count() == frame.height:
+        frame = frame.drop("axis")
     for name in ("axis", "group"):
         if name in frame.columns and frame[name].null_count():
             raise DataError(f"{measure} found rows without {name}.", "Fill or drop these rows.")
@@ -114,15 +133,10 @@ def negative_outcomes(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
         pl.col("group").cast(pl.String),
         pl.col("negative").cast(pl.Float64).fill_nan(None),
     )
-    known = checked["negative"].drop_nulls()
-    if known.is_empty():
+    if checked["negative"].null_count() == checked.height:
         raise DataError(f"{measure} found no judgement: negative is missing in all rows.")
-    strange = known.filter(~known.is_in([0.0, 1.0]))
-    if len(strange):
-        raise DataError(
-            f"{measure} found {strange[0]:g} in the column negative; a judgement is 1, 0 or missing.",
-            "Put scores through a threshold first: pl.col('score') >= 0.5.",
-        )
+    if checked["negative"].is_infinite().any():
+        raise DataError(f"{measure} found infinity in the column negative.", "Mark failed rows as null.")
     return checked
 
 

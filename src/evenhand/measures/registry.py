@@ -31,6 +31,7 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    ("rates.disparity_cards", "disparity group_difference burden largest_gap"),
     ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
@@ -52,11 +53,15 @@ _LISTED = (
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
-    ("rates.group_comparison", "missing_rate regard_contrast"),
+    (
+        "rates.disparity_cards",
+        "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",
+    ),
+    ("rates.group_comparison", "regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),
     (
         "styles.generation_bias",
-        "full_gen_bias_published partial_gen_bias_published summed_cluster_gen_bias_published",
+        "full_gen_bias_published partial_gen_bias_published summed_cluster_gen_bias_published full_gen_bias_here",
     ),
 )
 MODULES: Mapping[str, str] = {

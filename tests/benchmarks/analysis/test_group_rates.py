@@ -52,7 +52,8 @@ def test_bold_judges_all_groups_and_counts_the_published_ones_as_published() -> 
     asked = prompts({"religion": ("islam", "judaism"), "profession": ("nursing", "computing", "dance")}, 60)
     frame = judged(asked, "toxicity", lambda f: 0.1 + 0.5 * (pl.col("group") == "nursing"))
     analysis, measured, findings = verdicts(BOLD, frame)
-    assert biased(findings, "negative_rate") == [("profession", "nursing")]
+    assert ("profession", "nursing") in biased(findings, "group_difference")
+    assert biased(findings, "disparity") == [("profession", None)]
     assert analysis.details["published_groups"]["group"].to_list() == ["islam", "judaism"]
     # the background is the rate of all responses, those about occupations, too
     rate = 100 * frame["toxicity_negative"].mean()
@@ -115,9 +116,8 @@ def test_an_intersection_worse_than_both_its_groups_is_found() -> None:
     frame = judged(asked, "toxicity", lambda f: 0.1 + 0.3 * pl.col("toxicity") + 0.5 * both, 3)
     analysis, measured, findings = verdicts(ADVERSARIAL, frame)
     found = biased(findings, "intersection_rate")
-    # an additive fit spreads one strong cell over the others, which lie the opposite way on its own row and column
-    assert found.count(("gender_and_sex × race_ethnicity", "female | asian")) == 2
-    largest = analysis.details["intersections"].sort("excess", descending=True)
+    assert found.count(("gender_and_sex × race_ethnicity", "female | asian")) >= 1
+    largest = analysis.details["intersections"].sort("estimate", descending=True)
     assert largest["group"].head(2).to_list() == ["female | asian"] * 2
     assert not {group for _, group in found} & {"female | white", "female | black", "male | asian"}
     strata = dict(
@@ -188,8 +188,8 @@ def test_holisticbiasr_on_its_774_groups(shared: Path) -> None:
     worse = (pl.col("axis") == "religion") & (pl.col("group") == "Muslim")
     frame = judged(asked, "regard", lambda f: 0.2 + 0.2 * worse + 0.05 * (pl.col("gender") == "male"))
     analysis, measured, findings = verdicts(HOLISTIC, frame)
-    assert ("religion", "Muslim") in biased(findings, "negative_rate")
-    assert len(biased(findings, "negative_rate")) <= 3
+    assert ("religion", "Muslim") in biased(findings, "group_difference")
+    assert len(biased(findings, "group_difference")) <= 3
     groups = analysis.details["groups"]
     assert groups.height == 774 and dict(groups["n"].value_counts().rows()) == {
         320: 660,
@@ -245,10 +245,10 @@ def test_an_axis_spoken_of_worse_is_found_where_its_groups_are_too_small() -> No
     frame = judged(asked, "regard", lambda f: 0.15 + 0.25 * (pl.col("axis") == "class"))
     _, measured, findings = verdicts(HOLISTIC, frame)
     assert biased(findings, "axis_rate") == [("class", None)]
-    assert len(biased(findings, "negative_rate")) <= 1
+    assert len(biased(findings, "group_difference")) <= 1
     row = measured.filter((pl.col("measure") == "axis_rate") & (pl.col("axis") == "class"))
-    others = frame.filter(pl.col("axis") != "class")["regard_negative"].mean()
-    assert row["null"][0] == pytest.approx(100 * others)
+    means = {axis: 100 * part["regard_negative"].mean() for (axis,), part in frame.group_by("axis")}
+    assert row["estimate"][0] == pytest.approx(means["class"] - (means["age"] + means["origin"]) / 2)
     # sentences of BOLD differ from axis to axis, so that its axes are described and not judged
     assert (
         "axis_rate"

@@ -115,7 +115,7 @@ def test_shifts_are_odds_with_their_limits_and_how_many_were_looked_at():
     quiet = findings(axis("valence_spread", verdict="not detected", minimum_detectable=0.6931))
     (line,) = write(quiet, {"valence_axes": facts})
     assert line.sentence == (
-        "Gender: no descriptor found more at home on one side; one 2.0 times as likely would have been found "
+        "Gender: nobody found out of place; 2.0 times as likely would have been found "
         "(16 of 138 descriptors looked at)."
     )
 
@@ -142,3 +142,15 @@ def test_kinds_stand_one_after_the_other():
         "Gender: styles depend on whom the sentence is about, 40 (30 to 50).",
         "Gender: no difference found.",
     ]
+
+
+def test_those_who_stand_out_only_beside_a_far_group_are_counted_and_not_named():
+    far = group("fat", "worse", -2.0, "valence_shift", low=-2.2, high=-1.8)
+    near = [
+        group(name, "better", 0.2, "valence_shift", low=0.1, high=0.3) for name in ("tall", "short", "slim")
+    ]
+    write = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
+    (line,) = write(findings(axis("valence_spread"), far, *near), {})
+    assert "hostile sentences than the others: fat (7.4 times as likely, 6.0 to 9.0)" in line.sentence
+    assert "beside them 3 others stand out the other way, 1.2 times as likely at most" in line.sentence
+    assert "tall" not in line.sentence

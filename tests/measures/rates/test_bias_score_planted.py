@@ -1,4 +1,4 @@
-"""Worlds that write, judged: the corrected BiasScore names the groups in which harm is planted, and no others."""
+"""Worlds that write, judged: the groups in which harm is planted are named, and no others are named worse."""
 
 import math
 
@@ -47,15 +47,15 @@ def audited(world: World, seed: int) -> pl.DataFrame:
 
 
 def named(world: World, seed: int) -> set[str]:
-    return set(bias_score(audited(world, seed)).groups.filter("harmed")["group"])
+    return set(bias_score(audited(world, seed)).found.groups.filter(named="worse")["group"])
 
 
 def test_five_harmed_groups_of_fifty_are_named() -> None:
     world = society((Plant("tribe", "negative", math.log(6), HARMED),))
     frame = audited(world, 0)
     score = bias_score(frame)
-    assert set(score.groups.filter("harmed")["group"]) == set(HARMED)
-    assert score.estimate == 10.0 and score.axes["low"][0] > score.axes["null"][0]
+    assert set(score.found.groups.filter(named="worse")["group"]) == set(HARMED)
+    assert score.estimate == 10.0 and score.found.axes["low"][0] > 0
     # the published rule counts nearly everybody, harmed or not
     assert published_bias_score(frame).estimate > 50
 

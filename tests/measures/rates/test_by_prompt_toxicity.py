@@ -24,7 +24,6 @@ def _frame(
 
 
 def test_limits_and_test_are_the_known_ones() -> None:
-    from scipy.stats import fisher_exact
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     frame = pl.DataFrame(
@@ -34,8 +33,6 @@ def test_limits_and_test_are_the_known_ones() -> None:
     low, high = confint_proportions_2indep(24, 60, 18, 90, method="newcomb")
     assert (row["low"], row["high"]) == pytest.approx((100 * low, 100 * high))
     assert (row["benign"], row["toxic"], row["ratio"]) == pytest.approx((20.0, 40.0, 2.0))
-    p = 2 * fisher_exact([[24, 36], [18, 72]], "greater").pvalue
-    assert row["p"] == pytest.approx(p)
     katz = confint_proportions_2indep(24, 60, 18, 90, compare="ratio", method="log")
     assert (row["ratio_low"], row["ratio_high"]) == pytest.approx(katz, rel=0.05)
 
@@ -49,7 +46,7 @@ def test_groups_bins_and_prompts_without_toxicity() -> None:
     frame = pl.concat([*parts, parts[0].head(5).with_columns(prompt_toxicity=pl.lit(None, pl.Float64))])
     result = rates_by_prompt_toxicity(frame, bins=[0.25, 0.75])
     contrasts = {row["group"]: row for row in result.contrasts.iter_rows(named=True)}
-    assert contrasts["a"]["q"] < 1e-6 < 0.05 < contrasts["b"]["q"]
+    assert contrasts["a"]["low"] > 0 > contrasts["b"]["low"]
     assert (
         contrasts["a"]["n_unknown"] == contrasts[None]["n_unknown"] == 5 and contrasts["b"]["n_unknown"] == 0
     )
@@ -74,25 +71,14 @@ def test_without_effect_and_with_clusters_nothing_is_found() -> None:
         rates_by_prompt_toxicity(_frame(rng, 0.2, 0.2, 50, samples=6)).contrasts.row(0, named=True)
         for _ in range(80)
     ]
-    assert np.mean([row["p"] <= 0.05 for row in rows]) <= 0.08
     assert np.mean([row["low"] <= 0 <= row["high"] for row in rows]) > 0.92
-
-
-def test_the_smallest_detectable_difference_is_found_four_times_in_five() -> None:
-    rng = np.random.default_rng(4)
-    reach = rates_by_prompt_toxicity(_frame(rng, 0.2, 0.2, 400)).contrasts["minimum_detectable"][0] / 100
-    found = [
-        rates_by_prompt_toxicity(_frame(rng, 0.2, 0.2 + reach, 400)).contrasts["p"][0] <= 0.05
-        for _ in range(80)
-    ]
-    assert 0.62 < np.mean(found) < 0.9
 
 
 def test_one_kind_of_prompt_has_rates_but_no_contrast() -> None:
     frame = pl.DataFrame({"prompt_toxicity": [0.1] * 10, "negative": [1] * 5 + [0] * 4 + [None]})
     result = rates_by_prompt_toxicity(frame)
     row = result.contrasts.row(0, named=True)
-    assert row["toxic"] is None and row["estimate"] is None and row["p"] is None and row["n_missing"] == 1
+    assert row["toxic"] is None and row["estimate"] is None and row["n_missing"] == 1
     assert result.rates.select("stratum", "n", "n_missing").rows() == [("benign", 9, 1)]
 
 

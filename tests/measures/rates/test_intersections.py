@@ -1,8 +1,9 @@
-"""Intersections: the additive model against statsmodels, ROBBIE's selection rule, planted interactions, and none."""
+"""Intersections: ROBBIE's selection rule, planted interactions that alone are named, limits that agree, and none."""
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom
 
 from evenhand.measures import intersections
 from evenhand.schema import DataError, UsageError
@@ -55,8 +56,9 @@ def test_only_prompts_with_one_label_on_each_axis_and_cells_with_enough_of_both_
             & (pl.col("prompt_toxic") == toxic)
         )
         assert row["n_prompts"] == row["n"] == one.height >= 20
-        assert row["estimate"] == pytest.approx(100 * one["negative"].mean())
+        assert row["rate"] == pytest.approx(100 * one["negative"].mean())
         assert row["low"] < row["estimate"] < row["high"]
+        assert row["rate"] - row["expected"] == pytest.approx(row["estimate"])
     counted = frame.filter((pl.col("trans") == 1) & (pl.col("black") == 1))
     shown = ("trans", "black") in set(result.cells.select("first_group", "second_group").iter_rows())
     assert shown == (counted["prompt_toxic"].sum() >= 20 and (~counted["prompt_toxic"]).sum() >= 20)
@@ -77,23 +79,35 @@ def test_list_columns_and_wide_columns_are_the_same() -> None:
     assert intersections(plain, list(AXES)).cells.equals(wide.cells)
 
 
-def test_a_planted_interaction_is_found_and_named() -> None:
+def test_a_planted_interaction_is_found_and_alone_is_named() -> None:
     result = intersections(_prompts(np.random.default_rng(3), 6000, special=1.2), AXES)
-    worst = result.cells.sort("p")
-    assert worst["group"].to_list()[:1] == ["female | asian"] and worst["q"][0] < 0.001
-    assert result.cells.filter(group="female | asian")["excess"].min() > 5
-    assert (result.pairs["p"] < 0.001).all()
+    assert set(result.cells.filter("named")["group"]) == {"female | asian"}
+    assert result.pairs["group"].to_list() == ["female | asian"] * 2 and (result.pairs["p"] < 0.01).all()
+    planted = result.cells.filter(group="female | asian")
+    assert planted["estimate"].min() > 5 and planted["low"].min() > 0 and (planted["p"] < 0.01).all()
+    # a neighbour is compared with what the others let expect, the planted cell not among them
+    others = result.cells.filter(~pl.col("named"))
+    assert (others["p"] > 0.05).all() and ((others["low"] < 0) & (others["high"] > 0)).all()
 
 
-def test_without_interaction_p_is_uniform() -> None:
-    rng = np.random.default_rng(4)
-    p, together = [], []
-    for _ in range(60):
-        result = intersections(_prompts(rng, 1500), AXES)
-        p += result.cells["p"].drop_nulls().to_list()
-        together += result.pairs["p"].to_list()
-    assert 0.03 < np.mean(np.array(p) <= 0.05) < 0.075 and 0.45 < np.mean(p) < 0.55
-    assert np.mean(np.array(together) <= 0.05) <= 0.1
+def test_limits_and_p_are_of_one_statistic_and_pairs_allow_for_all_tests() -> None:
+    rng = np.random.default_rng(8)
+    for special in (0.0, 0.6, 1.2):
+        result = intersections(_prompts(rng, 2500, special=special), AXES)
+        for table in (result.cells, result.pairs):
+            assert ((table["p"] <= 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+    one = intersections(_prompts(np.random.default_rng(9), 1500), AXES, n_axes=2).pairs
+    two = intersections(_prompts(np.random.default_rng(9), 1500), AXES, n_axes=1).pairs
+    np.testing.assert_allclose(np.minimum(1, 2 * one["p"].to_numpy()), two["p"].to_numpy())
+
+
+def test_without_interaction_few_tables_name_anybody() -> None:
+    rng, draws = np.random.default_rng(4), 60
+    false = 0
+    for _ in range(draws):
+        result = intersections(_prompts(rng, 900), AXES)
+        false += bool((result.pairs["p"] <= 0.05).any())
+    assert false <= binom.ppf(0.99, draws, 0.05)
 
 
 def test_missing_judgements_are_counted() -> None:

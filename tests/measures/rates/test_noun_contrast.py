@@ -1,13 +1,13 @@
-"""Male beside female nouns: the exact test against brute force and statsmodels, planted and absent differences."""
+"""Male beside female nouns: deals against brute force, Welch against SciPy, odd nouns, planted and absent genders."""
 
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binom, t as t_distribution, ttest_ind
 
 from evenhand.measures import noun_contrast
-from evenhand.measures.rates.noun_contrast import _conditional_test, _Side
 from evenhand.schema import DataError, UsageError
 
 
@@ -29,70 +29,80 @@ def _frame(
             "bucket": [f"b{d}" for d in descriptor],
             "descriptor": [f"d{d}" for d in descriptor],
             "template": [f"t{t}" for t in template],
+            "noun": [f"n{n}" for n in noun],
             "gender": np.where(male, "male", "female"),
             "negative": rng.random(len(chance)) < chance,
         }
     )
 
 
-def test_p_is_that_of_all_deals() -> None:
-    cells = [([1, 1, 0], [0, 0]), ([1, 0], [1, 0, 0]), ([1], [0, 0, 1])]
-    rows = [
-        {"descriptor": f"d{place}", "gender": gender, "negative": y}
-        for place, cell in enumerate(cells)
-        for gender, values in zip(("male", "female"), cell, strict=True)
-        for y in values
-    ]
-    deals = [0.0]
-    chances = [1.0]
-    for male, female in cells:
-        both = np.array(male + female)
-        sums = [both[list(chosen)].sum() for chosen in combinations(range(len(both)), len(male))]
-        deals, chances = (
-            [deal + s for deal in deals for s in sums],
-            [chance / len(sums) for chance in chances for _ in sums],
-        )
-    expected = float(np.dot(deals, chances))
-    observed = sum(sum(male) for male, _ in cells)
-    far = np.abs(np.array(deals) - expected) >= abs(observed - expected) - 1e-9
-    row = noun_contrast(pl.DataFrame(rows)).contrasts.row(0, named=True)
-    assert row["p"] == pytest.approx(float(np.array(chances)[far].sum()), rel=1e-9)
-    weights = [len(m) * len(f) / (len(m) + len(f)) for m, f in cells]
-    by_hand = np.average([np.mean(m) - np.mean(f) for m, f in cells], weights=weights)
-    assert row["estimate"] == pytest.approx(100 * by_hand)
+def _nouns(rng: np.random.Generator, each: int, spread: float, gap: float = 0.0) -> pl.DataFrame:
+    """`each` male and female nouns, logits `spread` apart, men `gap` more; eight descriptors in five templates."""
+    shape = (8, 5, 2 * each)
+    descriptor, template, noun = np.indices(shape).reshape(3, -1)
+    logit = -1.4 + rng.normal(0, spread, 2 * each)[noun] + gap * (noun < each)
+    logit += rng.normal(0, 0.6, 8)[descriptor] + rng.normal(0, 0.6, 5)[template]
+    return pl.DataFrame(
+        {
+            "descriptor": [f"d{d}" for d in descriptor],
+            "template": [f"t{t}" for t in template],
+            "noun": [f"n{n}" for n in noun],
+            "gender": np.where(noun < each, "male", "female"),
+            "negative": rng.random(len(logit)) < 1 / (1 + np.exp(-logit)),
+        }
+    )
+
+
+def test_p_is_that_of_all_deals_of_nouns() -> None:
+    frame = _nouns(np.random.default_rng(0), 4, 0.5, gap=1.0)
+    x = frame.group_by("noun").agg(pl.col("negative").mean()).sort("noun")["negative"].to_numpy()
+    deals = np.array([list(chosen) for chosen in combinations(range(8), 4)])
+    differences = x[deals].mean(axis=1) * 2 - x.sum() / 4
+    row = noun_contrast(frame).contrasts.row(0, named=True)
+    observed = row["estimate"] / 100
+    assert observed == pytest.approx(x[:4].mean() - x[4:].mean())
     assert row["male"] - row["female"] == pytest.approx(row["estimate"])
+    dealt = np.mean(np.abs(differences) >= abs(observed) - 1e-9)
+    spread = (x[:4].var(ddof=1) + x[4:].var(ddof=1)) / 4
+    pooled = 2 * t_distribution.sf(abs(observed) / spread**0.5, 6)
+    assert row["p"] == pytest.approx(max(dealt, pooled), rel=0.02)
+    assert (row["n_male"], row["n_female"], row["test"]) == (4, 4, "nouns dealt between genders")
 
 
-def test_large_tables_are_mantel_and_haenszel_s() -> None:
-    from statsmodels.stats.contingency_tables import StratifiedTable
-
-    frame = _frame(np.random.default_rng(0), shift=0.03, templates=60)
-    counted = frame.group_by("descriptor", "template", "gender").agg(k=pl.col("negative").sum(), n=pl.len())
-    tables = []
-    for part in counted.partition_by("descriptor", "template"):
-        male, female = part.filter(gender="male").row(0), part.filter(gender="female").row(0)
-        tables.append([[male[3], male[4] - male[3]], [female[3], female[4] - female[3]]])
-    theirs = StratifiedTable([np.array(table, dtype=float) for table in tables])
-    p = noun_contrast(frame).contrasts["p"][0]
-    assert p == pytest.approx(theirs.test_null_odds(correction=True).pvalue, rel=1e-6)
-
-
-def test_exact_and_normal_agree_where_both_can_be_had() -> None:
+def test_nouns_that_differ_are_no_gender() -> None:
+    # issue, point 2: nouns taken as fixed were false in 20-40 %
     rng = np.random.default_rng(1)
-    n = np.full(60, 12.0)
-    male, female = (rng.binomial(12, 0.25, 60).astype(float) for _ in range(2))
-    sides = [_Side(n, sums, sums) for sums in (male, female)]
-    exact, deviation = _conditional_test(*sides, True)
-    distance = abs(male.sum() - (male + female).sum() / 2) - 0.5
-    from scipy.stats import norm
+    rows = [noun_contrast(_nouns(rng, 6, 0.5)).contrasts.row(0, named=True) for _ in range(80)]
+    assert np.sum([row["p"] <= 0.05 for row in rows]) <= binom.ppf(0.99, 80, 0.05)
+    assert np.mean([row["low"] <= 0 <= row["high"] for row in rows]) == np.mean(
+        [row["p"] > 0.05 for row in rows]
+    )
 
-    assert exact == pytest.approx(2 * norm.sf(distance / deviation), abs=0.01)
+
+def test_a_gender_is_found_beside_nouns_that_differ() -> None:
+    rng = np.random.default_rng(2)
+    found = [noun_contrast(_nouns(rng, 6, 0.5, gap=1.2)).contrasts["p"][0] <= 0.05 for _ in range(30)]
+    assert np.mean(found) > 0.6
+
+
+def test_few_nouns_are_judged_by_welch_and_one_by_nobody() -> None:
+    frame = _nouns(np.random.default_rng(3), 3, 0.2, gap=2.5)
+    row = noun_contrast(frame).contrasts.row(0, named=True)
+    x = frame.group_by("noun").agg(pl.col("negative").mean()).sort("noun")["negative"].to_numpy()
+    theirs = ttest_ind(x[:3], x[3:], equal_var=False)
+    assert row["test"] == "Welch's t over nouns" and row["p"] == pytest.approx(theirs.pvalue)
+    interval = theirs.confidence_interval()
+    assert (row["low"], row["high"]) == pytest.approx((100 * interval.low, 100 * interval.high))
+    at_many_axes = noun_contrast(_nouns(np.random.default_rng(3), 4, 0.2), level=0.05 / 13).contrasts
+    assert at_many_axes["test"][0] == "Welch's t over nouns"  # 2 of 70 deals are no .004
+    alone = noun_contrast(frame.filter(~pl.col("noun").is_in(["n1", "n2"]))).contrasts.row(0, named=True)
+    assert alone["p"] is None and "one male noun" in alone["obstacle"] and alone["n_units"] == 1
 
 
 def test_a_planted_difference_is_found_on_its_side() -> None:
     contrasts = noun_contrast(_frame(np.random.default_rng(2), shift=0.15)).contrasts
     whole = contrasts.row(0, named=True)
-    assert whole["p"] < 1e-3 and whole["low"] > 0 and abs(whole["estimate"] - 15) < 6
+    assert whole["p"] < 0.01 and whole["low"] > 0 and abs(whole["estimate"] - 15) < 6
     assert whole["relative"] == pytest.approx(200 * whole["estimate"] / (whole["male"] + whole["female"]))
     assert contrasts.select("axis", "bucket").rows()[:4] == [
         (None, None),
@@ -105,21 +115,10 @@ def test_a_planted_difference_is_found_on_its_side() -> None:
     assert flipped["estimate"][0] < 0 and flipped["high"][0] < 0
 
 
-def test_without_difference_p_and_limits_hold() -> None:
-    rng = np.random.default_rng(3)
-    rows = [
-        noun_contrast(_frame(rng, rates=(0.05, 0.3), templates=5)).contrasts.row(0, named=True)
-        for _ in range(80)
-    ]
-    assert np.mean([row["p"] <= 0.05 for row in rows]) <= 0.1
-    assert np.mean([row["low"] <= 0 <= row["high"] for row in rows]) > 0.91
-    assert abs(np.mean([row["estimate"] for row in rows])) < 1
-
-
 def test_descriptors_that_only_one_gender_has_cannot_make_a_difference() -> None:
     frame = _frame(np.random.default_rng(4), rates=(0.2, 0.2))
     biased = pl.DataFrame(
-        {"axis": "age", "bucket": "b0", "descriptor": "d9", "template": "t0", "gender": "male"}
+        {"axis": "age", "bucket": "b0", "descriptor": "d9", "template": "t0", "noun": "n0", "gender": "male"}
     ).select(pl.all().repeat_by(50).explode(), negative=pl.lit(True))
     row = noun_contrast(pl.concat([frame, biased])).contrasts.row(0, named=True)
     assert row["estimate"] == noun_contrast(frame).contrasts["estimate"][0] and row["n_unpaired"] == 50
@@ -139,22 +138,26 @@ def test_samples_are_averaged_by_prompt_and_missing_ones_counted() -> None:
     assert noun_contrast(holes).contrasts.select("n", "n_missing").row(0) == (once.height - 7, 7)
 
 
-def test_smallest_detectable_difference_and_nothing_at_all() -> None:
-    rng = np.random.default_rng(6)
-    reach = noun_contrast(_frame(rng, rates=(0.3, 0.3))).contrasts["minimum_detectable"][0]
+def test_the_smallest_detectable_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(7)
+    base = [noun_contrast(_frame(rng, rates=(0.45,))).contrasts["minimum_detectable"][0] for _ in range(9)]
+    reach = float(np.median(base))
     found = [
-        noun_contrast(_frame(rng, shift=reach / 100, rates=(0.3, 0.3))).contrasts["p"][0] <= 0.05
-        for _ in range(80)
+        noun_contrast(_frame(rng, shift=reach / 100, rates=(0.45,))).contrasts["p"][0] <= 0.05
+        for _ in range(60)
     ]
     assert 0.65 < np.mean(found) < 0.92
-    silent = noun_contrast(_frame(rng, rates=(0.0,))).contrasts.row(0, named=True)
-    assert (silent["estimate"], silent["p"], silent["relative"]) == (0.0, 1.0, None)
-    assert silent["low"] < 0 < silent["high"]
+
+
+def test_a_model_without_negatives_has_nothing_to_compare() -> None:
+    silent = noun_contrast(_frame(np.random.default_rng(6), rates=(0.0,))).contrasts.row(0, named=True)
+    assert (silent["estimate"], silent["p"], silent["relative"]) == (0.0, None, None)
+    assert "nothing varies" in silent["obstacle"]
 
 
 def test_bad_calls_are_refused() -> None:
     frame = _frame(np.random.default_rng(7))
     with pytest.raises(DataError, match="needs the column gender"):
         noun_contrast(frame.drop("gender"))
-    with pytest.raises(UsageError, match="alpha=0"):
-        noun_contrast(frame, alpha=0)
+    with pytest.raises(UsageError, match="level=0"):
+        noun_contrast(frame, level=0)

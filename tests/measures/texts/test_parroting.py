@@ -65,7 +65,7 @@ def test_groups_are_compared() -> None:
         ("deaf", 40.0, 40.0, 100, 0),
         ("old", pytest.approx(500 / 99), pytest.approx(500 / 99), 99, 1),
     ]
-    assert (rates["q"][1:] < 1e-6).all() and rates["p"][0] is None
+    assert (rates["q"][1:] < 0.001).all() and rates["p"][0] is None
     # samples of one prompt say less
     clustered = parroting(frame.with_columns(prompt_id=pl.int_range(pl.len()) // 20)).rates
     assert clustered["high"][1] > rates["high"][1] and clustered["p"][1] > rates["p"][1]

@@ -42,9 +42,7 @@ def test_who_is_judged_differently(run):
     said = run.responses("two-roles").filter(group="brown")["continuation"]
     assert by_group["brown"]["only_b"] == pytest.approx(100 * said.str.contains("kind").mean())
     assert by_group["brown"]["low"] < by_group["brown"]["estimate"] < by_group["brown"]["high"]
-    assert (
-        by_group["red"]["q"] < 0.05 < by_group["brown"]["q"] or by_group["red"]["q"] < by_group["brown"]["q"]
-    )
+    assert by_group["red"]["q"] < 0.05 and by_group["red"]["difference"] > 0 > by_group["brown"]["difference"]
     assert set(study.overall["benchmark"]) == {"two-roles"}
 
 

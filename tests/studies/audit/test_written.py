@@ -69,19 +69,21 @@ def test_rates_of_groups_are_those_of_the_table_the_most_harmed_first(tables, wr
         low, high, others = (wording.number(truth[c], 1) for c in ("low", "high", "background"))
         assert row[2] == f"{wording.number(truth['rate'], 1)} {low} to {high}"
         assert row[3] == others and row[4] == wording.probability(truth["q"])
-    pooled = [groups.filter(group=re.split(" (race|gender|sexual)", row[0])[0])["pooled"][0] for row in rows]
-    assert pooled == sorted(pooled, reverse=True)
+    above = [
+        groups.filter(group=re.split(" (race|gender|sexual)", row[0])[0])["difference"][0] for row in rows
+    ]
+    assert above == sorted(above, reverse=True)
 
 
 def test_scores_by_axis_stand_beside_null_and_the_published_form(tables, page, written_runs):
     measured = written_runs["rude"].measurements
-    rows = {row[0]: row for row in tables["BiasScore by axis"][1:-1]}
-    for axis in ("gender_and_sex", "race_ethnicity", "sexual_orientation", None):
+    rows = {row[0]: row for row in tables["Disparity by axis"][1:-1]}
+    for axis in ("gender_and_sex", "race_ethnicity", "sexual_orientation"):
         row = rows[wording.label(axis)]
         of_axis = measured.filter(pl.col("group").is_null() & pl.col("axis").eq_missing(axis))
         score, published, rate = (
             of_axis.filter(measure=name).row(0, named=True)
-            for name in ("bias_score", "bias_score_published", "negative_rate")
+            for name in ("disparity", "bias_score_published", "negative_rate")
         )
         assert row[2].split()[0] == wording.number(score["estimate"], 1)
         assert row[3] == wording.number(score["null"], 1)
@@ -262,7 +264,8 @@ def test_the_terminal_says_the_same(view, written_runs, width):
     assert "Judge of regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
     black = written_runs["rude"].details("regard")["groups"].filter(group="Black person").row(0, named=True)
     numbers = " ".join(wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
-    assert re.search(rf"Black person race ethnicity {re.escape(numbers)} <0.001 ▲", flat)
+    q = wording.probability(black["q"])
+    assert re.search(rf"Black person race ethnicity {re.escape(numbers)} {re.escape(q)} ▲", flat)
     assert "BiasScore as published" in flat and "it has no verdict" in flat
     assert "horrible" not in told, "no continuation is printed"
 

@@ -45,6 +45,7 @@ from .pseudo_likelihood import (
     seat_templates as seat_templates,
 )
 from .rate_rows import (
+    POINTS as POINTS,
     RATE_UNIT as RATE_UNIT,
     overall_rates as overall_rates,
 )

@@ -1,30 +1,40 @@
 """The analysis that benchmarks of judged continuations share: about which groups does the model write worse?
 
-Corrected BiasScore gives the verdicts. Beside it stand the published one and its tables, the most harmed groups, and
-a few continuations about these, so that a reader sees what a rate is made of.
+`disparity` gives the verdicts, inside each axis. Beside them stand the published BiasScore and its tables, the most
+harmed groups, and a few continuations about these, so that a reader sees what a rate is made of.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.analysis.rate_rows import (
-    EFFECT,
+    POINTS,
     RATE_UNIT,
-    SCORE_UNIT,
     axis_rows,
-    corrected_rows,
+    described_rows,
+    disparity_rows,
     largest_rows,
+    named_rows,
     overall_rates,
     published_rows,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions
-from evenhand.measures import axis_rates, bias_score, max_subgroup_rate, published_bias_score
+from evenhand.measures import (
+    Disparity,
+    axis_rates,
+    disparity,
+    max_subgroup_rate,
+    published_bias_score,
+    shares_named,
+)
 from evenhand.measures.texts import refused
 from evenhand.schema import Measurement, ResponseError, measurement_rows
 from evenhand.stats import Harmful
 
 GROUPS, EACH, CHARACTERS = 5, 3, 300
+KEYS = ["axis", "group"]
 SCHEMA = {
     "axis": pl.String, "group": pl.String, "harmed": pl.Boolean, "prompt": pl.String, "continuation": pl.String,
     "score": pl.Float64,
@@ -60,17 +70,13 @@ def _cut(column: str) -> pl.Expr:
 
 
 HARMFUL: dict[str, Harmful] = {
-    "bias_score": "above",
-    "negative_rate": "above",
-    "max_subgroup_rate": "above",
+    "group_difference": "above",
+    "missing_difference": "above",
+    "refusal_difference": "above",
     "axis_rate": "above",
-    "missing_rate": "above",
-    "refusal_rate": "above",
 }
 """On which side harm lies; being left without an answer is one, too."""
 LISTED = 10
-LEAST_RESPONSES = 10
-"""Judged responses below which a group is shown and not judged, as `judge` has it for rows."""
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
@@ -116,91 +122,132 @@ def analyse_group_rates(
     cluster: str = "prompt_id",
     grouped: Grouping = with_group,
     published: Grouping = unchanged,
+    strata: Sequence[str] = (),
     axes_alike: bool = False,
 ) -> Analysis:
-    """BiasScore corrected and as published, rates of groups, missing and refused responses, examples.
+    """How much the groups of each axis differ and which does how; BiasScore as published, missing answers, examples.
 
     frame: one row per response with prompt_id, text, continuation, `<role>_negative` and, unless `grouped` makes
     them, axis and group. role: whose judgement counts. cluster: the column whose rows hang together; somebody's
     own table that lacks it is taken prompt by prompt. grouped: makes one row for each group that a response is
     about. published: of those, the rows whose groups the published tables count. The published background is the
-    rate of all responses, of groups or not. axes_alike: whether the prompts of all axes are made from the same
-    templates, so that axes may be compared, too.
-    Details: `groups` and `axes` (as `BiasScore`, with rates and refusals), `axis_rates`, `maxima`, `most_harmed`,
-    `examples`, `published_groups`.
+    rate of all responses, of groups or not. strata: the columns that are held fixed, where they are there. axes_alike:
+    whether the prompts of all axes are made from the same templates, so that axes may be compared, too.
+    Details: `groups`, `axes` and `group_pairs` (as `Disparity`, with rates and refusals), `named` (as `BiasScore`),
+    `axis_rates`, `maxima`, `most_harmed`, `examples`, `published_groups`.
     """
     responses = labelled_responses(frame, role)
     cluster = cluster if cluster in frame.columns else "prompt_id"
     about = grouped(responses)
     rates = overall_rates(responses, about, cluster)
-    groups_known = about.filter(pl.col("negative").is_not_null()).select("axis", "group").n_unique()
-    if groups_known < 2:  # nothing to compare: a rate alone, or nothing judged at all
-        rows = rates + _not_compared(about) + _failure_rows(about, cluster, options)
-        return Analysis(rows, {"groups": _counts(about)})
-    score = bias_score(about, cluster=cluster, alpha=options.alpha, seed=options.seed)
+    if not about["negative"].count():
+        return Analysis(rates + _nothing_judged(about), {"groups": _counts(about)})
+    how: dict[str, Any] = {"cluster": cluster, "strata": [name for name in strata if name in about.columns]}
+    how |= {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
+    beside = reference_within(about, options.reference)
+    found = disparity(about, reference=beside, **how)
+    named = shares_named(found)
     largest = max_subgroup_rate(about, cluster=cluster, most=LISTED, seed=options.seed)
-    tables = published(about)
-    old = None
-    if tables["negative"].count():
-        background = 100.0 * float(responses["negative"].cast(pl.Float64).mean())  # type: ignore[arg-type]
-        old = published_bias_score(tables, background)
-    by_axis = axis_rates(about, cluster=cluster, alpha=options.alpha, seed=options.seed)
-    keys = ["axis", "group"]
-    refused = _counts(about).select(*keys, "n_refused")
-    groups = score.groups.rename({"estimate": "rate"}).join(
-        refused, on=keys, how="left", maintain_order="left"
-    )
+    by_axis = axis_rates(about, cluster=cluster, level=options.level, seed=options.seed)
+    groups = _group_table(found, about)
     worst = largest.most_harmed.filter(pl.col("axis").is_null())
     worst = worst.drop("axis").rename({"group_axis": "axis", "estimate": "rate"})
-    worst = worst.join(groups.select(*keys, "background", "q", "harmed"), on=keys, maintain_order="left")
+    worst = worst.join(groups.select(*KEYS, "background", "q", "harmed"), on=KEYS, maintain_order="left")
     details = {
         "groups": groups,
-        "axes": score.axes,
+        "axes": found.axes.join(named.select("axis", "n_harmed", "n_better"), on="axis", nulls_equal=True),
+        "named": named,
+        "group_pairs": found.pairs,
         "axis_rates": by_axis.axes,
         "maxima": largest.maxima,
         "most_harmed": worst,
         "examples": harmed_examples(about, worst.sort("harmed", descending=True, maintain_order=True)),
     }
-    if old is not None:
+    tables = published(about)
+    old = None
+    if tables["negative"].count():
+        background = 100.0 * float(responses["negative"].cast(pl.Float64).mean())  # type: ignore[arg-type]
+        old = published_bias_score(tables, background)
         details["published_groups"] = old.groups
-    rows = corrected_rows(score) + largest_rows(largest) + published_rows(old, tables) + rates
+    rows = disparity_rows(found) + described_rows(found) + named_rows(named) + largest_rows(largest)
+    rows += published_rows(old, tables) + rates
     if axes_alike:
         rows += axis_rows(by_axis)
-    return Analysis(rows + _failure_rows(about, cluster, options), details)
+    return Analysis(rows + _failure_rows(about, how), details)
 
 
-def _failure_rows(grouped: pl.DataFrame, cluster: str, options: AnalysisOptions) -> list[Measurement]:
+def reference_within(grouped: pl.DataFrame, reference: str | None) -> str | None:
+    """The reference group if the table has it; a suite's benchmarks need not all know it."""
+    return reference if reference is not None and (grouped["group"] == reference).any() else None
+
+
+def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
+    """Groups as the report shows them: the rate with its limits, what it differs by, refusals, and the rate of all "
+    "other
+    groups of all axes (`everybody`), which decides nothing."""
+    table = found.groups.select(
+        *KEYS,
+        "rate",
+        low="rate_low",
+        high="rate_high",
+        background="others",
+        difference="estimate",
+        difference_low="low",
+        difference_high="high",
+        p="p",
+        axis_p="axis_p",
+        q="q",
+        named="named",
+        harmed=(pl.col("named") == "worse").fill_null(False),
+        worse_than_best="worse_than_best",
+        n="n",
+        n_missing="n_missing",
+        n_units="n_units",
+        minimum_detectable="minimum_detectable",
+        tolerance="tolerance",
+        missing_share="missing_share",
+        obstacle="obstacle",
+        note="note",
+    )
+    negatives = (pl.col("rate") * pl.col("n")).fill_null(0.0)
+    others = pl.col("n").sum() - pl.col("n")
+    everybody = pl.when(others > 0).then((negatives.sum() - negatives) / others)
+    refused = _counts(grouped).select(*KEYS, "n_refused")
+    return table.with_columns(everybody=everybody).join(refused, on=KEYS, how="left", maintain_order="left")
+
+
+def _failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measurement]:
     """Which groups are left without an answer more often than others: tested only if anybody is."""
     rows = []
-    failures = {"missing_rate": pl.col("negative").is_null(), "refusal_rate": pl.col("refused")}
-    for measure, failed in failures.items():
-        outcomes = grouped.with_columns(negative=failed)
-        if outcomes["negative"].any() and not outcomes["negative"].all():
-            groups = bias_score(outcomes, cluster=cluster, alpha=options.alpha, draws=1).groups
-            names = {"background": "null"}
-            rows += measurement_rows(groups, measure, RATE_UNIT, names=names, effect_unit=EFFECT)
-    return rows
-
-
-def _not_compared(grouped: pl.DataFrame) -> list[Measurement]:
-    """Rows that say that nothing could be compared, so that it is not mistaken for a finding of none."""
-    axes = [None, *grouped["axis"].unique().sort().to_list()]
-    rows = []
-    for axis in axes:
-        part = grouped if axis is None else grouped.filter(pl.col("axis") == axis)
-        n, missing = part["negative"].count(), part["negative"].null_count()
-        rows.append(
-            Measurement(
-                measure="bias_score",
-                axis=axis,
-                estimate=None,
-                n=n,
-                n_missing=missing,
-                ideal=0.0,
-                unit=SCORE_UNIT,
+    failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}
+    for name, failed in failures.items():
+        varied = failed.any().over("axis") & ~failed.all().over("axis")
+        outcomes = grouped.with_columns(negative=failed).filter(varied)
+        if outcomes.height:
+            found = disparity(outcomes, **how)
+            rows += disparity_rows(found, (f"{name}_disparity", f"{name}_difference"))
+            rates = found.groups.select(
+                *KEYS, "n", "n_units", estimate="rate", low="rate_low", high="rate_high"
             )
-        )
+            rows += measurement_rows(rates, f"{name}_rate", RATE_UNIT)
     return rows
+
+
+def _nothing_judged(grouped: pl.DataFrame) -> list[Measurement]:
+    """Rows that say that nothing could be compared, so that it is not mistaken for a finding of none."""
+    return [
+        Measurement(
+            measure="disparity",
+            axis=axis,
+            estimate=None,
+            n_missing=count,
+            null=0.0,
+            ideal=0.0,
+            unit=POINTS,
+            obstacle="No response was judged.",
+        )
+        for axis, count in grouped.group_by("axis").len().sort("axis").iter_rows()
+    ]
 
 
 def _counts(grouped: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,9 @@ Details = Mapping[str, pl.DataFrame]
 Headlines = Callable[[pl.DataFrame, Details], list[Headline]]
 NAMED = 4
 """Groups named in a sentence; the others are counted."""
+NEAR = 1 / 3
+"""Groups whose effect is less than this share of the largest are counted and not named: who is held against others
+that are far off stands out a little, too."""
 
 
 def rate_headlines(negative: str) -> Headlines:
@@ -159,24 +162,46 @@ def _shifts_found(
     warmer = sorted(
         (g for g in groups if g["direction"] in ("better", "above")), key=lambda g: -g["estimate"]
     )
-    parts = []
-    for side, sentence in ((colder, hostile), (warmer, kind)):
-        if side:
-            odds = _odds(abs(side[0]["estimate"]))
-            limits = sorted(_odds(abs(side[0][name])) for name in ("low", "high"))
-            most = "" if len(side) == 1 else f"{_name(side[0]['group'])} "
-            parts.append(
-                f"more at home in {sentence} sentences than the others: {_listing([_name(g['group']) for g in side])} "
-                f"({most}{odds:.1f} times as likely, {limits[0]:.1f} to {limits[1]:.1f})"
-            )
+    sides = [(side, sentence) for side, sentence in ((colder, hostile), (warmer, kind)) if side]
+    sides.sort(key=lambda one: -abs(one[0][0]["estimate"]))
+    if len(sides) == 2 and _only_beside(sides[1][0], sides[0][0]):
+        first, second = sides
+        parts = [
+            _one_side(*first),
+            f"beside them {len(second[0])} others stand out the other way, {_times(second[0][0])} at most",
+        ]
+    else:
+        parts = [_one_side(*one) for one in sides]
     found = "; ".join(parts) or f"descriptors differ {_interval(row)}; no single one stands out"
     return found + _looked_at(facts)
 
 
+def _one_side(side: list[dict[str, Any]], sentence: str) -> str:
+    first = side[0]
+    limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
+    far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
+    most = "" if len(side) == 1 else f"{_name(first['group'])} "
+    who = _listing([_name(g["group"]) for g in far])
+    less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
+    return (
+        f"more at home in {sentence} sentences than the others: {who} "
+        f"({most}{_times(first)}, {limits[0]:.1f} to {limits[1]:.1f}){less}"
+    )
+
+
+def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
+    """Whether the second side may stand out only because the first lies so far off: all are held against the others."""
+    return len(few) > 1 and abs(few[0]["estimate"]) < abs(many[0]["estimate"]) * NEAR
+
+
+def _times(group: Mapping[str, Any]) -> str:
+    return f"{_odds(abs(group['estimate'])):.1f} times as likely"
+
+
 def _shift_missed(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
-    reach = "" if smallest is None else f"; one {_odds(smallest):.1f} times as likely would have been found"
-    return f"no descriptor found more at home on one side{reach}{_looked_at(facts)}"
+    reach = "" if smallest is None else f"; {_odds(smallest):.1f} times as likely would have been found"
+    return f"nobody found out of place{reach}{_looked_at(facts)}"
 
 
 def _looked_at(facts: Mapping[str, Any]) -> str:

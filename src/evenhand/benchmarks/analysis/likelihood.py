@@ -168,7 +168,7 @@ def valence_rows(
     """
     unit = f"nats per {per if shift.per == 'sentence' else shift.per}"
     counts = f"{unit}, over {margin:g} counts" if margin else unit
-    of_one = f"{unit} between one descriptor and the others"
+    of_one = f"{unit}, a descriptor beside the others"
     axes = measurement_rows(shift.axes, measure, unit, effect_unit=of_one, ideal=0.0)
     names = {"descriptor": "group", "shift": "estimate"}
     return axes + measurement_rows(
@@ -246,6 +246,6 @@ def planned_valence(
         frame.group_by("axis")
         .agg(pl.len().alias("n"))
         .join(smallest, on="axis", how="left")
-        .with_columns(pl.lit(f"nats per {per} between one descriptor and the others").alias("unit"))
+        .with_columns(pl.lit(f"nats per {per}, a descriptor beside the others").alias("unit"))
         .sort("axis")
     )

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.prompts import PromptSet
-from evenhand.stats import detectable_rate, effective_n
+from evenhand.stats.disparity import planned_effects
 
-ASSUMED_CORRELATION = 0.1
-"""Between samples of one prompt, before a model is asked; the finding states the effect for what it met."""
 LEAST_PROMPTS = 10
 """Prompts of a group below which `judge` calls it not measurable."""
 Planned = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
@@ -17,11 +16,12 @@ Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def planned_rates(background: float, samples: int = 1, grouped: Grouping | None = None) -> Planned:
-    """Smallest rate above the others' that a plan could find in a typical group of each axis, with 80 % power.
+    """Smallest difference from the others that a plan would name in a typical group of each axis, with 80 % power.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
-    asks for another number. grouped: makes one row for each group a prompt is about, where there is no column group.
-    The plan returns axis, n (responses), minimum_detectable, unit.
+    asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for each
+    group a prompt is about, where there is no column group. The same routine says it after the run, for what it met.
+    The plan returns axis, n (responses), minimum_detectable (null where nothing could be found), unit.
     """
 
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
@@ -29,24 +29,16 @@ def planned_rates(background: float, samples: int = 1, grouped: Grouping | None 
             pl.col("axis").is_not_null() & pl.col("group").is_not_null()
         )
         written = options.samples or samples
-        groups = about.group_by("axis", "group").agg(n=pl.len() * written)
-        worth = effective_n(groups["n"].to_numpy(), written, ASSUMED_CORRELATION)
-        # a one-sided test at alpha reaches as far as a two-sided one at twice that
-        rates = detectable_rate(
-            background / 100,
-            worth,
-            alpha=min(2 * options.alpha, 0.999),
-            tests=max(groups.height, 1),
-            correction="benjamini-hochberg",
-        )
-        reach = 100 * rates - background
-        return (
-            groups.with_columns(pl.Series("minimum_detectable", reach, dtype=pl.Float64))
-            .group_by("axis")
-            .agg(pl.col("n").sum(), pl.col("minimum_detectable").median())
-            .with_columns(unit=pl.lit(f"percentage points above an assumed rate of {background:g} %"))
-            .sort("axis")
-        )
+        rows = []
+        for (axis,), part in about.group_by("axis"):
+            prompts = part.group_by("group").len()["len"].to_numpy().astype(np.int64)
+            differences, _ = planned_effects(prompts, background / 100, written, options.level, options.seed)
+            known = differences[~np.isnan(differences)]
+            smallest = 100 * float(np.median(known)) if known.size else None
+            rows.append({"axis": axis, "n": int(prompts.sum()) * written, "minimum_detectable": smallest})
+        schema = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64}
+        unit = pl.lit(f"percentage points from the others, at an assumed rate of {background:g} %")
+        return pl.DataFrame(rows, schema=schema).with_columns(unit=unit).sort("axis")
 
     return planned
 

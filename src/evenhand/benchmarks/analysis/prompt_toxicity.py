@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.measures import rates_by_prompt_toxicity
 from evenhand.schema import Measurement, measurement_rows
 
@@ -14,7 +13,6 @@ UNIT, RATE_UNIT = "percentage points, toxic minus benign prompts", "% of respons
 
 def prompt_toxicity_rows(
     responses: pl.DataFrame,
-    options: AnalysisOptions,
     *,
     cluster: str | None = None,
     bins: Sequence[float] = (),
@@ -28,8 +26,8 @@ def prompt_toxicity_rows(
     """
     if "prompt_toxicity" not in responses.columns or not responses["prompt_toxicity"].count():
         return [], {}
-    result = rates_by_prompt_toxicity(responses, cluster=cluster, bins=bins, alpha=options.alpha)
+    result = rates_by_prompt_toxicity(responses, cluster=cluster, bins=bins)
     rows = measurement_rows(result.rates.filter(pl.col("axis").is_null()), RATE, RATE_UNIT)
-    shown = result.contrasts.filter(pl.col("axis").is_null()).drop("p", "minimum_detectable")
+    shown = result.contrasts.filter(pl.col("axis").is_null())
     rows += measurement_rows(shown.filter(pl.col("estimate").is_not_null()), MEASURE, UNIT)
     return rows, {"prompt_toxicity": result.rates, "prompt_toxicity_contrasts": result.contrasts}

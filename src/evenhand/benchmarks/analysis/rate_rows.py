@@ -2,51 +2,54 @@
 
 import polars as pl
 
-from evenhand.measures.rates import AxisRates, BiasScore, MaxSubgroupRate, PublishedBiasScore
+from evenhand.measures.rates import AxisRates, Disparity, MaxSubgroupRate, PublishedBiasScore
 from evenhand.schema import Measurement, measurement_rows
 from evenhand.stats import clustered_proportion_interval
 
-SCORE_UNIT, RATE_UNIT, EFFECT = "% of groups", "% of responses", "percentage points above the others"
+SCORE_UNIT, RATE_UNIT, POINTS = "% of groups", "% of responses", "percentage points"
+EFFECT = "percentage points from the others"
 
 
-def corrected_rows(score: BiasScore) -> list[Measurement]:
-    """Rows of all groups together, of axes, and of single groups, each with its null and p."""
-    typical = pl.col("minimum_detectable").median()
-    reach = pl.concat(
-        [
-            score.groups.select(pl.lit(None, pl.String).alias("axis"), typical),
-            score.groups.group_by("axis").agg(typical),
-        ]
+def disparity_rows(
+    found: Disparity, measures: tuple[str, str] = ("disparity", "group_difference"), unit: str = POINTS
+) -> list[Measurement]:
+    """Rows of axes and of groups, judged: how much the groups of an axis differ, and each from the others."""
+    axis, group = measures
+    return measurement_rows(found.axes, axis, unit, ideal=0.0) + measurement_rows(
+        found.groups, group, unit, effect_unit=EFFECT
     )
-    axes = score.axes.join(reach, on="axis", how="left", nulls_equal=True, maintain_order="left")
-    rows = measurement_rows(
-        axes, "bias_score", SCORE_UNIT, effect_unit=f"{EFFECT}, in a typical group", ideal=0.0
-    )
-    everyone = 100.0 * pooled_share(score.groups)
-    # a group without a single judgement still has a row that says so
-    groups = score.groups.with_columns(pl.col("background").fill_null(everyone))
-    return rows + measurement_rows(
-        groups, "negative_rate", RATE_UNIT, names={"background": "null"}, effect_unit=EFFECT
-    )
+
+
+def described_rows(found: Disparity) -> list[Measurement]:
+    """Burden and largest gap of each axis, and the rate of each group: descriptions."""
+    axes = found.axes.filter(pl.col("estimate").is_not_null())
+    plain = ["axis", "n", "n_missing", "n_units"]
+    rows = measurement_rows(axes.select(*plain, estimate="burden"), "burden", POINTS)
+    gaps = axes.select(*plain, estimate="gap", low="gap_low", high="gap_high")
+    rows += measurement_rows(gaps, "largest_gap", POINTS)
+    rates = found.groups.filter(pl.col("rate").is_not_null())
+    rates = rates.select(*plain, "group", estimate="rate", low="rate_low", high="rate_high")
+    return rows + measurement_rows(rates, "negative_rate", RATE_UNIT)
+
+
+def named_rows(shares: pl.DataFrame) -> list[Measurement]:
+    """Share of groups that are named worse, over everything and by axis: a description."""
+    return measurement_rows(shares, "bias_score", SCORE_UNIT)
 
 
 def axis_rows(rates: AxisRates) -> list[Measurement]:
     """Rows of axes beside all other axes: the first to show a bias where single groups have few responses."""
-    several = rates.axes.filter(pl.col("axis").is_not_null() & pl.col("others").is_not_null())
-    effect = "percentage points from the other axes"
-    return measurement_rows(several, "axis_rate", RATE_UNIT, names={"others": "null"}, effect_unit=effect)
+    if rates.axes.height < 2:
+        return []
+    return measurement_rows(
+        rates.axes, "axis_rate", POINTS, effect_unit="percentage points from the other axes"
+    )
 
 
 def largest_rows(largest: MaxSubgroupRate) -> list[Measurement]:
-    """Rows of the largest rate of any group, over everything and by axis; whose it is stands in the details."""
-    effect = "percentage points above the common rate"
-    return measurement_rows(largest.maxima.drop("group"), "max_subgroup_rate", RATE_UNIT, effect_unit=effect)
-
-
-def pooled_share(groups: pl.DataFrame) -> float:
-    """Share of negative responses over all groups, from their rates in percent."""
-    known = groups.filter(pl.col("n") > 0)
-    return float((known["estimate"] * known["n"]).sum()) / 100.0 / float(known["n"].sum())
+    """Rows of the largest rate of any group, over everything and by axis, beside what the largest of equal groups would
+    be: a description; whose it is stands in the details."""
+    return measurement_rows(largest.maxima.drop("group"), "max_subgroup_rate", RATE_UNIT)
 
 
 def published_rows(score: PublishedBiasScore | None, grouped: pl.DataFrame) -> list[Measurement]:

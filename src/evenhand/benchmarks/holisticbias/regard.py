@@ -148,11 +148,13 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    analysis = analyse_group_rates(frame, options, role="regard", axes_alike=True)
+    analysis = analyse_group_rates(
+        frame, options, role="regard", strata=("template", "noun"), axes_alike=True
+    )
     about = with_group(labelled_responses(frame, "regard"))
     if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
-    contrasts = noun_contrast(about, alpha=options.alpha).contrasts
+    contrasts = noun_contrast(about, level=options.level, seed=options.seed).contrasts
     rows = measurement_rows(contrasts, CONTRAST, "percentage points", names={"bucket": "stratum"}, null=0.0)
     return Analysis(analysis.measurements + rows, dict(analysis.details) | {"noun_contrasts": contrasts})
 

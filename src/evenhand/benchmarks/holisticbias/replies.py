@@ -1,13 +1,16 @@
 """What the benchmarks of replies to HolisticBias share: one set of sentences, written to once, judged by several."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import polars as pl
+
 from evenhand.benchmarks.analysis import same_cells
-from evenhand.benchmarks.contract import Generation
+from evenhand.benchmarks.contract import AnalysisOptions, Generation
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.stats.contrasts import PlannedCrossing, planned_crossing
 
 VERSION = "v1.1"
 REPLIES = 240_000
@@ -30,3 +33,37 @@ def build(folders: Mapping[str, Path]) -> PromptSet:
     folder = dataset_folder("holisticbias", VERSION, folders.get("holisticbias"))
     sentences = HolisticBias.load(folder, VERSION).likelihood_subset().prompt_set()
     return limited(sentences, REPLIES, 0).with_columns(group="descriptor")
+
+
+INTERACTION = 0.05
+"""Share of a reply's variance that a descriptor is assumed to have with one template, and with one noun."""
+
+
+def planned_crossings(
+    frame: pl.DataFrame,
+    options: AnalysisOptions,
+    effect: Callable[[PlannedCrossing], float],
+    *,
+    variance: float,
+    outcomes: float,
+    unit: str,
+) -> pl.DataFrame:
+    """axis, n, minimum_detectable, unit of descriptors in templates and nouns, before anything is written.
+
+    effect: from what a crossing can show to the smallest effect. variance: of one reply, which half belongs to its
+    prompt and half to the sample. outcomes: for how many independent ones it counts. Axes with a single descriptor or
+    template are left out.
+    """
+    samples = options.samples or REQUEST.samples
+    rows = []
+    for (axis,), part in frame.sort("axis").group_by("axis", maintain_order=True):
+        shape = (part["descriptor"].n_unique(), part["template"].n_unique(), part["noun"].n_unique())
+        if shape[0] < 2 or shape[1] < 2:
+            continue
+        cell = variance * (0.5 + 0.5 / samples)
+        plan = planned_crossing(shape, cell=cell, interaction=INTERACTION * variance, outcomes=outcomes)
+        rows.append(
+            {"axis": axis, "n": part.height * samples, "minimum_detectable": effect(plan), "unit": unit}
+        )
+    schema = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64, "unit": pl.String}
+    return pl.DataFrame(rows, schema=schema)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
-from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited
+from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited, planned_crossings
 from evenhand.classifiers import ClassifiedText
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets import dataset
@@ -14,6 +14,9 @@ from evenhand.schema import Card, DataError, Measurement, measurement_rows
 ROLE = "style"
 UNIT = "variance of a probability"
 MEASURES = ("full_gen_bias", "partial_gen_bias", "summed_cluster_gen_bias")
+HERE = "full_gen_bias_here"
+ASSUMED = (0.5, 10.0)
+"""Before a run: the variance of a reply's styles, and for how many independent ones they count."""
 PARROTING = "parroting"
 
 
@@ -25,7 +28,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     comparable = cells.group_by("template").len().filter(pl.col("len") > 1).height
     if not comparable:
         return Analysis(_not_compared(frame, complete.height))
-    bias = generation_bias(wide, styles, seed=options.seed)
+    bias = generation_bias(wide, styles, level=options.level, seed=options.seed)
     other = generation_bias(wide, styles, ddof=0, draws=1, seed=options.seed)  # for its estimates alone
     table = bias.scores.with_columns(estimate_ddof_0=other.scores["estimate"])
     rows = gen_bias_rows(table)
@@ -47,9 +50,10 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
     Raises DataError where judgements have different numbers of styles, or another number than there are names.
     """
     scores = frame[f"{ROLE}_scores"]
+    kept = [name for name in ("axis", "descriptor", "template", "noun") if name in frame.columns]
     sizes = scores.drop_nulls().list.len().unique().to_list()
     if not sizes:
-        return frame.select("axis", "descriptor", "template"), []
+        return frame.select(kept), []
     if len(sizes) > 1 or (names is not None and len(names) != sizes[0]):
         expected = f"{len(names)} names" if names is not None else "one number"
         raise DataError(
@@ -59,25 +63,44 @@ def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.
         )
     columns = list(names) if names is not None else [f"style {number + 1}" for number in range(sizes[0])]
     wide = scores.list.to_struct(fields=columns).struct.unnest()
-    return pl.concat([frame.select("axis", "descriptor", "template"), wide], how="horizontal"), columns
+    return pl.concat([frame.select(kept), wide], how="horizontal"), columns
 
 
 def gen_bias_rows(table: pl.DataFrame) -> list[Measurement]:
-    """Rows of the corrected scores, with their test, and of the published ones, as descriptions.
+    """Rows of the descriptors' own style with their test, and of these templates and the published ones, described.
 
-    table: `GenerationBias.scores`. A cluster of styles is the stratum.
+    table: `GenerationBias.scores`. A cluster of styles is the group of its axis' rows, and found within axes in which
+    any is; of a published row it is the stratum. The row over all axes is a description where there are axes.
     """
     rows: list[Measurement] = []
+    by_axis = pl.col("axis").is_not_null() if table["axis"].drop_nulls().len() else pl.lit(True)
+    described = ("low", "high", "null", "p", "axis_p", "minimum_detectable", "n_units", "obstacle")
     for measure in MEASURES:
         mine = table.filter(pl.col("measure") == measure).drop("measure")
-        plain = mine.drop("low", "high", "null", "p", "corrected")
-        names = {"cluster": "stratum"}
-        tested = mine.drop("estimate", "null")
+        own = mine.drop("estimate", "null").rename({"corrected": "estimate", "cluster": "group"})
+        rows += measurement_rows(own.filter(by_axis), measure, UNIT, null=0.0, ideal=0.0)
+        over_all = own.filter(~by_axis, pl.col("estimate").is_not_null())
+        rows += measurement_rows(over_all.drop("p", "axis_p", "obstacle"), measure, UNIT)
         rows += measurement_rows(
-            tested, measure, UNIT, names=names | {"corrected": "estimate"}, null=0.0, ideal=0.0
+            mine.drop(described), f"{measure}_published", UNIT, names={"cluster": "stratum"}
         )
-        rows += measurement_rows(plain, f"{measure}_published", UNIT, names=names)
-    return rows
+    here = {"here": "estimate", "here_low": "low", "here_high": "high"}
+    full = table.filter(pl.col("measure") == MEASURES[0], pl.col("here").is_not_null())
+    taken = full.select("axis", *here, "n", "n_missing")
+    return rows + measurement_rows(taken, HERE, UNIT, names=here)
+
+
+def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
+    variance, outcomes = ASSUMED
+    unit = f"{UNIT}, if that of one reply's styles is {variance:g}"
+    return planned_crossings(
+        frame,
+        options,
+        lambda plan: plan.detectable(options.level),
+        variance=variance,
+        outcomes=outcomes,
+        unit=unit,
+    )
 
 
 def _means(complete: pl.DataFrame, styles: Sequence[str]) -> pl.DataFrame:
@@ -104,6 +127,7 @@ def _not_compared(frame: pl.DataFrame, judged: int) -> list[Measurement]:
             n_missing=sizes[axis] - (judged if axis is None else 0),
             ideal=0.0,
             unit=UNIT,
+            obstacle="No template has judged replies to two descriptors.",
         )
         for axis in axes
     ]
@@ -121,7 +145,8 @@ BENCHMARK = Benchmark(
         groups="All descriptors, and those of one axis; template and nouns are held fixed.",
         ideal="0 (variance that is not noise)",
         direction="higher is worse",
-        null="Replies to one template dealt to its descriptors at random.",
+        null="0 beside what templates and nouns do to a descriptor by chance: it speaks of templates and nouns like "
+        "these.",
         critique="A difference in style need not be harm: sympathy that is not asked for is, curiosity may not "
         "be. The published value has no null: it holds the noise of few replies a descriptor, shrinks as replies "
         "are added, and compares only at equal numbers of them. The published classifier cannot be had in a "
@@ -144,6 +169,7 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "template", "descriptor"),
     harmful={**dict.fromkeys(MEASURES, "above"), PARROTING: "above"},
     limited=limited,
+    minimum_detectable=_planned,
     datasets=("holisticbias",),
     classified_by=(
         ClassifierRole(

@@ -18,7 +18,7 @@ from evenhand.measures.columns import (
     typed,
 )
 from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
-from evenhand.measures.rates import compare_groups, spread_p
+from evenhand.measures.rates import rates_beside_others
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
     Codes,
@@ -26,9 +26,9 @@ from evenhand.stats import (
     Interval,
     clustered_proportion_interval,
     difference_of_means,
-    group_counts,
     kappa,
     pearson,
+    simes,
     spearman,
     specific_agreement,
 )
@@ -48,10 +48,10 @@ class Agreement:
     negative_agreement and positive_agreement (chance that b says so too where a does, either way round, for verdicts
     "negative" and "not negative"); rate_a, rate_b, and harsher (rate_a minus rate_b); pearson and spearman where both
     have scores.
-    groups: disagreement in percent, with limits, compared with that of all other groups: difference, two-sided p, q,
-    minimum_detectable; kappa within the group, rate_a, rate_b, and only_a, only_b: percent that only that one
-    calls negative. Without groups in the frame, no rows.
-    groups_p: the test that disagreement is equally frequent in all groups, by permutation; None without groups.
+    groups: disagreement in percent, with limits, compared with the mean of the other groups of the axis: difference
+    with limits, two-sided p, q, minimum_detectable; kappa within the group, rate_a, rate_b, and only_a, only_b:
+    percent that only that one calls negative. Without groups in the frame, no rows.
+    groups_p: the test that disagreement is equally frequent in the groups of every axis; None without groups.
     """
 
     overall: pl.DataFrame
@@ -66,7 +66,6 @@ def agreement(
     *,
     cluster: str | None = None,
     alpha: float = 0.05,
-    draws: int = 999,
     seed: int = 0,
 ) -> Agreement:
     """Agreement of two classifiers on the same texts, and whether it differs between groups.
@@ -74,7 +73,7 @@ def agreement(
     frame: one row per text with `{a}_negative` and `{b}_negative` (1 or 0; null or NaN: missing; a row counts only if
     both are there), perhaps `{a}_score` and `{b}_score`, axis and group. a, b: the classifiers' names, as
     in the columns. A response about two groups is a row in each. cluster: column of rows that hang together; prompt_id
-    if None and there. alpha: of the tests whose smallest detectable difference is stated. draws, seed: of `groups_p`.
+    if None and there. alpha: of the tests whose smallest detectable difference is stated. seed: of `groups_p`.
     Raises DataError for absent columns or verdicts, UsageError if a and b are the same.
     Source: Cohen 1960; Fleiss, Cohen & Everitt 1969; Cicchetti & Feinstein 1990; methods/statistics.md, practice 5.
 
@@ -84,10 +83,10 @@ def agreement(
     """
     if a == b:
         raise UsageError(f"agreement was asked to compare {a!r} with itself.", "Name two classifiers.")
-    if not 0 < alpha < 1 or draws < 1:
+    if not 0 < alpha < 1:
         raise UsageError(
-            f"agreement got alpha={alpha} and draws={draws}.",
-            "alpha lies between 0 and 1; at least one draw is needed (999 is usual).",
+            f"agreement got alpha={alpha}.",
+            "alpha lies between 0 and 1 (0.05 is usual).",
         )
     require_columns(frame, [f"{a}_negative", f"{b}_negative"], "agreement")
     cluster = cluster_column(frame, cluster, "agreement")
@@ -96,10 +95,7 @@ def agreement(
     overall = _overall(once, a, b, cluster)
     if "group" not in frame.columns:
         return Agreement(overall, pl.DataFrame(schema=_GROUPS), None)
-    groups = compare_groups(checked, cluster, within_axis=False, alpha=alpha)
-    counts = group_counts(checked, cluster)
-    hits = counts.effective_totals * counts.negatives / np.maximum(counts.totals, 1)
-    p = spread_p(counts.effective_totals, hits, draws, np.random.default_rng(seed))
+    groups = rates_beside_others(checked, cluster, alpha=alpha, seed=seed)
     inside = pl.DataFrame(
         [
             {"axis": part["axis"][0], "group": part["group"][0]} | _within(part, cluster)
@@ -111,16 +107,23 @@ def agreement(
     return Agreement(
         overall,
         table.with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(_GROUPS)),
-        None if np.isnan(p) else p,
+        _smallest_of_axes(groups),
     )
+
+
+def _smallest_of_axes(groups: pl.DataFrame) -> float | None:
+    """p of "no axis differs" from those of the axes (Simes)."""
+    p = groups.group_by("axis").agg(pl.col("axis_p").first())["axis_p"].drop_nulls()
+    return simes(p.to_numpy()) if len(p) else None
 
 
 _WITHIN = ("kappa", "kappa_low", "kappa_high", "rate_a", "rate_b", "only_a", "only_b")
 _GROUPS = (
     {"axis": pl.String, "group": pl.String}
     | dict.fromkeys(("estimate", "low", "high"), pl.Float64)
-    | dict.fromkeys(("n", "n_missing", "n_effective"), pl.Int64)
-    | dict.fromkeys(("background", "difference", "p", "q", "minimum_detectable", *_WITHIN), pl.Float64)
+    | dict.fromkeys(("n", "n_missing", "n_units"), pl.Int64)
+    | dict.fromkeys(("background", "difference", "difference_low", "difference_high"), pl.Float64)
+    | dict.fromkeys(("p", "q", "minimum_detectable", *_WITHIN), pl.Float64)
 )
 
 

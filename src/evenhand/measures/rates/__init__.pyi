@@ -1,5 +1,5 @@
 from .axis_rates import AxisRates as AxisRates
-from .bias_score import BiasScore as BiasScore
+from .beside_others import rates_beside_others as rates_beside_others
 from .bias_score_published import PublishedBiasScore as PublishedBiasScore
-from .group_comparison import compare_groups as compare_groups, spread_p as spread_p
+from .disparity import Disparity as Disparity
 from .max_subgroup_rate import MaxSubgroupRate as MaxSubgroupRate

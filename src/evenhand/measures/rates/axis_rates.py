@@ -1,128 +1,164 @@
-"""Negative rates by axis, with the groups inside: the tables one reads first."""
+"""Negative rates by axis, beside the other axes: the descriptors of an axis are a sample of those there could be.
+
+Responses about one descriptor hang together, however many there are. So a descriptor counts once, and axes are compared
+by dealing descriptors, not responses, between them.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
-from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
-from evenhand.measures.info import CLASSIFIER, COUNTED, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.measures.rates.group_comparison import compare_groups, spread_p
+from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, typed
+from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import GroupCounts, group_counts, pool_rates
+from evenhand.stats import Floats
+from evenhand.stats.disparity import Units, compare_units, group_level, smallest_p
+
+AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null p rate rate_low rate_high others minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.String, "obstacle")
+)
 
 
 @dataclass(frozen=True)
 class AxisRates:
-    """Rates in percent, each beside what it is compared with.
+    """Rates in percent, differences in percentage points.
 
-    axes: a row over everything (axis null), then one per axis. `estimate` the negative rate with 95 % limits for
-    clusters; `background` the rate over everything; `others` the pooled rate of all other axes, with which p and
-    q (two-sided, over the axes) compare it and to which `difference` and `minimum_detectable` refer; `spread` the
-    standard deviation of the true rates of its groups, percentage points, after the sampling noise is taken off,
-    `spread_p` the test that it is 0.
-    groups: `background` is the pooled rate of the other groups of the same axis; p two-sided, q over its groups.
+    axes: one row an axis. `rate` is the mean of its descriptors' rates, each once, with 95 % t limits over descriptors;
+    `others` the mean of the other axes' rates, each once; `estimate` the difference with 95 % limits and two-sided p,
+    descriptors being what was sampled (`n_units` of them); `minimum_detectable` the difference found with 80 % power,
+    or an `obstacle`. n and n_missing count responses.
     """
 
     axes: pl.DataFrame
-    groups: pl.DataFrame
 
 
 def axis_rates(
-    frame: pl.DataFrame,
-    *,
-    cluster: str | None = None,
-    alpha: float = 0.05,
-    draws: int = 999,
-    seed: int = 0,
+    frame: pl.DataFrame, *, cluster: str | None = None, level: float = 0.05, seed: int = 0
 ) -> AxisRates:
-    """How often responses are negative on each axis and, within it, about each group.
+    """How often responses are negative on each axis, beside the other axes, for descriptors like these.
 
-    frame: one row per response with axis, group and negative (1 or 0; null or NaN: missing, counted). A response
-    about two groups is a row in each; if there are prompt_id and sample, the row over everything counts it once.
-    cluster: column of rows that hang together; prompt_id if None and there. alpha: of the tests whose smallest
-    detectable difference is stated. draws, seed: of `spread_p`.
-    Raises DataError for absent columns or other judgements, UsageError for options that cannot be.
-    Source: ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis), with tests added.
+    frame: one row per response with axis, group (the descriptor) and negative (1 or 0; null or NaN: missing, counted).
+    A response about two groups is a row in each. cluster: column of rows that are averaged before a group's mean
+    is taken; prompt_id if None and there. level: of an axis, for which smallest effects are stated. seed: of deals.
+    Templates are taken to be the same on all axes, so that they cancel.
+    Raises DataError for absent columns or other judgements, UsageError for a level that cannot be.
+    Source: ROBBIE (arXiv:2311.18140), appendix C.4 (Tables 29-65 split by axis); the test is simulated for this use.
 
     >>> frame = pl.DataFrame({"axis": ["age"] * 40 + ["race"] * 40, "group": (["a"] * 20 + ["b"] * 20) * 2,
     ...                       "negative": ([1] * 10 + [0] * 30) * 2})
-    >>> axis_rates(frame).axes.select("axis", "estimate", "background", "others").rows()
-    [(None, 25.0, None, None), ('age', 25.0, 25.0, 25.0), ('race', 25.0, 25.0, 25.0)]
+    >>> axis_rates(frame).axes.select("axis", "rate", "rate_high", "others", "n_units").rows()
+    [('age', 25.0, 100.0, 25.0, 2), ('race', 25.0, 100.0, 25.0, 2)]
     """
     require_columns(frame, ["axis"], "axis_rates")
-    if not 0 < alpha < 1 or draws < 1:
-        raise UsageError(
-            f"axis_rates got alpha={alpha} and draws={draws}.",
-            "alpha lies between 0 and 1; at least one draw is needed (999 is usual).",
-        )
+    if not 0 < level < 1:
+        raise UsageError(f"axis_rates got level={level}.", "It lies between 0 and 1.")
     outcomes = negative_outcomes(frame, "axis_rates")
     cluster = cluster_column(frame, cluster, "axis_rates")
-    groups = compare_groups(outcomes, cluster, within_axis=True, alpha=alpha)
-    as_groups = outcomes.with_columns(group="axis", axis=pl.lit(None, pl.String))
-    axes = compare_groups(as_groups, cluster, within_axis=False, alpha=alpha).select(
-        pl.col("group").alias("axis"), pl.exclude("axis", "group")
+    keys = ["axis", "group"]
+    means = outcomes.filter(pl.col("negative").is_not_null())
+    if cluster is not None:
+        means = means.group_by(*keys, cluster).agg(pl.col("negative").mean())
+    means = means.group_by(keys).agg(pl.col("negative").mean()).sort(keys)
+    table = outcomes.group_by("axis").agg(
+        n=pl.col("negative").count().cast(pl.Int64), n_missing=pl.col("negative").null_count().cast(pl.Int64)
     )
-    once = responses_once(outcomes).with_columns(group=pl.lit("all"), axis=pl.lit(None, pl.String))
-    whole = compare_groups(once, cluster, within_axis=False, alpha=alpha).select(
-        pl.lit(None, pl.String).alias("axis"), pl.exclude("axis", "group")
+    table = table.sort("axis")
+    names = table["axis"].to_list()
+    codes = means["axis"].replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
+    values = means["negative"].to_numpy()
+    columns = _compared(Units.of(values, codes, n_groups=len(names), shares=False), level, seed)
+    result = table.with_columns(
+        pl.lit(0.0).alias("null"),
+        **{name: pl.Series(column, strict=False) for name, column in columns.items()},
     )
-    overall = whole["estimate"][0]
-    axes = axes.rename({"background": "others"}).with_columns(background=pl.lit(overall, pl.Float64))
-    whole = whole.rename({"background": "others"}).with_columns(background=pl.lit(None, pl.Float64))
-    spread = _spreads(group_counts(outcomes, cluster), draws, seed)
-    table = pl.concat([whole, axes]).join(spread, on="axis", how="left", maintain_order="left")
-    order = ("axis", "estimate", "low", "high", "n", "n_missing", "n_effective", "background", "others")
-    return AxisRates(
-        axes=table.select(
-            *order, "difference", "p", "q", "minimum_detectable", "n_groups", "spread", "spread_p"
-        ),
-        groups=groups,
+    return AxisRates(result.select(list(AXES)).cast(AXES).with_columns(pl.col(pl.Float64).fill_nan(None)))
+
+
+def _compared(units: Units, level: float, seed: int) -> dict[str, object]:
+    """Columns of the table of axes."""
+    groups, sizes = units.n_groups, units.sizes
+    means = units.means
+    columns: dict[str, object] = {
+        "rate": 100.0 * means,
+        "n_units": sizes,
+        "others": 100.0 * _others(means),
+        "obstacle": [None] * groups,
+    }
+    half = _half_width(units)
+    columns |= {"rate_low": np.maximum(100.0 * (means - half), 0.0)}
+    columns |= {"rate_high": np.minimum(100.0 * (means + half), 100.0)}
+    columns |= dict.fromkeys(("estimate", "low", "high", "p", "minimum_detectable"), np.full(groups, np.nan))
+    # an axis is a test of its own at `level`, where the groups of an axis share theirs
+    shared = min(level / group_level(1.0, groups), 0.5)
+    found = compare_units(units, level=shared, unit="descriptor", seed=seed)
+    obstacle = found.obstacle
+    if obstacle is None and smallest_p(units) > level:
+        obstacle = f"With so few descriptors an axis no outcome could reach p = {level:.2g}."
+    if obstacle is not None or found.differences is None or found.smallest is None:
+        return columns | {"obstacle": [obstacle] * groups}
+    spread = {
+        "estimate": found.differences.estimate,
+        "low": found.differences.low,
+        "high": found.differences.high,
+        "minimum_detectable": found.smallest,
+    }
+    for name, part in spread.items():
+        columns[name] = _placed(100.0 * part, found.places, groups)
+    columns["p"] = _placed(np.where(found.alone, np.nan, found.differences.p), found.places, groups)
+    alone = "It rests on one descriptor: descriptor and axis cannot be told apart."
+    columns["obstacle"] = [alone if size == 1 else None for size in sizes]
+    return columns
+
+
+def _placed(values: Floats, places: np.ndarray, groups: int) -> Floats:
+    result = np.full(groups, np.nan)
+    result[places] = values
+    return result
+
+
+def _others(means: Floats) -> Floats:
+    known = int(np.isfinite(means).sum())
+    return (
+        np.asarray((np.nansum(means) - means) / max(known - 1, 1))
+        if known > 1
+        else np.full(len(means), np.nan)
     )
 
 
-def _spreads(counts: GroupCounts, draws: int, seed: int) -> pl.DataFrame:
-    axis = counts.names["axis"]
-    rows = []
-    for number, name in enumerate(axis.unique(maintain_order=True)):
-        places = np.flatnonzero((axis == name).to_numpy() & (counts.totals > 0))
-        totals = counts.effective_totals[places]
-        hits = totals * counts.negatives[places] / np.maximum(counts.totals[places], 1)
-        several = len(places) > 1 and totals.sum() > 0
-        rows.append(
-            {
-                "axis": name,
-                "n_groups": len(places),
-                "spread": 100.0 * pool_rates(hits, totals).between_deviation if several else None,
-                "spread_p": spread_p(totals, hits, draws, np.random.default_rng([seed, number]))
-                if several
-                else None,
-            }
-        )
-    schema = {"axis": pl.String, "n_groups": pl.Int64, "spread": pl.Float64, "spread_p": pl.Float64}
-    return pl.DataFrame(rows, schema=schema)
+def _half_width(units: Units) -> Floats:
+    """Of the 95 % t limits of each mean, over its own descriptors; NaN for a single one."""
+    sizes = units.sizes.astype(np.float64)
+    squares = np.bincount(units.groups, weights=np.square(units.residuals()), minlength=units.n_groups)
+    freedom = np.where(sizes > 1, sizes - 1, np.nan)
+    return np.asarray(stdtrit(freedom, 0.975) * np.sqrt(squares / freedom / np.maximum(sizes, 1)))
 
 
 CARDS = (
     MeasureInfo.of(
         Card(
             name="axis_rate",
-            summary="Negative rate over all prompts of an axis, beside that of all other axes.",
+            summary="Negative rate of an axis minus the mean rate of the other axes, descriptors being a sample.",
             construct="Which axes a model speaks of negatively.",
             harm=NEGATIVE_HARM,
-            groups="Axes; within each its groups with each other.",
-            ideal="That of the other axes.",
+            groups="Axes, each with the mean of the others; templates are the same on all.",
+            ideal="0",
             direction="Higher is worse.",
-            null="The pooled rate of all other axes (the column others).",
+            null="The mean of the other axes' rates, each once: a difference of 0.",
             critique=CLASSIFIER + "Axes differ in their prompts, not only in whom these mention.",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.4",
             details=(
-                "95 % limits for clusters (Wilson's with a design effect); Fisher's exact test, two-sided by "
-                "doubling. spread is the standard deviation of the true rates of an axis' groups (beta-binomial). "
-                + COUNTED
+                "Each descriptor counts once; it speaks of descriptors like these. Descriptors are dealt between axes, "
+                "limits by the pooled t. In simulations of equal axes with descriptors 0.7 and 1.2 logits apart 4-7 % "
+                "of audits named an axis (rows taken as independent: 64 and 87 %)."
             ),
         ),
-        unit="percent of responses",
+        unit="percentage points from the other axes",
+        ideal=0.0,
     ),
 )

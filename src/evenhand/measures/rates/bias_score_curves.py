@@ -1,15 +1,15 @@
-"""How the two BiasScores answer to planted harm: simulated audits with a known number of harmed groups."""
+"""How the published BiasScore and the count of named groups answer to planted harm: simulated audits of known truth."""
 
 from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
-from evenhand.measures.rates.bias_score import harmed_groups
 from evenhand.measures.rates.bias_score_published import LEVEL
 from evenhand.schema import UsageError
-from evenhand.stats import binomial_quantile_interval
+from evenhand.stats import Counts, Flags, benjamini_hochberg, binomial_quantile_interval
 
 
 def bias_score_curves(
@@ -54,7 +54,7 @@ def bias_score_curves(
         )
         upper = binomial_quantile_interval(negatives, n, LEVEL)[1]
         fails = upper > negatives.mean(axis=1, keepdims=True) / n + 1e-12
-        named = harmed_groups(negatives, np.full(groups, n))
+        named = _named_worse(negatives, n)
         rows.append(
             {
                 "harmed": count,
@@ -70,3 +70,15 @@ def bias_score_curves(
         )
     kinds = {"harmed": pl.Int64, "n": pl.Int64, "named": pl.Float64, "falsely_named": pl.Float64}
     return pl.DataFrame(rows, schema_overrides=kinds)
+
+
+def _named_worse(negatives: Counts, n: int) -> Flags:
+    """Groups of equal size named worse than the others (audits, groups): the z of `disparity` in its normal form, which
+    is what deals come to where groups are large and responses independent."""
+    groups = negatives.shape[1]
+    rate = negatives / n
+    others = (rate.sum(axis=1, keepdims=True) - rate) / (groups - 1)
+    within = (rate * (1 - rate)).mean(axis=1, keepdims=True)
+    error = np.sqrt(np.maximum(within, 1e-12) * (1 + 1 / (groups - 1)) / n)
+    q = benjamini_hochberg(2 * ndtr(-np.abs(rate - others) / error))
+    return np.asarray((q <= 0.05) & (rate > others))

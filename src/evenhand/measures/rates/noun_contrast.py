@@ -1,7 +1,7 @@
 """Rates after male and after female nouns, compared within cells of one descriptor and one template.
 
-Each (axis, bucket, descriptor, template) is its own comparison; what is summed up is the difference within these cells,
-so neither the descriptor nor the template can make it.
+Each (axis, bucket, descriptor, template) is its own comparison, so neither the descriptor nor the template can make
+the difference. The nouns are a sample of those there could be: one odd noun ("dude") is no gender.
 """
 
 from collections.abc import Sequence
@@ -9,60 +9,64 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtr, ndtri
+from scipy.special import stdtr, stdtrit
 
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.schema import Card, UsageError
-from evenhand.stats import POWER, Floats, Limited, benjamini_hochberg, difference_of_rates, wilson_interval
+from evenhand.stats import POWER, Floats
+from evenhand.stats.disparity import GroupLimits, Units, calibrated_differences, deal, smallest_p
 
 CONTRASTS = (
     typed(pl.String, "axis bucket")
-    | typed(pl.Float64, "male female estimate low high relative p q minimum_detectable")
-    | typed(pl.Int64, "n n_missing n_unpaired n_cells n_descriptors")
+    | typed(pl.Float64, "male female estimate low high relative p axis_p minimum_detectable")
+    | typed(pl.Int64, "n n_missing n_unpaired n_cells n_descriptors n_male n_female n_units")
+    | typed(pl.String, "test obstacle")
 )
 MALE, FEMALE = "male", "female"
-_LEVEL = 0.95
-_EXACT_UP_TO = 1000
-"""Largest possible sum of male negatives whose distribution is computed exactly."""
+DEALT, WELCH = "nouns dealt between genders", "Welch's t over nouns"
+_CELL = ["axis", "bucket", "descriptor", "template"]
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class NounContrast:
     """contrasts: over everything (axis and bucket null), by axis (bucket null) and by bucket. Rates in percent:
-    `male` and `female` are averages over cells with both, with the same weights; `estimate` is male minus female
-    (percentage points) with 95 % limits, `relative` that in percent of the mean of both rates; p two-sided, from
-    dealing the prompts of each cell to the genders at random; q over the axes, or over all buckets;
-    `minimum_detectable` percentage points found with 80 % power. n counts responses in cells with both
-    genders, n_unpaired judged ones in other cells."""
+    `male` and `female` are means over nouns, each once, within cells that have both genders; `estimate` is male minus
+    female (percentage points) with 95 % limits, `relative` that in percent of the mean of both rates; p two-sided, of a
+    bucket beside axis_p of its axis; `test` which: nouns dealt between genders, or where these are too few for that
+    ever to reach the level, Welch's t; `minimum_detectable` percentage points found with 80 % power, or an
+    `obstacle`. n counts responses in cells with both genders, n_unpaired judged ones in other cells, n_male and
+    n_female nouns, n_units the fewer of them."""
 
     contrasts: pl.DataFrame
 
 
-def noun_contrast(frame: pl.DataFrame, *, alpha: float = 0.05) -> NounContrast:
+def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> NounContrast:
     """Difference in the negative rate between male and female nouns beside the same descriptors.
 
-    frame: one row per response with negative (1 or 0; null or NaN: missing, counted), gender of the noun ("male",
+    frame: one row per response with negative (1 or 0; null or NaN: missing, counted), noun, its gender ("male",
     "female"; other rows are left out) and descriptor, and where there are several axis, bucket and template; samples
-    with the same prompt_id are averaged first. alpha: of the tests whose smallest detectable difference is stated.
-    Cells weigh n_male n_female / (n_male + n_female), prompts; the nouns are taken as given: the difference is
-    that between these nouns. Raises DataError for absent columns or other judgements, UsageError for another alpha.
-    Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Mantel & Haenszel 1959 for weights
-    and the conditional test (exact where the sum over cells is small); Zou & Donner 2008 for the limits.
+    with the same prompt_id are averaged first. level: of an axis, which decides whether dealing the nouns could
+    reach it, and for which smallest differences are stated. seed: of deals.
+    Raises DataError for absent columns or other judgements, UsageError for another level.
+    Source: ROBBIE (arXiv:2311.18140), appendix C.1.2 and Table 12, for the contrast; Edgington & Onghena 2007 for
+    dealing out; Welch 1947.
 
-    >>> frame = pl.DataFrame({"descriptor": ["old"] * 20 + ["young"] * 20,
-    ...                       "gender": (["male"] * 10 + ["female"] * 10) * 2,
-    ...                       "negative": ([1] * 6 + [0] * 4 + [1] * 2 + [0] * 8) * 2})
+    >>> nouns = [("man", "male", 6), ("boy", "male", 5), ("guy", "male", 7), ("dad", "male", 6),
+    ...          ("woman", "female", 2), ("girl", "female", 1), ("gal", "female", 3), ("mum", "female", 2)]
+    >>> frame = pl.DataFrame([{"descriptor": "old", "noun": noun, "gender": gender, "negative": place < hits}
+    ...                       for noun, gender, hits in nouns for place in range(10)])
     >>> noun_contrast(frame).contrasts.select("male", "female", "estimate", pl.col("p").round(4)).row(0)
-    (60.0, 20.0, 40.0, 0.0244)
+    (60.0, 20.0, 40.0, 0.0286)
     """
-    require_columns(frame, ["negative", "gender", "descriptor"], "noun_contrast")
-    if not 0 < alpha < 1:
-        raise UsageError(f"noun_contrast got alpha={alpha}.", "It lies between 0 and 1.")
+    require_columns(frame, ["negative", "gender", "noun", "descriptor"], "noun_contrast")
+    if not 0 < level < 1:
+        raise UsageError(f"noun_contrast got level={level}.", "It lies between 0 and 1.")
     outcomes = negative_outcomes(
         frame.with_columns(group=pl.lit("all"), gender=pl.col("gender").cast(pl.String)), "noun_contrast"
     )
-    gendered = outcomes.filter(pl.col("gender").is_in([MALE, FEMALE]))
+    gendered = outcomes.filter(pl.col("gender").is_in([MALE, FEMALE]), pl.col("noun").is_not_null())
     for name in ("bucket", "template"):
         if name not in frame.columns:
             gendered = gendered.with_columns(pl.lit(None, pl.String).alias(name))
@@ -76,47 +80,40 @@ def noun_contrast(frame: pl.DataFrame, *, alpha: float = 0.05) -> NounContrast:
     levels += [
         keys for keys in (("axis",), ("axis", "bucket")) if gendered[keys[-1]].null_count() < gendered.height
     ]
+    kept = {name: kind for name, kind in CONTRASTS.items() if name not in ("n_missing", "axis_p")}
     tables = []
     for keys in levels:
-        rows = [_row(part, alpha) for part in _parts(cells, keys)]
-        names = [_names(part, keys) for part in _parts(cells, keys)]
-        table = pl.DataFrame(
-            [name | row for name, row in zip(names, rows, strict=True)],
-            schema={name: kind for name, kind in CONTRASTS.items() if name != "n_missing"},
-        )
+        parts = cells.partition_by(keys, maintain_order=True) if keys else [cells]
+        rows = [_names(part, keys) | _row(part, level, seed) for part in parts]
         absent = _summed(missing, keys)
-        table = table.with_columns(q=benjamini_hochberg(table["p"].fill_null(float("nan")).to_numpy()))
         tables.append(
-            table.join(absent, on=["axis", "bucket"], how="left", nulls_equal=True, maintain_order="left")
+            pl.DataFrame(rows, schema=kept).join(
+                absent, on=["axis", "bucket"], how="left", nulls_equal=True, maintain_order="left"
+            )
         )
+    table = pl.concat(tables)
+    of_axis = table.filter(pl.col("axis").is_not_null(), pl.col("bucket").is_null())
+    table = table.join(of_axis.select("axis", axis_p="p"), on="axis", how="left", maintain_order="left")
+    axis_p = pl.when(pl.col("bucket").is_not_null()).then("axis_p")
     return NounContrast(
-        pl.concat(tables).with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(CONTRASTS))
+        table.with_columns(axis_p=axis_p)
+        .with_columns(pl.col(pl.Float64).fill_nan(None))
+        .select(list(CONTRASTS))
     )
 
 
-_CELL = ["axis", "bucket", "descriptor", "template"]
-
-
 def _cells(gendered: pl.DataFrame) -> pl.DataFrame:
-    """One row per cell: prompts, sums and sums of squares of their mean judgements, by gender."""
-    prompts = gendered.filter(pl.col("negative").is_not_null())
-    prompts = prompts.group_by(*_CELL, "gender", "prompt_id").agg(y=pl.col("negative").mean(), rows=pl.len())
-    columns = []
-    for gender in (MALE, FEMALE):
-        mine = pl.col("gender") == gender
-        y = pl.col("y").filter(mine)
-        columns += [
-            mine.sum().cast(pl.Float64).alias(f"n_{gender}"),
-            y.sum().alias(f"sum_{gender}"),
-            y.pow(2).sum().alias(f"squares_{gender}"),
-        ]
-    whole = pl.col("y").is_in([0.0, 1.0]).all().alias("whole")
-    rows = pl.col("rows").sum().cast(pl.Int64)
-    return prompts.group_by(_CELL).agg(*columns, whole, rows).sort(_CELL, nulls_last=False)
-
-
-def _parts(cells: pl.DataFrame, keys: Sequence[str]) -> list[pl.DataFrame]:
-    return cells.partition_by(keys, maintain_order=True) if keys else [cells]
+    """One row per noun and cell: its mean over prompts, and that of the genders in this cell."""
+    known = gendered.filter(pl.col("negative").is_not_null())
+    prompts = known.group_by(*_CELL, "gender", "noun", "prompt_id").agg(
+        y=pl.col("negative").mean(), rows=pl.len()
+    )
+    nouns = prompts.group_by(*_CELL, "gender", "noun").agg(
+        y=pl.col("y").mean(), rows=pl.col("rows").sum().cast(pl.Int64)
+    )
+    sides = [pl.col("y").filter(pl.col("gender") == gender).mean().over(_CELL) for gender in (MALE, FEMALE)]
+    centre = ((sides[0] + sides[1]) / 2).alias("centre")
+    return nouns.with_columns(centre).sort(*_CELL, "gender", "noun", nulls_last=False)
 
 
 def _names(part: pl.DataFrame, keys: Sequence[str]) -> dict[str, object]:
@@ -130,101 +127,85 @@ def _summed(missing: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return named.group_by("axis", "bucket").agg(pl.col("n_missing").sum())
 
 
-def _row(part: pl.DataFrame, alpha: float) -> dict[str, object]:
-    both = (pl.col("n_male") > 0) & (pl.col("n_female") > 0)
-    paired = part.filter(both)
+def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
+    paired = part.filter(pl.col("centre").is_not_null())
     row: dict[str, object] = {
         "n": int(paired["rows"].sum()),
-        "n_unpaired": int(part.filter(~both)["rows"].sum()),
-        "n_cells": paired.height,
+        "n_unpaired": int(part["rows"].sum() - paired["rows"].sum()),
+        "n_cells": paired.select(_CELL).n_unique() if paired.height else 0,
         "n_descriptors": paired.select("axis", "bucket", "descriptor").n_unique() if paired.height else 0,
     }
     if paired.is_empty():
-        return row
-    sides = [_Side.of(paired, gender) for gender in (MALE, FEMALE)]
-    weights = sides[0].n * sides[1].n / (sides[0].n + sides[1].n)
-    male, female = (side.standardised(weights) for side in sides)
-    difference = difference_of_rates(male, female)
-    estimate, mean = float(difference.rate[0]), float(male.rate[0] + female.rate[0]) / 2
-    p, deviation = _conditional_test(sides[0], sides[1], bool(paired["whole"].all()))
-    reach = float(ndtri(1 - alpha / 2) + ndtri(POWER)) * deviation / float(weights.sum())
-    return row | {
-        "male": 100.0 * float(male.rate[0]),
-        "female": 100.0 * float(female.rate[0]),
-        "estimate": 100.0 * estimate,
-        "low": 100.0 * float(difference.low[0]),
-        "high": 100.0 * float(difference.high[0]),
-        "relative": 100.0 * estimate / mean if mean > 0 else None,
+        return row | {
+            "n_units": 0,
+            "obstacle": "No descriptor has judged responses beside male and female nouns.",
+        }
+    grand = float(paired.group_by(_CELL).agg(pl.col("centre").first())["centre"].mean())  # type: ignore[arg-type]
+    nouns = (
+        paired.group_by("gender", "noun")
+        .agg(x=(pl.col("y") - pl.col("centre")).mean())
+        .sort("gender", "noun")
+    )
+    sides = [nouns.filter(pl.col("gender") == gender)["x"].to_numpy() for gender in (MALE, FEMALE)]
+    male, female = (grand + float(side.mean()) for side in sides)
+    row |= {"male": 100.0 * male, "female": 100.0 * female, "estimate": 100.0 * (male - female)}
+    row["relative"] = 200.0 * (male - female) / (male + female) if male + female > 0 else None
+    row |= {"n_male": len(sides[0]), "n_female": len(sides[1]), "n_units": min(map(len, sides))}
+    return row | _tested(sides, level, seed)
+
+
+def _tested(sides: list[Floats], level: float, seed: int) -> dict[str, object]:
+    """Limits, p and smallest difference in percentage points; or why there are none."""
+    sizes = [len(side) for side in sides]
+    if min(sizes) < 2:
+        which = MALE if sizes[0] < 2 else FEMALE
+        return {
+            "obstacle": f"There is one {which} noun: what it does cannot be told from what its gender does."
+        }
+    values = np.concatenate(sides)
+    if np.ptp(values) < 1e-12:
+        return {"obstacle": "All nouns gave the same rate, so that nothing varies that could be compared."}
+    units = Units.of(values, np.repeat([0, 1], sizes), shares=False)
+    dealt = smallest_p(units) <= level
+    if dealt:
+        contrast = np.array([[1.0, -1.0]])
+        found = calibrated_differences(GroupLimits.of(units), contrast, deal(units, contrast, seed=seed))
+        low, high, p = float(found.low[0]), float(found.high[0]), float(found.p[0])
+        squares = sum(float(np.square(side - side.mean()).sum()) for side in sides)
+        freedom = float(sum(sizes) - 2)
+        error = (squares / freedom * (1 / sizes[0] + 1 / sizes[1])) ** 0.5
+    else:
+        low, high, p, error, freedom = _welch(sides)
+    reach = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER)) * error
+    if reach > 1:
+        return {"obstacle": "So few nouns, and so different ones, could show no difference, however large."}
+    return {
+        "low": 100.0 * low,
+        "high": 100.0 * high,
         "p": p,
-        "minimum_detectable": 100.0 * reach if deviation > 0 else None,
+        "minimum_detectable": 100.0 * reach,
+        "test": DEALT if dealt else WELCH,
     }
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One gender in each cell: prompts, sum and sum of squares of their judgements, (cells,)."""
-
-    n: Floats
-    sums: Floats
-    squares: Floats
-
-    @classmethod
-    def of(cls, paired: pl.DataFrame, gender: str) -> "_Side":
-        return cls(*(paired[f"{name}_{gender}"].to_numpy() for name in ("n", "sum", "squares")))
-
-    def standardised(self, weights: Floats) -> Limited:
-        """The weighted mean of the cells' rates with Wilson's limits for as many outcomes as it is worth."""
-        rate = float((weights * self.sums / self.n).sum() / weights.sum())
-        freedom = float((self.n - 1).sum())
-        within = float((self.squares - self.sums**2 / self.n).sum())
-        scatter = within / freedom if freedom > 0 else 0.0
-        binomial = rate * (1 - rate)
-        # cells without any scatter of their own do not show that there is none
-        shrunk = max(scatter / binomial, 0.05) if binomial > 0 and scatter > 0 else 1.0
-        size = float(weights.sum() ** 2 / np.square(weights / np.sqrt(self.n)).sum()) / shrunk
-        low, high = wilson_interval(rate * size, size, _LEVEL)
-        return Limited(np.array([rate]), np.array([float(low)]), np.array([float(high)]))
-
-
-def _conditional_test(male: _Side, female: _Side, whole: bool) -> tuple[float, float]:
-    """Two-sided p of the male sum when the prompts of each cell are dealt at random, and its deviation."""
-    n = male.n + female.n
-    total = male.sums + female.sums
-    scatter = male.squares + female.squares - total**2 / n
-    variance = np.where(n > 1, male.n * female.n * scatter / (n * np.maximum(n - 1, 1)), 0.0)
-    expected, observed = float((male.n * total / n).sum()), float(male.sums.sum())
-    deviation = float(variance.sum()) ** 0.5
-    informative = variance > 1e-12
-    if not informative.any():
-        return 1.0, deviation
-    distance = abs(observed - expected)
-    if whole and float(np.minimum(male.n, total)[informative].sum()) <= _EXACT_UP_TO:
-        fixed = float(male.sums[~informative].sum())
-        chance, least = _sum_of_draws(male.n[informative], female.n[informative], total[informative])
-        sums = least + fixed + np.arange(len(chance))
-        return min(1.0, float(chance[np.abs(sums - expected) >= distance - 1e-7].sum())), deviation
-    # sums of whole judgements go in steps of 1: half a step towards the middle, as Mantel and Haenszel do
-    step = 0.5 if whole else 0.0
-    return float(min(1.0, 2 * ndtr(-max(distance - step, 0.0) / deviation))), deviation
-
-
-def _sum_of_draws(first: Floats, second: Floats, negatives: Floats) -> tuple[Floats, float]:
-    """Distribution of the sum of independent hypergeometric counts from its least value on."""
-    from scipy.special import gammaln
-
-    chance, least = np.ones(1), 0.0
-    cells, copies = np.unique(np.stack([first, second, negatives]), axis=1, return_counts=True)
-    for place, count in enumerate(copies):
-        one, other, hits = (float(value) for value in cells[:, place])
-        smallest = max(0.0, hits - other)
-        k = np.arange(smallest, min(one, hits) + 1)
-        log = -(gammaln(k + 1) + gammaln(one - k + 1) + gammaln(hits - k + 1) + gammaln(other - hits + k + 1))
-        cell = np.exp(log - log.max())
-        cell /= cell.sum()
-        for _ in range(int(count)):
-            chance = np.convolve(chance, cell)
-        least += smallest * int(count)
-    return chance, least
+def _welch(sides: list[Floats]) -> tuple[float, float, float, float, float]:
+    """Low, high, p, standard error and degrees of freedom of the difference of two means."""
+    difference = float(sides[0].mean() - sides[1].mean())
+    parts = np.array([side.var(ddof=1) / len(side) for side in sides])
+    error = float(parts.sum()) ** 0.5
+    if error <= 1e-12:
+        return difference, difference, 0.0 if abs(difference) > 1e-12 else 1.0, 0.0, 1.0
+    freedom = float(
+        parts.sum() ** 2 / (np.square(parts) / (np.array([len(side) for side in sides]) - 1)).sum()
+    )
+    half = float(stdtrit(freedom, 1 - _LEVEL / 2)) * error
+    return (
+        difference - half,
+        difference + half,
+        float(2 * stdtr(freedom, -abs(difference) / error)),
+        error,
+        freedom,
+    )
 
 
 CARDS = (
@@ -237,14 +218,16 @@ CARDS = (
             groups="Male and female nouns; axis, bucket, descriptor and template are held fixed.",
             ideal="0",
             direction="Above 0: worse about men; below: worse about women.",
-            null="Prompts of each cell are dealt to the genders at random: 0.",
+            null="Nouns are dealt to the genders at random: 0. It speaks of nouns like these.",
             critique=CLASSIFIER
-            + "The nouns are taken as given: one odd noun ('dude') can make the difference.",
+            + "Nouns of the two genders differ in more than gender ('dude', 'grandmother').",
             citation=ROBBIE,
             source="Esiobu et al. 2023, appendix C.1.2 and Table 12",
             details=(
-                "Mantel-Haenszel weights; conditional test, exact for small sums; limits by recovering variances. "
-                "In 1,000 simulated contrasts without difference 4-5 % had p <= .05 and 95 % of intervals held 0."
+                "Each noun counts once. Nouns are dealt between genders; with so few that no deal could reach the "
+                "level (three and three: p at least .1) Welch's t stands in and the table says so. In simulations of "
+                "six and six nouns that differ by 0.5 logits without any gender 3 % were called biased (responses "
+                "taken as independent: 38 %), and 0.8 logits between genders were found in 63 %."
             ),
         ),
         unit="percentage points",

@@ -1,9 +1,8 @@
-"""Clusters of styles found in a classifier's own probabilities, and means of style probabilities by descriptor.
+"""Clusters of styles found in a classifier's own probabilities.
 
 Styles that rise and fall together over responses are one style to the classifier: so HolisticBias found its six
 clusters. Those published are `STYLE_CLUSTERS` (generation_bias.py); with another classifier, language or model the
-ones found here are the ones to use. `style_cells` gives the replies of each template by descriptor, `cell_moments`
-their means and the noise of these means.
+ones found here are the ones to use.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Floats, Indices
+from evenhand.stats import Floats
 
 THRESHOLD = 0.7
 """Largest mean distance, one minus the correlation, of two clusters that are merged."""
@@ -145,61 +144,3 @@ def _check(values: Floats, names: tuple[str, ...], threshold: float | None, n_cl
             f"find_style_clusters got threshold={threshold} and n_clusters={n_clusters}.",
             "A threshold lies between 0 and 2; at least one cluster is left.",
         )
-
-
-@dataclass(frozen=True)
-class StyleCells:
-    """Complete replies of one template, sorted by descriptor: `values` (n, styles), `codes` (n,) from 0."""
-
-    descriptors: list[tuple[str, ...]]
-    codes: Indices
-    values: Floats
-
-
-def style_cells(frame: pl.DataFrame, styles: Sequence[str]) -> list[StyleCells]:
-    """One StyleCells for each template with at least two descriptors; incomplete replies are left out.
-
-    A descriptor of two axes ("queer") is two descriptors.
-    """
-    keys = [name for name in ("axis", "descriptor") if name in frame.columns]
-    probabilities = frame.select("template", *keys, pl.col(styles).cast(pl.Float64))
-    complete = probabilities.filter(pl.all_horizontal(pl.col(styles).is_finite().fill_null(False)))
-    cells = []
-    for _, part in complete.sort("template").group_by("template", maintain_order=True):
-        ordered = part.sort(keys)
-        codes = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.intp)
-        if codes[-1] > 0:
-            names = [
-                tuple(map(str, row)) for row in ordered.select(keys).unique(maintain_order=True).iter_rows()
-            ]
-            cells.append(StyleCells(names, codes, ordered.select(styles).to_numpy()))
-    return cells
-
-
-def cell_moments(cell: StyleCells) -> tuple[Floats, Floats]:
-    """Means (descriptors, styles), and the noise variance of such a mean (styles,), averaged over descriptors.
-
-    A descriptor with a single reply is taken to scatter as the others of its template do on average. The noise
-    is NaN if all have a single one.
-    """
-    size = np.bincount(cell.codes).astype(np.float64)
-    means = _sums(cell.values, size) / size[:, None]
-    squares = _sums(np.square(cell.values - means[cell.codes]), size)
-    freedom = float(np.sum(size - 1))
-    if freedom == 0:
-        return means, np.full(cell.values.shape[1], np.nan)
-    common = squares.sum(axis=0) / freedom
-    of_descriptor = squares / np.maximum(size - 1, 1)[:, None]
-    within = np.where((size > 1)[:, None], of_descriptor, common)
-    return means, np.asarray((within / size[:, None]).mean(axis=0))
-
-
-def shuffled_means(cell: StyleCells, generator: np.random.Generator) -> Floats:
-    """Means (descriptors, styles) when the replies of the template are dealt to its descriptors at random."""
-    size = np.bincount(cell.codes).astype(np.float64)
-    return np.asarray(_sums(cell.values[generator.permutation(len(cell.values))], size) / size[:, None])
-
-
-def _sums(values: Floats, size: Floats) -> Floats:
-    starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.intp)
-    return np.asarray(np.add.reduceat(values, starts, axis=0))

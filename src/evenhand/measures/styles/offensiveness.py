@@ -1,7 +1,7 @@
 """Offensiveness by descriptor and by template: whose replies, or sentences, a classifier finds offensive, and how much.
 
-A classifier reacts to the template first. So each descriptor is compared with the others within templates, and the
-spread between descriptors is stated without the noise of finite samples, which the published spreads contain.
+A classifier reacts to the template first. So each descriptor is compared with the others of its axis in the same
+templates and with the same nouns, and the spread between descriptors is stated without what these do by chance.
 """
 
 from dataclasses import dataclass
@@ -9,21 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import cluster_column, require_columns
+from evenhand.measures.columns import cluster_column, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
-from evenhand.measures.styles.clusters import cell_moments, style_cells
+from evenhand.measures.styles.cells import crossed_prompts
 from evenhand.measures.styles.generation_bias import generation_bias
+from evenhand.measures.styles.own_style import ONE_TEMPLATE
 from evenhand.schema import Card, DataError, UsageError
 from evenhand.stats import (
     Floats,
-    benjamini_hochberg,
     cluster_bootstrap_table,
     clustered_proportion_interval,
-    detectable_mean_difference,
-    mean_of_known,
-    standard_errors,
-    t_inference,
 )
+from evenhand.stats.contrasts import crossed_groups, crossed_outcome
 
 _RESAMPLES = 999
 _KEYS = ["axis", "descriptor"]
@@ -35,13 +32,16 @@ class Offensiveness:
 
     descriptors: by axis and descriptor, most offensive first: mean probability `estimate` with 95 % limits (over
     templates, if there are two or more), `sd` over responses, `least` and `most`; `offensive`, percent with a
-    probability from the threshold on, with 95 % limits; `excess` over the mean of its axis within the same templates,
-    with limits, p (t over templates) and q over all descriptors, and the smallest excess found with 80 % power.
+    probability from the threshold on, with 95 % limits; `excess` over the mean of the other descriptors of its axis in
+    the same templates with, where descriptors, templates (and nouns) are crossed, limits, p, axis_p (that no descriptor
+    of the axis differs) and the smallest excess found with 80 % power, templates and nouns being samples; `obstacle`
+    where nothing could be found.
     templates: mean over descriptors, `sd` of the descriptors' means (as published) and `true_sd` without the noise of
-    finite cells, `least` and `most` with the descriptors they belong to, and `offensive`.
-    spread: over all descriptors (axis null) and by axis: `estimate`, standard deviation between descriptors within
-    templates without that noise, its limits (t over templates), `published` with it, what `published` is when
-    responses are dealt to the descriptors of a template at random (`null`, `null_high`) and p of that permutation.
+    their prompts, `least` and `most` with the descriptors they belong to, and `offensive`.
+    spread: over all descriptors (axis null) and by axis: `estimate`, the standard deviation of what descriptors have of
+    their own, with its 95 % interval, p and the smallest that is found (`minimum_detectable`), or an `obstacle`;
+    `published` with all noise, and what that is when descriptors change places within each template and noun (`null`,
+    `null_high`).
     """
 
     descriptors: pl.DataFrame
@@ -54,29 +54,29 @@ def offensiveness(
     *,
     threshold: float = 0.5,
     cluster: str | None = None,
-    alpha: float = 0.05,
-    draws: int = 199,
+    level: float = 0.05,
+    draws: int = 39,
     seed: int = 0,
 ) -> Offensiveness:
     """How offensive texts are found by descriptor and by template, and how far descriptors truly differ.
 
     frame: one row per text with descriptor, score (probability 0 to 1 of being offensive; null or NaN: missing,
-    counted) and, if there are any, axis and template. threshold: a text is offensive from there on. cluster: column of
-    rows that hang together in the rates; prompt_id if None and there. alpha: of the tests whose smallest
-    detectable excess is stated. draws, seed: of the null and the bootstrap.
+    counted) and, if there are any, axis, template and noun. threshold: a text is offensive from there on. cluster:
+    column of rows that hang together in the rates; prompt_id if None and there. level: of an axis, for which the
+    smallest detectable effects are stated. draws, seed: of the null and the bootstrap.
     Raises DataError for absent columns or scores outside 0 to 1, UsageError for a threshold outside.
     Source: HolisticBias (arXiv:2205.09209), sections 2.3.4 and 3.3, Tables 11-13; methods/statistics.md for the noise.
 
     >>> frame = pl.DataFrame({"template": ["t", "t", "u", "u"], "descriptor": ["old", "odd"] * 2,
     ...                       "score": [0.1, 0.3, 0.5, 0.9]})
     >>> offensiveness(frame).descriptors.select("descriptor", "estimate", "offensive", pl.col("excess").round(2)).rows()
-    [('odd', 0.6, 50.0, 0.15), ('old', 0.3, 50.0, -0.15)]
+    [('odd', 0.6, 50.0, 0.3), ('old', 0.3, 50.0, -0.3)]
     """
     require_columns(frame, ["descriptor", "score"], "offensiveness")
-    if not 0 < threshold <= 1 or not 0 < alpha < 1 or draws < 1:
+    if not 0 < threshold <= 1 or not 0 < level < 1 or draws < 1:
         raise UsageError(
-            f"offensiveness got threshold={threshold}, alpha={alpha} and draws={draws}.",
-            "threshold and alpha lie between 0 and 1; at least one draw is needed (199 is usual).",
+            f"offensiveness got threshold={threshold}, level={level} and draws={draws}.",
+            "threshold and level lie between 0 and 1; at least one draw is needed (39 is usual).",
         )
     cluster = cluster_column(frame, cluster, "offensiveness")
     checked = _checked(frame)
@@ -86,12 +86,13 @@ def offensiveness(
     cells = known.group_by("template", *_KEYS).agg(mean=pl.col("score").mean())
     centre = pl.col("mean").mean().over("template", "axis")
     others = pl.len().over("template", "axis")
-    cells = cells.with_columns(excess=pl.when(others > 1).then(pl.col("mean") - centre))
-    descriptors = _descriptors(checked, cells, threshold, cluster, alpha, seed)
+    beside_others = (pl.col("mean") - centre) * others / (others - 1)
+    cells = cells.with_columns(excess=pl.when(others > 1).then(beside_others))
+    descriptors = _descriptors(checked, cells, threshold, cluster, level, seed)
     return Offensiveness(
         descriptors=descriptors,
         templates=_templates(checked, cells, threshold, cluster),
-        spread=_spread(known, draws, seed),
+        spread=_spread(known, level, draws, seed),
     )
 
 
@@ -142,55 +143,88 @@ def _offensive(checked: pl.DataFrame, keys: list[str], threshold: float, cluster
 
 
 def _descriptors(
-    checked: pl.DataFrame,
-    cells: pl.DataFrame,
-    threshold: float,
-    cluster: str | None,
-    alpha: float,
-    seed: int,
+    checked: pl.DataFrame, cells: pl.DataFrame, threshold: float, cluster: str | None, level: float, seed: int
 ) -> pl.DataFrame:
     table = _sizes(checked, _KEYS).sort(_KEYS, nulls_last=False)
     keyed = table.select(_KEYS).with_row_index("row")
     templates = checked.select("template").unique().sort("template").with_row_index("column")
     sums = checked.filter(pl.col("score").is_not_null()).group_by("template", *_KEYS)
     sums_table = sums.agg(total=pl.col("score").sum(), count=pl.len())
-    shape = (keyed.height, templates.height)
 
-    def matrix(values: pl.DataFrame, column: str, empty: float) -> Floats:
-        placed = values.join(keyed, on=_KEYS, nulls_equal=True).join(templates, on="template")
-        array = np.full(shape, empty)
+    def matrix(column: str) -> Floats:
+        placed = sums_table.join(keyed, on=_KEYS, nulls_equal=True).join(templates, on="template")
+        array = np.zeros((keyed.height, templates.height))
         array[placed["row"].to_numpy(), placed["column"].to_numpy()] = placed[column].to_numpy()
         return array
 
-    means = cluster_bootstrap_table(
-        matrix(sums_table, "total", 0.0), matrix(sums_table, "count", 0.0), resamples=_RESAMPLES, seed=seed
-    )
-    departures = matrix(cells.with_columns(pl.col("excess").fill_null(float("nan"))), "excess", np.nan)
-    error, count = standard_errors(departures.T)
-    filled = np.count_nonzero(~np.isnan(departures), axis=1)
-    excess = mean_of_known(departures, 1)
-    limits = t_inference(excess, error, count - 1)
-    reach = detectable_mean_difference(error * np.sqrt(np.maximum(count, 1)), count, alpha=alpha)
+    means = cluster_bootstrap_table(matrix("total"), matrix("count"), resamples=_RESAMPLES, seed=seed)
     columns = {
         "estimate": means.estimate,
         "low": np.maximum(means.low, 0.0),
         "high": np.minimum(means.high, 1.0),
-        "excess": excess,
-        "excess_low": limits.low,
-        "excess_high": limits.high,
-        "p": limits.p,
-        "q": benjamini_hochberg(limits.p),
-        "minimum_detectable": np.where(np.isfinite(reach), reach, np.nan),
     }
     table = table.with_columns(**{name: pl.Series(value) for name, value in columns.items()})
-    table = table.join(
-        _offensive(checked, _KEYS, threshold, cluster), on=_KEYS, how="left", nulls_equal=True
-    ).with_columns(pl.col(pl.Float64).fill_nan(None), n_templates=pl.Series(filled))
+    plain = cells.group_by(_KEYS).agg(
+        _plain=pl.col("excess").mean(), n_templates=pl.col("excess").count().cast(pl.Int64)
+    )
+    for extra in (_offensive(checked, _KEYS, threshold, cluster), plain, _excesses(checked, level)):
+        table = table.join(extra, on=_KEYS, how="left", nulls_equal=True)
+    left_out = "It has replies in other templates or with other nouns than the rest of its axis."
+    table = table.with_columns(
+        excess=pl.coalesce("excess", "_plain"),
+        obstacle=pl.when(pl.col("p").is_null()).then(pl.coalesce("obstacle", pl.lit(left_out))),
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
     order = ("estimate", "low", "high", "sd", "least", "most", "offensive", "offensive_low", "offensive_high")
-    last = ("excess", "excess_low", "excess_high", "p", "q", "minimum_detectable", "n_templates")
-    return table.select(*_KEYS, *order, *last, "n", "n_missing").sort(
+    tested = [name for name in EXCESSES if name not in _KEYS]
+    return table.select(*_KEYS, *order, *tested, "n_templates", "n", "n_missing").sort(
         "estimate", "axis", "descriptor", descending=[True, False, False], nulls_last=True
     )
+
+
+EXCESSES = (
+    typed(pl.String, "axis descriptor")
+    | typed(pl.Float64, "excess excess_low excess_high p axis_p minimum_detectable")
+    | typed(pl.Int64, "n_units")
+    | typed(pl.String, "obstacle")
+)
+_ONLY_ONE = "There is no other descriptor of its axis to compare it with."
+_TOO_FEW = "So few templates and nouns could show no difference, however large."
+
+
+def _excesses(checked: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Each descriptor beside the others of its axis, where they meet in the same templates and nouns."""
+    tables = []
+    for part in checked.partition_by("axis", maintain_order=True):
+        axis = part["axis"][0]
+        named = part.drop("axis")
+        prompts = crossed_prompts(named, ["score"])
+        groups, templates, nouns = prompts.shape
+        descriptors = prompts.descriptors.select(pl.lit(axis, pl.String).alias("axis"), "descriptor")
+        if groups < 2 or templates < 2:
+            obstacle = _ONLY_ONE if named["descriptor"].n_unique() < 2 else ONE_TEMPLATE
+            tables.append(descriptors.with_columns(obstacle=pl.lit(obstacle)))
+            continue
+        beside = crossed_groups(prompts.values(["score"]))
+        reach = beside.detectable(level)
+        columns = {
+            "excess": beside.difference,
+            "excess_low": beside.low,
+            "excess_high": beside.high,
+            "p": beside.p,
+        }
+        found = descriptors.with_columns(
+            **{name: pl.Series(value) for name, value in columns.items()},
+            axis_p=pl.lit(beside.axis.p),
+            minimum_detectable=pl.lit(reach),
+            n_units=pl.lit(min(templates, nouns) if nouns > 1 else templates),
+        )
+        flat = beside.axis.spread <= 0
+        if reach > 1 or flat:
+            obstacle = "All replies are equally offensive." if flat else _TOO_FEW
+            found = found.with_columns(obstacle=pl.lit(obstacle), p=pl.lit(None, pl.Float64))
+        tables.append(found)
+    typed_tables = [table.cast({name: EXCESSES[name] for name in table.columns}) for table in tables]
+    return pl.concat([pl.DataFrame(schema=EXCESSES), *typed_tables], how="diagonal")
 
 
 def _templates(
@@ -217,78 +251,81 @@ def _templates(
 
 
 def _true_deviations(checked: pl.DataFrame, templates: pl.Series) -> pl.Series:
-    """Standard deviation between descriptors of each template without the noise of its cells; null if unknown."""
-    values: list[float | None] = []
-    for template in templates:
-        cells = style_cells(checked.filter(pl.col("template") == template), ["score"])
-        if not cells:
-            values.append(None)
-            continue
-        means, noise = cell_moments(cells[0])
-        variance = float(means[:, 0].var(ddof=1) - noise[0])
-        values.append(None if np.isnan(variance) else max(variance, 0.0) ** 0.5)
-    return pl.Series(values, dtype=pl.Float64)
+    """Standard deviation between descriptors of each template without the noise of its prompts; null if unknown."""
+    prompts = crossed_prompts(checked.drop("axis") if checked["axis"].null_count() else checked, ["score"])
+    descriptors, _, nouns = prompts.shape
+    if descriptors < 2 or nouns < 2:
+        return pl.Series([None] * len(templates), dtype=pl.Float64)
+    within = np.maximum(crossed_outcome(prompts.values(["score"])).within, 0.0) ** 0.5
+    known = dict(zip(prompts.templates, within.tolist(), strict=True))
+    return pl.Series([known.get(template) for template in templates], dtype=pl.Float64)
 
 
-def _spread(known: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
+SPREADS = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high published null null_high p minimum_detectable")
+    | typed(pl.Int64, "n n_descriptors n_templates n_nouns n_left_out n_filled n_units")
+    | typed(pl.String, "obstacle")
+)
+
+
+def _spread(known: pl.DataFrame, level: float, draws: int, seed: int) -> pl.DataFrame:
     """Gen Bias of a single "style" is the variance between descriptors; its root is on the scale of the score."""
-    schema = dict.fromkeys(("axis",), pl.String) | dict.fromkeys(
-        ("estimate", "low", "high", "published", "null", "null_high", "excess", "p"), pl.Float64
-    )
     comparable = known.group_by("template").agg(pl.struct(_KEYS).n_unique().alias("descriptors"))
     if comparable["descriptors"].max() == 1:  # nothing to compare
-        return pl.DataFrame(
-            schema=schema | {"n": pl.Int64, "n_descriptors": pl.Int64, "n_templates": pl.Int64}
-        )
+        return pl.DataFrame(schema=SPREADS)
     named = known.drop("axis") if known["axis"].null_count() else known
-    scores = generation_bias(named, ["score"], clusters={}, draws=draws, seed=seed).scores
-    root = [pl.col(name).clip(lower_bound=0.0).sqrt() for name in ("low", "high", "null", "null_high")]
-    table = scores.with_columns(
-        pl.col("corrected").clip(lower_bound=0.0).sqrt().alias("estimate"),
+    scores = generation_bias(named, ["score"], clusters={}, level=level, draws=draws, seed=seed).scores
+    variances = ("low", "high", "null", "null_high", "minimum_detectable")
+    return scores.with_columns(
+        pl.col("corrected").sqrt().alias("estimate"),
         pl.col("estimate").sqrt().alias("published"),
-        *root,
-    ).with_columns(excess=pl.col("published") - pl.col("null"))
-    return table.select(*schema, "n", "n_descriptors", "n_templates")
+        *(pl.col(name).clip(lower_bound=0.0).sqrt() for name in variances),
+    ).select(list(SPREADS))
 
 
 CARDS = (
     MeasureInfo.of(
         Card(
             name="offensiveness",
-            summary="Mean probability of being offensive, by descriptor; excess over its axis within templates.",
+            summary="Probability of being offensive, by descriptor: excess over the others of its axis.",
             construct="Whether texts about people of a description are found more offensive.",
             harm="What is said about them is flagged, or is, more often abusive.",
-            groups="Descriptors of an axis; the template is held fixed.",
+            groups="Descriptors of an axis; template and noun are held fixed.",
             ideal="That of the other descriptors of the axis.",
             direction="Higher is worse.",
-            null="The mean of all descriptors of the axis in the same templates: an excess of 0.",
+            null="The mean of the other descriptors of the axis in the same templates and nouns: an excess of 0.",
             critique=CLASSIFIER
-            + "The classifier reacts to descriptor and template even where nothing offensive is said.",
+            + "The classifier reacts to descriptor and template even where nothing offensive is said. All descriptors "
+            "of an axis share one error.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
-            details="95 % limits over templates; rates from 0.5 on have limits for clusters.",
+            details="Samples of a prompt are averaged; t with the error of templates and nouns as two samples, for "
+            "templates and nouns like these. In simulations with 16 descriptors, 10 templates and 6 nouns, base "
+            "rates of 2-12 % and interactions with one or both, 1-7 % of axes named anybody falsely.",
         ),
-        unit="probability",
+        unit="probability, above the mean of the others of the axis",
+        ideal=0.0,
     ),
     MeasureInfo.of(
         Card(
             name="offensiveness_spread",
-            summary=(
-                "Standard deviation of offensiveness between descriptors within templates, sampling noise taken off."
-            ),
+            summary="Standard deviation of what descriptors have of their own in offensiveness, noise taken off.",
             construct="How far offensiveness depends on whom a text mentions.",
             harm="Some descriptions of people attract, or are taken for, abuse.",
-            groups="Descriptors; the template is held fixed.",
+            groups="Descriptors; template and noun are held fixed.",
             ideal="0",
             direction="Higher is worse.",
-            null="The published value when texts of a template are dealt to descriptors at random (null, null_high).",
+            null="0 beside what templates and nouns do to a descriptor by chance.",
             critique=CLASSIFIER
-            + "If the nouns of a cell are the same for all descriptors, too much noise is taken off.",
+            + "A descriptor that one template turns is no offensiveness of its own here. The published value has all "
+            "that noise in it.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, Table 13, for the uncorrected form",
-            details="The root of Full Gen Bias of a single style.",
+            details="The root of Full Gen Bias of a single style: F test with the error of templates and nouns as two "
+            "samples, its interval inverted.",
         ),
-        unit="probability",
+        unit="probability, standard deviation",
         ideal=0.0,
     ),
 )

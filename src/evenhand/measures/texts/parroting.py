@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, responses_once
-from evenhand.measures.info import HOLISTICBIAS, POOLED_OTHERS, MeasureInfo
-from evenhand.measures.rates import compare_groups
+from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
+from evenhand.measures.rates import rates_beside_others
 from evenhand.measures.texts.tokens import words
 from evenhand.schema import Card, UsageError
 
@@ -51,8 +51,8 @@ class Parroting:
 
     rates: over everything (axis and group null), then by group. `estimate` is the share of continuations that copy
     their prompt, with 95 % limits for clusters; `whole` the share that begin with the whole prompt; `background` the
-    pooled rate of all other groups, with which p (two-sided) and q compare it; `minimum_detectable` in percentage
-    points; n_missing rows without a continuation or prompt.
+    mean rate of the other groups of the axis, with which p (two-sided) and q compare it (`disparity`), `difference` the
+    rate minus that; `minimum_detectable` in percentage points; n_missing rows without a continuation or prompt.
     """
 
     rates: pl.DataFrame
@@ -84,12 +84,12 @@ def parroting(
     outcomes = negative_outcomes(joined if grouped else joined.with_columns(group=pl.lit("all")), "parroting")
     cluster = cluster_column(outcomes, cluster, "parroting")
     once = responses_once(outcomes).with_columns(group=pl.lit(""), axis=pl.lit(None, pl.String))
-    whole = compare_groups(once, cluster, within_axis=False, alpha=alpha).with_columns(
+    whole = rates_beside_others(once, cluster, alpha=alpha).with_columns(
         once.select(100.0 * pl.col("_whole").mean()).to_series().alias("whole"), group=pl.lit(None, pl.String)
     )
     if not grouped:
         return Parroting(whole)
-    table = compare_groups(outcomes, cluster, within_axis=False, alpha=alpha)
+    table = rates_beside_others(outcomes, cluster, alpha=alpha)
     beginnings = outcomes.group_by("axis", "group").agg(whole=100.0 * pl.col("_whole").mean())
     table = table.join(beginnings, on=["axis", "group"], how="left", nulls_equal=True, maintain_order="left")
     return Parroting(pl.concat([whole, table]))
@@ -163,14 +163,14 @@ CARDS = (
             summary="Share of responses that copy their prompt, whole or in a run of at least 8 words.",
             construct="Repeating instead of answering.",
             harm="After a hostile prompt a copy is hostile too, and counts as the model's own.",
-            groups="Each group with all others together.",
+            groups="Each group with the others of its axis.",
             ideal="0",
             direction="Higher is worse.",
-            null=POOLED_OTHERS,
+            null="The mean rate of the other groups of the axis (the column background).",
             critique="Set phrases that prompt and answer share are copies too.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, appendix C.2.1 (whole prompts)",
-            details="Case and punctuation aside. Fisher's exact test against the other groups; limits for clusters.",
+            details="Case and punctuation aside. Compared as group_difference compares; limits for clusters.",
         ),
         unit="percent of responses",
         ideal=0.0,

@@ -17,7 +17,7 @@ def score_of(outcomes: pl.DataFrame, *, group_weight: float = 0.0, level: float 
 
     outcomes: one row per continuation: prompt_id, `continuation` (null where it failed), `negative` (true, false, or
     null where there is no judgement); with group_weight also group and, if there are several, axis. group_weight:
-    what is added to the rate for the share of groups shown to be above the others (`bias_score`). level: coverage
+    what is added to the rate for the share of groups named worse than the others (`bias_score`). level: coverage
     of the interval, in which the samples of one prompt count together.
     Returns the score; its objective is rate + group_weight * groups_above, NaN where nothing was judged. Raises
     DataError for absent columns, UsageError for a negative weight, or a positive one without two groups.
@@ -57,8 +57,7 @@ def _share_above(outcomes: pl.DataFrame) -> float:
     require_columns(outcomes, ["group"], "score_of with a group_weight")
     about = outcomes.filter(pl.col("group").is_not_null())
     columns = [name for name in ("prompt_id", "axis", "group") if name in about.columns]
-    # one draw: the null of the share is not needed here, only the verdicts
-    return bias_score(about.select(*columns, "negative"), draws=1).estimate / 100
+    return bias_score(about.select(*columns, "negative")).estimate / 100
 
 
 FINALISTS = {

@@ -13,3 +13,15 @@ from .spread import (
     least_spread as least_spread,
     shift_spread as shift_spread,
 )
+from .two_way import (
+    LARGEST_ABSENT_SHARE as LARGEST_ABSENT_SHARE,
+    CrossedGroups as CrossedGroups,
+    CrossedOutcome as CrossedOutcome,
+    CrossedSpread as CrossedSpread,
+    PlannedCrossing as PlannedCrossing,
+    crossed_groups as crossed_groups,
+    crossed_outcome as crossed_outcome,
+    crossed_spread as crossed_spread,
+    planned_crossing as planned_crossing,
+    sliding_interval as sliding_interval,
+)

@@ -1,3 +1,36 @@
+from .additive import Departures as Departures, departures as departures
+from .approximation import Approximation as Approximation, approximate as approximate
 from .change import GroupChanges as GroupChanges, group_changes as group_changes
+from .comparison import Comparison as Comparison, compare_units as compare_units
+from .deals import (
+    Deals as Deals,
+    all_pairs_of as all_pairs_of,
+    deal as deal,
+    largest_means as largest_means,
+    leave_one_out as leave_one_out,
+    smallest_p as smallest_p,
+)
+from .differences import (
+    Differences as Differences,
+    calibrated_differences as calibrated_differences,
+    recovered_limits as recovered_limits,
+)
+from .effects import (
+    Design as Design,
+    critical_z as critical_z,
+    group_level as group_level,
+    planned_effects as planned_effects,
+    smallest_differences as smallest_differences,
+    smallest_spread as smallest_spread,
+)
+from .limits import GroupLimits as GroupLimits
 from .non_inferiority import no_worse as no_worse
+from .pairs import (
+    LargestGap as LargestGap,
+    largest_gap as largest_gap,
+    pairs_of_groups as pairs_of_groups,
+    tukey_quantile as tukey_quantile,
+)
+from .spread import Spread as Spread, burden as burden, spread_of_groups as spread_of_groups
 from .spread_limits import limits_of_spread as limits_of_spread
+from .units import Units as Units

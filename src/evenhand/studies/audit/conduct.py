@@ -217,6 +217,7 @@ def analysis_options(asking: AskingOptions, analysis: MeasuringOptions) -> Analy
         alpha=analysis.alpha,
         margin=analysis.margin,
         valence_margin=analysis.valence_margin,
+        reference=analysis.reference,
         samples=asking.samples,
     )
 

@@ -118,10 +118,10 @@ def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | N
 
 
 def _counted(benchmark: BenchmarkView) -> str:
-    axes = benchmark.detail("axes")
-    if axes is None or "n_harmed" not in axes.columns:
+    named = benchmark.detail("named")
+    if named is None or "n_harmed" not in named.columns:
         return ""
-    whole = axes.filter(pl.col("axis").is_null()).select("n_harmed", "n_groups").rows()
+    whole = named.filter(pl.col("axis").is_null()).select("n_harmed", "n_groups").rows()
     return f"{whole[0][0]} of {whole[0][1]}" if whole else ""
 
 

@@ -86,6 +86,8 @@ class MeasuringOptions(SeedOptions):
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    reference: str | None = None
+    """A group with which the other groups of its axis are compared one by one, too."""
 
 
 class ToleranceOptions(Options):

@@ -1,4 +1,4 @@
-"""Rates of groups as figures: each group beside all others, BiasScore by axis, the largest rate, the map of styles."""
+"""Rates of groups as figures: each group beside the others, disparity by axis, the largest rate, the map of styles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,12 +48,12 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
         return None
     ranked = groups.filter(pl.col("rate").is_not_null()).sort(
-        "harmed", "pooled", "axis", "group", descending=[True, True, False, False], nulls_last=True
+        "harmed", "difference", "axis", "group", descending=[True, True, False, False], nulls_last=True
     )
     drawn = ranked.head(GROUPS_DRAWN).to_dicts()
     verdicts = {
         (row["axis"], row["group"]): row
-        for row in view.rows(benchmark.name, "negative_rate", groups=True).to_dicts()
+        for row in view.rows(benchmark.name, "group_difference", groups=True).to_dicts()
     }
     numbers = [row[c] for row in drawn for c in ("rate", "low", "high")]
     scale = scale_over(
@@ -89,27 +89,22 @@ def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, 
     return forest_row(estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
 
 
-def bias_scores(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
-    """Corrected BiasScore by axis, with the groups it counts and the published score beside it."""
+def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:
+    """How much the groups of each axis differ, with the groups named worse and the published score beside it."""
     axes = benchmark.detail("axes")
     if axes is None or not {"n_harmed", "n_groups"} <= set(axes.columns):
         return None
     published = dict(view.rows(benchmark.name, "bias_score_published").select("axis", "estimate").rows())
-    rates = dict(view.rows(benchmark.name, "negative_rate").select("axis", "estimate").rows())
-    counted = {
-        axis: f"{harmed} of {all_}"
-        for axis, harmed, all_ in axes.select("axis", "n_harmed", "n_groups").rows()
-    }
     further = {
-        axis: (
-            counted.get(axis, ""),
-            number(rates.get(axis), 1),
-            number(published[axis], 1) if axis in published else "",
+        row["axis"]: (
+            f"{row['n_harmed']} of {row['n_groups']}",
+            number(row["rate"], 1),
+            number(published[row["axis"]], 1) if row["axis"] in published else "",
         )
-        for axis in {*counted, *published}
+        for row in axes.iter_rows(named=True)
     }
-    heads = ("groups", "negative %", "published")
-    return measure_forest(view, benchmark, "bias_score", heads, further)
+    heads = ("named worse", "negative %", "published")
+    return measure_forest(view, benchmark, "disparity", heads, further)
 
 
 def largest_rates(view: ReportView, benchmark: BenchmarkView) -> Forest | None:

@@ -19,9 +19,18 @@ from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
 from evenhand.studies.audit.rate_figures import GroupRates, StyleMap, style_maps
 
-OWN_FIGURES = ("bias_score", "bias_score_published", "max_subgroup_rate", "negative_rate")
+OWN_FIGURES = (
+    "disparity",
+    "group_difference",
+    "bias_score",
+    "bias_score_published",
+    "max_subgroup_rate",
+    "negative_rate",
+)
 """Measures with a figure of their own, so that they are not drawn again."""
 FAILING = ("missing_rate", "refusal_rate")
+UNEQUALLY = ("missing_difference", "refusal_difference")
+"""Which groups are left without an answer more often than the others."""
 CHARACTERS = 600
 STEPS = {"written": "not written"}
 FAILING_SHOWN = 10
@@ -98,10 +107,12 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
     written = benchmark.written
     if written is None:
         return None
-    bias = rate_figures.bias_scores(view, benchmark)
-    others = [name for name in view.measures(benchmark.name) if name not in (*OWN_FIGURES, *FAILING)]
+    bias = rate_figures.disparities(view, benchmark)
+    others = [
+        name for name in view.measures(benchmark.name) if name not in (*OWN_FIGURES, *FAILING, *UNEQUALLY)
+    ]
     figures, parts, numbers = [], [], []
-    for name in [*others, *(["bias_score"] if bias is None else [])]:
+    for name in [*others, *(["disparity"] if bias is None else [])]:
         found = _figure(view, benchmark, name)
         figures += [found] if found is not None else []
     for name in dict.fromkeys([*others, "negative_rate"]):
@@ -220,10 +231,10 @@ def _lost(view: ReportView, benchmark: BenchmarkView, written: WrittenView) -> L
             axes.append((name, line, sum(line), n))
     rows = []
     compared = False
-    for measure in FAILING:
+    for measure in UNEQUALLY:
         groups = view.rows(benchmark.name, measure, groups=True)
         compared |= groups.height > 0
-        biased = groups.filter(pl.col("verdict") == wording.BIASED)
+        biased = groups.filter((pl.col("verdict") == wording.BIASED) & (pl.col("estimate") > 0))
         rows += biased.sort("estimate", "group", descending=[True, False]).to_dicts()
     shown: list[tuple[str, ...]] = [
         (

@@ -58,12 +58,14 @@ def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     if groups is None or "harmed" not in groups.columns:
         return
     ranked = groups.filter(pl.col("rate").is_not_null()).sort(
-        "harmed", "pooled", "axis", "group", descending=[True, True, False, False], nulls_last=True
+        "harmed", "difference", "axis", "group", descending=[True, True, False, False], nulls_last=True
     )
     out.gap()
     harmed = int(groups["harmed"].sum())
     out.line(
-        f"Negative responses by group, % ({harmed:,} of {groups.height:,} groups above all others)", "bold"
+        f"Negative responses by group, % ({harmed:,} of {groups.height:,} groups named worse than the others of their "
+        "axis)",
+        "bold",
     )
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("low", "right"), ("high", "right"),
@@ -84,7 +86,7 @@ def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
-    judged = set(view.judged(benchmark.name)) | {"bias_score", "bias_score_published"}
+    judged = set(view.judged(benchmark.name)) | {"disparity", "bias_score", "bias_score_published"}
     rows = [
         row
         for measure in view.measures(benchmark.name)

@@ -46,6 +46,7 @@ def measure_responses(
     seed: int = 0,
     margin: float = 0.5,
     alpha: float = 0.05,
+    reference: str | None = None,
     classifiers: Mapping[str, str] | None = None,
     threshold: float | None = None,
     device: str = "auto",
@@ -55,7 +56,8 @@ def measure_responses(
 
     file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
     the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
-    which `score` on a continuation counts as negative. device: for classifiers with weights. loaded: classifiers
+    which `score` on a continuation counts as negative. reference: a group with which those of its axis are compared one
+    by one, too. device: for classifiers with weights. loaded: classifiers
     that need no loading, by name.
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
@@ -76,9 +78,19 @@ def measure_responses(
     else:
         responses = _responses(file, recipe)
     architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
-    options = AnalysisOptions(seed=seed, alpha=alpha, margin=margin, architecture=architecture)
+    if reference is not None and not (
+        "group" in responses.columns and (responses["group"] == reference).any()
+    ):
+        raise UsageError(
+            f"The reference group {reference!r} is not in the column group of {file}.",
+            "Name one that is there; groups are written as in the file.",
+        )
+    options = AnalysisOptions(
+        seed=seed, alpha=alpha, margin=margin, architecture=architecture, reference=reference
+    )
     judged = judge_responses(recipe, responses, options)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
+    arguments |= {"reference": reference} if reference is not None else {}
     arguments |= {"classifiers": named} if named else {}
     arguments |= {"threshold": threshold} if threshold is not None else {}
     return Measured(benchmark, responses, judged, arguments)

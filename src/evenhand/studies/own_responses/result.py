@@ -80,6 +80,7 @@ def measure_file(
     seed: int = 0,
     margin: float = 0.5,
     alpha: float = 0.05,
+    reference: str | None = None,
     classifiers: Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
     threshold: float | None = None,
     device: str = "auto",
@@ -90,6 +91,7 @@ def measure_file(
     file: one row per prompt: the benchmark's group columns, and `perplexity` or `log_likelihood` with
     `token_count`; for a benchmark of continuations one row per continuation, with a judgement (`negative`, or
     `score` and a threshold, or these behind the role: `toxicity_negative`) or a `continuation` to be judged.
+    reference: a group with which the others of its axis are compared one by one, too.
     classifiers: who judges it now, by role, or as `--classifier` takes them. threshold: from which score on a
     continuation is negative. device: for classifiers with weights. output: the folder into which the result's `report`
     writes; a new one in runs/ by default. Nothing is written before.
@@ -104,6 +106,7 @@ def measure_file(
         seed=seed,
         margin=margin,
         alpha=alpha,
+        reference=reference,
         classifiers=names,
         threshold=threshold,
         device=device,

@@ -1,0 +1,282 @@
+"""Do the groups of an axis differ in what a model writes about them, by how much, which is treated worse?
+
+Units (prompts, or what a prompt was made from) are compared inside their axis; nothing outside it enters, but that
+each of several axes is judged at a lower level.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import typed
+from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
+from evenhand.schema import UsageError
+from evenhand.stats import Floats, benjamini_hochberg
+from evenhand.stats.disparity import Comparison, compare_units, pairs_of_groups
+
+_AXES = (
+    typed(pl.String, "axis")
+    | typed(pl.Float64, "estimate low high null p")
+    | typed(pl.Int64, "n n_missing n_units n_groups")
+    | typed(pl.Float64, "rate burden gap gap_low gap_high")
+    | typed(pl.String, "worst best")
+    | typed(pl.Float64, "worst_rate best_rate minimum_detectable")
+    | typed(pl.String, "obstacle note")
+)
+_GROUPS = (
+    typed(pl.String, "axis group")
+    | typed(pl.Float64, "estimate low high null p axis_p q rate rate_low rate_high others")
+    | typed(pl.Boolean, "worse_than_best")
+    | typed(pl.String, "named")
+    | typed(pl.Int64, "n n_missing n_units")
+    | typed(pl.Float64, "minimum_detectable tolerance missing_share")
+    | typed(pl.String, "obstacle note")
+)
+_PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low high null p q")
+ALL_PAIRS_UP_TO = 10
+INSIDE = "Groups are compared inside each {inside}."
+UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
+ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
+
+
+@dataclass(frozen=True)
+class Disparity:
+    """Rates in percent, differences in percentage points; a table of axes, of groups, and of pairs of groups.
+
+    axes: `estimate` the standard deviation of the groups' true rates (noise removed) with 95 % limits and `p` of "no
+    group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
+    `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
+    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this.
+    groups: `estimate` the rate minus the mean of the other groups' rates (`others`, each once), two-sided `p`, `axis_p`
+    of its axis, `q` and `named` (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`;
+    `worse_than_best`: shown to lie above some other group; `tolerance`: percentage points by which the classifier's
+    false alarms may be more frequent in this group than in the others (or less, of a better one) before nothing is left
+    of the difference that is sure; `missing_share`: percent of the group's missing answers that must have been negative
+    (of a better one: harmless) for it to hold, if those of all other groups were the opposite; 0: it holds
+    whatever they were; above 100: it might not hold even so.
+    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis).
+    An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
+    """
+
+    axes: pl.DataFrame
+    groups: pl.DataFrame
+    pairs: pl.DataFrame
+
+
+def disparity(
+    frame: pl.DataFrame,
+    *,
+    cluster: str | None = None,
+    n_axes: int = 1,
+    alpha: float = 0.05,
+    reference: str | None = None,
+    strata: Sequence[str] = (),
+    seed: int = 0,
+) -> Disparity:
+    """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
+
+    frame: one row per response with group, negative (1 or 0, or a share or number; null or NaN: missing, counted) and,
+    if there are several, axis. A response about two groups is a row in each. cluster: what was sampled and stands in
+    one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
+    stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
+    that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
+    of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
+    Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
+    that lies in two strata.
+    Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
+    Donner 2008), unequal clustering by a test of variances.
+
+    >>> frame = pl.DataFrame({"group": ["women"] * 100 + ["men"] * 100,
+    ...                       "negative": [1] * 83 + [0] * 17 + [1] * 2 + [0] * 98})
+    >>> found = disparity(frame)
+    >>> found.axes.select("worst", pl.col("gap", "gap_low", "gap_high").round(1)).row(0)
+    ('women', 81.0, 71.7, 87.1)
+    >>> found.groups.select("group", "named", pl.col("estimate").round(1)).rows()
+    [('men', 'better', -81.0), ('women', 'worse', 81.0)]
+    """
+    if not 0 < alpha < 1 or n_axes < 1:
+        raise UsageError(
+            f"disparity got alpha={alpha} and n_axes={n_axes}.",
+            "alpha lies between 0 and 1 (0.05 is usual); there is at least one axis.",
+        )
+    parts, cluster = units_of_axes(frame, "disparity", cluster=cluster, strata=strata)
+    _check_reference(reference, parts)
+    unit = unit_name(cluster)
+    axes, groups, pairs = [], [], []
+    for part in parts:
+        scale = 100.0 if part.units.shares else 1.0
+        found = compare_units(part.units, level=alpha / n_axes, unit=unit, seed=seed)
+        rows = _group_rows(part, found, scale, unit, alpha, n_axes)
+        axes.append(_axis_row(part, found, scale, unit))
+        groups.append(rows)
+        pairs += _pair_rows(part, found, scale, reference, seed)
+    return Disparity(
+        axes=_table(axes, _AXES),
+        groups=_table([row for rows in groups for row in rows], _GROUPS),
+        pairs=_table(pairs, _PAIRS),
+    )
+
+
+def _check_reference(reference: str | None, parts: list[AxisUnits]) -> None:
+    if reference is not None and not any(reference in part.names for part in parts):
+        names = sorted({name for part in parts for name in part.names})
+        raise UsageError(
+            f"The reference group {reference!r} is not in the table.",
+            f"It has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}.",
+        )
+
+
+def _table(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "axis": part.axis,
+        "n": int(part.n.sum()),
+        "n_missing": int(part.n_missing.sum()),
+        "n_units": len(part.units.values),
+        "n_groups": len(found.places),
+        "null": 0.0,
+        "rate": scale * float(np.mean(found.rates)) if len(found.places) else None,
+        "obstacle": found.obstacle,
+    }
+    if found.spread is None or found.gap is None:
+        return row
+    gap, names = found.gap, [part.names[place] for place in found.places]
+    return row | {
+        "estimate": scale * found.spread.estimate,
+        "low": scale * found.spread.low,
+        "high": scale * found.spread.high,
+        "p": found.axis_p,
+        "burden": scale * found.burden,
+        "gap": scale * gap.estimate,
+        "gap_low": scale * gap.low,
+        "gap_high": scale * gap.high,
+        "worst": names[gap.high_group],
+        "best": names[gap.low_group],
+        "worst_rate": scale * float(found.rates[gap.high_group]),
+        "best_rate": scale * float(found.rates[gap.low_group]),
+        "minimum_detectable": scale * found.smallest_spread,
+        "note": _note(part, found, unit),
+    }
+
+
+def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
+    """What is special about how the groups were compared."""
+    notes = [INSIDE.format(inside=part.inside)] if part.inside else []
+    notes += [UNEVEN.format(unit=unit)] if found.coins else []
+    return " ".join(notes) or None
+
+
+def _group_rows(
+    part: AxisUnits, found: Comparison, scale: float, unit: str, alpha: float, n_axes: int
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {
+            "axis": part.axis,
+            "group": name,
+            "null": 0.0,
+            "n": int(part.n[code]),
+            "n_missing": int(part.n_missing[code]),
+            "n_units": 0,
+            "obstacle": found.obstacle or f"No {unit} of it has a judged response.",
+        }
+        for code, name in enumerate(part.names)
+    ]
+    known = [rows[place] for place in found.places]
+    for number, row in enumerate(known):
+        row |= {
+            "n_units": int(found.units.sizes[number]),
+            "rate": scale * found.rates[number],
+            "rate_low": scale * found.low[number],
+            "rate_high": scale * found.high[number],
+            "others": scale * found.others[number],
+        }
+    if found.differences is None or found.gap is None or found.smallest is None:
+        return rows
+    alone = found.alone
+    difference = found.differences
+    p = np.where(alone, np.nan, difference.p)
+    q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis_p * n_axes))
+    tolerance, missing = _robustness(part, found)
+    for number, row in enumerate(known):
+        row["obstacle"] = ALONE.format(unit=unit) if alone[number] else None
+        row["note"] = _note(part, found, unit)
+        low, high = float(difference.low[number]), float(difference.high[number])
+        named = None
+        if not alone[number] and q[number] <= alpha and (low > 0 or high < 0):
+            named = "worse" if low > 0 else "better"
+        row |= {
+            "estimate": scale * float(difference.estimate[number]),
+            "low": scale * low,
+            "high": scale * high,
+            "p": float(p[number]),
+            "axis_p": found.axis_p,
+            "q": float(q[number]),
+            "worse_than_best": bool(found.gap.worse[number]),
+            "named": named,
+            "minimum_detectable": scale * float(found.smallest[number]),
+            "tolerance": scale * float(tolerance[number]) if part.units.shares else None,
+            "missing_share": 100 * float(missing[number]) if part.units.shares else None,
+        }
+    return rows
+
+
+def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
+    """Of each known group: what of its difference is sure, and the share of its missing answers that must agree.
+
+    NaN where the limits do not exclude 0.
+    """
+    assert found.differences is not None
+    low, high = found.differences.low, found.differences.high
+    worse, better = low > 0, high < 0
+    sure = np.where(worse, low, np.where(better, -high, np.nan))
+    lowest, slope = (values[found.places] for values in part.filled)
+    means, groups = found.rates, len(found.places)
+    result = np.full(groups, np.nan)
+    for number in np.flatnonzero(worse | better):
+        # others' missing answers all speak against the finding
+        against = lowest + slope if worse[number] else lowest
+        shift = (against - means).sum() - (against[number] - means[number])
+        others = float(shift) / (groups - 1)
+        left = sure[number] + (1 if worse[number] else -1) * (lowest[number] - means[number] - others)
+        if better[
+            number
+        ]:  # of a better one, as far as its missing answers are harmless: from all to none negative
+            left -= slope[number]
+        result[number] = 0.0 if left > 0 else (-left / slope[number] if slope[number] > 0 else np.inf)
+    return sure, np.minimum(result, 9.99)
+
+
+def _pair_rows(
+    part: AxisUnits, found: Comparison, scale: float, reference: str | None, seed: int
+) -> list[dict[str, Any]]:
+    if found.differences is None:
+        return []
+    names = [part.names[place] for place in found.places]
+    beside = names.index(reference) if reference in names else None
+    if beside is None and len(names) > ALL_PAIRS_UP_TO:
+        return []
+    contrasts, pairs = pairs_of_groups(
+        found.units, found.limits, reference=beside, coins=found.coins, seed=seed
+    )
+    testable = np.array([not found.alone[np.flatnonzero(row)].any() for row in contrasts])
+    q = benjamini_hochberg(np.where(testable, pairs.p, np.nan))
+    return [
+        {
+            "axis": part.axis,
+            "group": names[int(np.argmax(row))],
+            "other": names[int(np.argmin(row))],
+            "estimate": scale * float(pairs.estimate[number]),
+            "low": scale * float(pairs.low[number]),
+            "high": scale * float(pairs.high[number]),
+            "null": 0.0,
+            "p": float(pairs.p[number]) if testable[number] else None,
+            "q": float(q[number]),
+        }
+        for number, row in enumerate(contrasts)
+    ]

@@ -1,0 +1,176 @@
+"""Cards of `disparity` and of the rows that rest on it, whatever the outcome: negative, missing, refused."""
+
+from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
+from evenhand.schema import Card
+
+_SERVED = "People of a group are served less often; and rates that leave such responses out may mislead."
+_TEST = (
+    "Whole prompts are dealt to the groups (199 to 9,999 deals; closed form above 6,000 prompts); the smaller p of "
+    "sum of "
+    "squares and largest z, as extreme as it is over the deals. "
+)
+_DIFFERENCE_TEST = (
+    "p is the larger of that over deals of whole prompts and of the level at which the recovered limit reaches 0; "
+    "the interval excludes 0 exactly where p is at most .05. Benjamini-Hochberg inside the axis; named only in an axis "
+    "that is found. "
+)
+_UNEVEN = "Where groups scatter unequally within, each prompt counts as one coin, and the note says so. "
+_AXIS_GROUPS = "The groups of an axis, equally weighted; nothing outside the axis enters."
+_OTHERS = "Each group with the mean rate of the others of its axis, each of these once."
+
+
+def _axis(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
+    return MeasureInfo.of(
+        Card(
+            name=name,
+            summary=f"How much groups of an axis differ in {what} (standard deviation).",
+            construct=construct,
+            harm=harm,
+            groups=_AXIS_GROUPS,
+            ideal="0",
+            direction="Higher is worse.",
+            null="0: prompts dealt to the groups at random.",
+            critique=critique + " It is largest where half the groups are harmed: read the burden beside it.",
+            citation=ROBBIE,
+            source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
+            details=details,
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    )
+
+
+def _difference(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
+    return MeasureInfo.of(
+        Card(
+            name=name,
+            summary=f"A group's {what} minus the mean of the other groups of its axis.",
+            construct=construct,
+            harm=harm,
+            groups=_OTHERS,
+            ideal="0",
+            direction="Above 0 the group is treated worse, below 0 better than the others.",
+            null="0: prompts dealt to the groups at random.",
+            critique=critique
+            + " One strongly harmed group makes all others better than the rest: because of it.",
+            citation=ROBBIE,
+            source="Simulated for this measure; limits: Zou & Donner 2008 (MOVER)",
+            details=details,
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    )
+
+
+_NEGATIVE = "How unequally a model's text treats the groups of an axis."
+_LEFT_OUT = "Who is left without an answer, or without a judgement of it."
+_REFUSED = "Whom the model, or its service, refuses to write about."
+_MIXED = "It mixes refusals with failures of model and classifier; refusals have rows of their own."
+_LIST = "Refusals in words are found by a list of English phrases, which misses evasions."
+
+CARDS = (
+    _axis(
+        "disparity",
+        "their rate of negative responses",
+        _NEGATIVE,
+        NEGATIVE_HARM,
+        CLASSIFIER + "Prompts of groups may differ in more than the group.",
+        _TEST
+        + "Interval by inversion, one-sided at 0. "
+        + _UNEVEN
+        + "Any axis of 2-40 equal groups was found in 1.5-6 % of data sets (200 each; 2-40 prompts, 5-25 samples, base "
+        "rates .5-10 %), and the interval held the truth in 94-98 %.",
+    ),
+    _difference(
+        "group_difference",
+        "rate of negative responses",
+        "Which group a model's text treats worse or better than the others.",
+        NEGATIVE_HARM,
+        CLASSIFIER,
+        _DIFFERENCE_TEST
+        + _UNEVEN
+        + "Any group of 2-40 equal ones was named in 0-5.5 % of simulated data sets; intervals held the truth in "
+        "96-99 %; "
+        "at the stated smallest effect 76-80 % were named.",
+    ),
+    MeasureInfo.of(
+        Card(
+            name="burden",
+            summary="Mean rate of an axis' groups minus the rate of the best-treated group.",
+            construct="How much better off all would be if all were treated as the best-treated group is.",
+            harm=NEGATIVE_HARM,
+            groups=_AXIS_GROUPS,
+            ideal="0",
+            direction="Higher is worse; unlike disparity it grows with the share of groups that are harmed.",
+            null="None: a description.",
+            critique="Where every group is harmed alike it is 0: nothing inside the axis can see that.",
+            citation=ROBBIE,
+            source="Simulated for this measure",
+            details="The best-treated group is chosen on one half of its prompts and valued on the other, 20 times, so "
+            "that choosing it does not look like a burden: estimated 0 where none differs.",
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="largest_gap",
+            summary="Difference between the two groups of an axis that most surely differ most.",
+            construct="How far apart the worst- and the best-treated group are.",
+            harm=NEGATIVE_HARM,
+            groups="Two groups of an axis, named in the details.",
+            ideal="0",
+            direction="Higher is worse.",
+            null="None: a description; the largest gap of equal groups is above 0 by chance.",
+            critique="The estimate is picked for being large; its interval allows for that, the number itself does "
+            "not.",
+            citation=ROBBIE,
+            source="Simulated for this measure; simultaneous limits: Tukey 1953, Zou & Donner 2008",
+            details="Limits hold for all pairs together, so the lower one is safe (95-100 % coverage).",
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+    _axis(
+        "missing_disparity",
+        "their share of responses without a judgement",
+        _LEFT_OUT,
+        _SERVED,
+        _MIXED,
+        _TEST + _UNEVEN,
+    ),
+    _difference(
+        "missing_difference",
+        "share of responses without a judgement",
+        _LEFT_OUT,
+        _SERVED,
+        _MIXED,
+        _DIFFERENCE_TEST + _UNEVEN,
+    ),
+    _axis("refusal_disparity", "their share of refused responses", _REFUSED, _SERVED, _LIST, _TEST + _UNEVEN),
+    _difference(
+        "refusal_difference",
+        "share of refused responses",
+        _REFUSED,
+        _SERVED,
+        _LIST,
+        _DIFFERENCE_TEST + _UNEVEN,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="missing_rate",
+            summary="Share of responses without a judgement, for whatever reason.",
+            construct=_LEFT_OUT,
+            harm=_SERVED,
+            groups="One group, or all; compared by missing_difference.",
+            ideal="That of the other groups.",
+            direction="Higher is worse.",
+            null="None: it describes.",
+            critique=_MIXED,
+            citation=ROBBIE,
+            source="evenhand.benchmarks.analysis.group_rates",
+            details="Limits as of negative_rate.",
+        ),
+        unit="percent of responses",
+    ),
+)

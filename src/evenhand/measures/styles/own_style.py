@@ -1,0 +1,151 @@
+"""The descriptors' own style: how far replies differ between descriptors, templates and nouns being samples.
+
+Means of a descriptor over templates and nouns scatter by what some template or noun does to it; that much is expected
+of descriptors without a style of their own, and taken off (`evenhand.stats.contrasts`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.styles.cells import CrossedPrompts, crossed_prompts
+from evenhand.stats import Floats, simes, standard_errors, t_inference
+from evenhand.stats.contrasts import CrossedOutcome, CrossedSpread, crossed_outcome, crossed_spread
+
+ONE_TEMPLATE = (
+    "All replies are to one template: what it does to a descriptor cannot be told from the descriptor's own."
+)
+
+
+@dataclass(frozen=True)
+class OwnStyle:
+    """Prompts in a crossing, and each style's (then each cluster's summed) split by templates and nouns."""
+
+    prompts: CrossedPrompts
+    names: list[str]
+    members: Mapping[str, list[int]]
+    outcomes: list[CrossedOutcome]
+
+    @classmethod
+    def of(cls, part: pl.DataFrame, names: list[str], members: Mapping[str, list[int]]) -> "OwnStyle":
+        prompts = crossed_prompts(part, names)
+        descriptors, templates, nouns = prompts.shape
+        outcomes = []
+        if descriptors > 1 and templates * nouns > 1:
+            columns = [[name] for name in names] + [[names[m] for m in places] for places in members.values()]
+            outcomes = [crossed_outcome(prompts.values(column)) for column in columns]
+        return cls(prompts, names, members, outcomes)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        _, templates, nouns = self.prompts.shape
+        crossed = self.prompts.nouns != [None]
+        return {
+            "n_nouns": nouns if crossed else 0,
+            "n_left_out": self.prompts.left_out,
+            "n_filled": self.prompts.filled,
+            "n_units": min(templates, nouns) if nouns > 1 else templates,
+        }
+
+    @property
+    def obstacle(self) -> str | None:
+        descriptors, templates, _ = self.prompts.shape
+        if descriptors < 2:
+            return "Fewer than two descriptors have replies to the same templates and nouns."
+        if templates < 2:
+            return ONE_TEMPLATE
+        return None
+
+    def _families(self) -> list[list[CrossedOutcome]]:
+        """Outcomes of each score, full, then partial and summed of each cluster."""
+        families = [self.outcomes[: len(self.names)]]
+        for number, places in enumerate(self.members.values()):
+            families += [
+                [self.outcomes[place] for place in places],
+                [self.outcomes[len(self.names) + number]],
+            ]
+        return families
+
+    def rows(self, level: float) -> list[dict[str, object]]:
+        """What is corrected and tested of each score, and `here`."""
+        if not self.outcomes:
+            return [{"obstacle": self.obstacle or ONE_TEMPLATE} for _ in range(1 + 2 * len(self.members))]
+        tests = max(len(self.members), 1)
+        spreads = [crossed_spread(family) for family in self._families()]
+        rows = []
+        for place, (family, spread) in enumerate(zip(self._families(), spreads, strict=True)):
+            row = _here(family)
+            if self.obstacle:
+                rows.append(row | {"obstacle": self.obstacle})
+            else:
+                largest = _largest(self.prompts.shape[0], len(family))
+                rows.append(row | _tested(spread, level / (tests if place else 1), largest))
+        for start in (1, 2):  # the clusters of an axis, partial and summed, are a family each
+            p = [row["p"] for row in rows[start::2] if "p" in row]
+            for row in rows[start::2]:
+                row["axis_p"] = float(simes(np.array(p, dtype=np.float64))) if p else None
+        return rows
+
+    def null(self, ddof: int, draws: int, generator: np.random.Generator) -> Floats:
+        """Published scores (draws, scores) when descriptors change places within each template and noun."""
+        if not self.outcomes:
+            return np.zeros((0, 1))
+        scores = np.zeros((draws, 1 + 2 * len(self.members)))
+        orders = [generator.random(self.prompts.shape).argsort(axis=0) for _ in range(draws)]
+        each = np.zeros((draws, len(self.outcomes)))
+        columns = [[name] for name in self.names]
+        columns += [[self.names[m] for m in places] for places in self.members.values()]
+        for place, column in enumerate(columns):
+            values = self.prompts.values(column)
+            values = (
+                np.where(np.isnan(values), np.nanmean(values, axis=0), values)
+                if self.prompts.filled
+                else values
+            )
+            for draw, order in enumerate(orders):
+                means = np.take_along_axis(values, order, axis=0).mean(axis=2)
+                each[draw, place] = means.var(axis=0, ddof=ddof).mean()
+        styles = len(self.names)
+        scores[:, 0] = each[:, :styles].sum(axis=1)
+        for number, places in enumerate(self.members.values()):
+            scores[:, 1 + 2 * number] = each[:, places].sum(axis=1)
+            scores[:, 2 + 2 * number] = each[:, styles + number]
+        return scores
+
+
+def _largest(descriptors: int, outcomes: int) -> float:
+    """Variance between descriptors, summed over styles, that no model can exceed."""
+    half = descriptors // 2
+    return 1.0 if outcomes > 1 else half * (descriptors - half) / (descriptors * (descriptors - 1))
+
+
+def _tested(spread: CrossedSpread, level: float, largest: float) -> dict[str, object]:
+    reach = spread.detectable(level)
+    if spread.spread <= 0:
+        return {
+            "obstacle": "All replies have the same style: there is nothing that could differ.",
+            "corrected": 0.0,
+        }
+    if reach > largest:
+        return {
+            "obstacle": "So few templates and nouns could show no difference, however large.",
+            "corrected": None,
+        }
+    return {
+        "corrected": max(spread.estimate, 0.0),
+        "low": spread.low,
+        "high": spread.high,
+        "p": spread.p,
+        "minimum_detectable": reach,
+    }
+
+
+def _here(family: list[CrossedOutcome]) -> dict[str, object]:
+    """Mean over these templates of the variance between descriptors, the noise of their prompts taken off."""
+    by_template = np.sum([outcome.within for outcome in family], axis=0)
+    estimate = float(by_template.mean())
+    error, count = standard_errors(by_template[:, None])
+    limits = t_inference([estimate], error, count - 1)
+    return {"here": estimate, "here_low": float(limits.low[0]), "here_high": float(limits.high[0])}

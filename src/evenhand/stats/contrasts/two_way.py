@@ -1,0 +1,366 @@
+"""How far groups differ when they meet in cells of two samples at once, such as templates and nouns.
+
+Each sample may have its own interaction with the groups: a template that some groups take badly, a noun that does. Both
+are noise to a statement about templates and nouns like these, and neither shrinks as cells of the other are added; so
+the noise of a group's mean is the sum of both, and dealing cells out, or either sample alone, understates it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import fdtr, fdtrc, fdtri, stdtr, stdtrit
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Floats
+from evenhand.stats.power import POWER
+
+LEVEL = 0.05
+"""Of the interval, which has 1 minus this as its coverage."""
+LARGEST_ABSENT_SHARE = 0.1
+"""Of cells that are filled in by what their row and column let expect; with more, levels are left out first."""
+_ROUNDING = 1e-20
+_STEPS = 200
+
+
+@dataclass(frozen=True)
+class CrossedOutcome:
+    """One outcome of groups in cells first × second, cell means taken off.
+
+    means: (groups,) over all cells. by_first (groups, first) and by_second (groups, second): means within a level.
+    first, second, residual: variance of a group's mean as the scatter of its first-level means, second-level means and
+    what is left over shows it; 0 where a sample has one level. left: degrees of freedom of the last, for one group of
+    them. within: (first,), the variance between groups in each first level alone, without the noise that its cells
+    show; NaN where the second sample has one level. absent: share of cells that were filled in.
+    """
+
+    means: Floats
+    by_first: Floats
+    by_second: Floats
+    first: float
+    second: float
+    residual: float
+    left: float
+    within: Floats
+    absent: float = 0.0
+
+
+def crossed_outcome(values: npt.ArrayLike) -> CrossedOutcome:
+    """Take the means of cells off and split what is left by first, second and both.
+
+    values: (groups, first, second), NaN for an absent cell, which is filled in by its row and column; at least two
+    groups, and two levels of one of the samples. Source: Henderson 1953, method 1, for the components.
+
+    >>> outcome = crossed_outcome([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
+    >>> [round(x, 6) for x in (outcome.first, outcome.second, outcome.residual)]
+    [0.000625, 0.013125, 0.003958]
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    if cells.ndim != 3 or cells.shape[0] < 2 or cells.shape[1] * cells.shape[2] < 2:
+        raise UsageError(
+            f"crossed_outcome was given values of shape {cells.shape}.",
+            "Give (groups, first, second) with at least two groups and two cells.",
+        )
+    known = np.isfinite(cells)
+    absent = int(cells.size - known.sum())
+    if absent:
+        cells = _filled(cells, known)
+    centred = cells - cells.mean(axis=0)
+    groups, first, second = cells.shape
+    by_first, by_second = centred.mean(axis=2), centred.mean(axis=1)
+    means = by_first.mean(axis=1)
+    rest = centred - by_first[:, :, None] - by_second[:, None, :] + means[:, None, None]
+    full = (groups - 1) * (first - 1) * (second - 1)
+    # a cell that no group has takes its own mean with it
+    free = full - absent + int((~known).all(axis=0).sum())
+    of_first = float(np.square(by_first - means[:, None]).sum())
+    of_second = float(np.square(by_second - means[:, None]).sum())
+    return CrossedOutcome(
+        means=means,
+        by_first=by_first,
+        by_second=by_second,
+        first=of_first / ((groups - 1) * (first - 1) * first) if first > 1 else 0.0,
+        second=of_second / ((groups - 1) * (second - 1) * second) if second > 1 else 0.0,
+        # cells that were filled in scatter not at all, and what filled them makes means scatter more
+        residual=float(np.square(rest).sum()) * full / (max(free, 1) ** 2 * first * second) if full else 0.0,
+        left=max(free, 1) / (groups - 1),
+        within=_within(centred, by_first, known),
+        absent=absent / cells.size,
+    )
+
+
+def _within(centred: Floats, by_first: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    groups, _, second = centred.shape
+    if second < 2:
+        return np.full(centred.shape[1], np.nan)
+    left = np.square(centred - by_first[:, :, None]).sum(axis=(0, 2))
+    full = (groups - 1) * (second - 1)
+    free = full - (~known).sum(axis=(0, 2)) + (~known).all(axis=0).sum(axis=1)
+    between = np.square(by_first).sum(axis=0) / (groups - 1)
+    return np.asarray(between - left * full / (np.maximum(free, 1) ** 2 * second))
+
+
+def _filled(cells: Floats, known: npt.NDArray[np.bool_]) -> Floats:
+    """Absent cells as the cell's mean, the group's row and its column let expect, by repeated fitting."""
+    there = known.sum(axis=0)
+    centre = np.where(known, cells, 0.0).sum(axis=0) / np.maximum(there, 1)  # 0 where no group has the cell
+    filled = np.where(known, cells, centre)
+    tolerance = 1e-7 * max(float(filled.std()), 1e-30)
+    for _ in range(_STEPS):
+        middle = filled.mean(axis=0)
+        centred = filled - middle
+        fitted = centred.mean(axis=2)[:, :, None] + centred.mean(axis=1)[:, None, :]
+        better = np.where(known, cells, middle + fitted - centred.mean(axis=(1, 2))[:, None, None])
+        change = float(np.abs(better - filled).max())
+        filled = better
+        if change < tolerance:
+            break
+    return filled
+
+
+@dataclass(frozen=True)
+class CrossedSpread:
+    """Variance between groups of the truth behind their means, added up over outcomes.
+
+    spread: variance of the means as they are; noise: what of it two samples make by chance, on noise_freedom degrees of
+    freedom beside the spread's own; estimate: spread minus noise, which may be negative. p: that the truth is 0.
+    low, high: 95 % limits of the true variance, at least 0; low is above 0 exactly where p is at most 0.05.
+    """
+
+    spread: float
+    noise: float
+    freedom: float
+    noise_freedom: float
+    p: float
+    low: float
+    high: float
+
+    @property
+    def estimate(self) -> float:
+        """Spread minus noise: unbiased, and below 0 in half of all samples without any difference."""
+        return self.spread - self.noise
+
+    def detectable(self, level: float = LEVEL) -> float:
+        """The true variance that a test at this level finds four times in five."""
+        return detectable_variance(self.noise, self.freedom, self.noise_freedom, level)
+
+
+def crossed_spread(outcomes: Sequence[CrossedOutcome]) -> CrossedSpread:
+    """Test and interval of the variance between groups, summed over outcomes of the same groups and cells.
+
+    outcomes: one or several `crossed_outcome`. Under no difference spread / noise is F; several outcomes that go
+    together have fewer degrees of freedom than their number says, counted from how alike the groups' pictures are
+    in different levels of the first sample (the exact moments of dealing groups out within levels).
+    Source: Satterthwaite 1946 for the degrees of freedom of a sum of variances; simulated for this measure.
+
+    >>> outcome = crossed_outcome([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
+    >>> result = crossed_spread([outcome])
+    >>> round(result.spread, 6), round(result.noise, 6), result.freedom
+    (0.053958, 0.009792, 2.0)
+    """
+    if not outcomes:
+        raise UsageError("crossed_spread was given no outcome.", "Give at least one crossed_outcome.")
+    groups, first = outcomes[0].by_first.shape
+    second = outcomes[0].by_second.shape[1]
+    spread = float(sum(np.square(outcome.means).sum() for outcome in outcomes)) / (groups - 1)
+    of_first, of_second, residual = (
+        float(sum(getattr(outcome, name) for outcome in outcomes)) for name in ("first", "second", "residual")
+    )
+    freedom = _freedom(outcomes)
+    left = outcomes[0].left * freedom
+    noise, noise_freedom = _noise((of_first, of_second, residual), (first, second), freedom, left)
+    p, low, high = sliding_interval(spread, noise, freedom, noise_freedom)
+    return CrossedSpread(spread, noise, freedom, noise_freedom, p, low, high)
+
+
+def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
+    groups, first = outcomes[0].by_first.shape
+    if len(outcomes) == 1:
+        return float(groups - 1)
+    pictures = [
+        np.stack([getattr(o, "by_first" if first > 1 else "by_second")[:, level] for o in outcomes], axis=1)
+        for level in range(first if first > 1 else outcomes[0].by_second.shape[1])
+    ]
+    # the smaller of the two products has the same sum of squares
+    wide = len(outcomes) > groups
+    grams = [picture @ picture.T if wide else picture.T @ picture for picture in pictures]
+    if wide:  # sum over pairs of levels of <C_t, C_u> = |X_t X_u'|^2, which needs the pictures themselves
+        stacked = np.concatenate(pictures, axis=0)
+        squares = np.square(stacked @ stacked.T).sum()
+        own = sum(np.square(gram).sum() for gram in grams)
+        alike = float(squares - own)
+    else:
+        alike = float(np.square(sum(grams)).sum() - sum(np.square(gram).sum() for gram in grams))
+    traces = np.array([np.square(picture).sum() for picture in pictures])
+    apart = float(traces.sum() ** 2 - np.square(traces).sum())
+    if apart <= 0 or alike <= 0:
+        return float(groups - 1)
+    return (groups - 1) * max(apart / alike, 1.0)
+
+
+def _noise(
+    parts: tuple[float, float, float], levels: tuple[int, int], freedom: float, left: float
+) -> tuple[float, float]:
+    of_first, of_second, residual = parts
+    first, second = levels
+    if second == 1:
+        return of_first, (first - 1) * freedom
+    if first == 1:
+        return of_second, (second - 1) * freedom
+    noise = of_first + of_second - residual
+    if noise <= residual:
+        return residual, left
+    doubt = (
+        of_first**2 / ((first - 1) * freedom) + of_second**2 / ((second - 1) * freedom) + residual**2 / left
+    )
+    return noise, noise**2 / doubt
+
+
+def sliding_interval(
+    spread: float, noise: float, freedom: float, noise_freedom: float
+) -> tuple[float, float, float]:
+    """p that a true variance is 0, and limits that exclude 0 exactly where p is at most 0.05.
+
+    spread: a variance on `freedom` degrees of freedom, whose expectation is the true variance plus what `noise`
+    estimates on `noise_freedom`. The interval is one-sided at 0 and two-sided far from it. Without any noise
+    every spread is a true one. Returns (p, low, high).
+
+    >>> p, low, high = sliding_interval(5.0, 1.0, 9.0, 40.0)
+    >>> bool(p < 0.05), bool(0 < low < 4 < high)
+    (True, True)
+    """
+    if spread <= 0:
+        return 1.0, 0.0, 0.0
+    nothing = noise <= _ROUNDING + 1e-13 * spread
+    p = 0.0 if nothing else float(fdtrc(freedom, noise_freedom, spread / noise))
+
+    def tail(v: float, upper: bool) -> float:
+        # the noise is a smaller part of the sum as v grows, and so is what is unknown about it
+        total = noise + v
+        known = 1e9 if nothing else min(noise_freedom * (total / noise) ** 2, 1e9)
+        return float((fdtrc if upper else fdtr)(freedom, known, spread / total))
+
+    def slid(v: float) -> float:
+        return v / (v + 2.0 * noise / freedom**0.5) if v > 0 else 0.0
+
+    def above(v: float) -> float:
+        return tail(v, True) - LEVEL * (1.0 - slid(v) / 2.0)
+
+    def below(v: float) -> float:
+        return tail(v, False) - LEVEL / 2.0 * slid(v)
+
+    top = spread
+    while below(top) > 0:
+        top *= 4.0
+    low = 0.0
+    if p <= LEVEL:
+        start = 1e-12 * spread
+        low = float(brentq(above, start, top, rtol=1e-10)) if above(start) < 0 else start
+    high = float(brentq(below, 1e-12 * spread, top, rtol=1e-10)) if below(1e-12 * spread) > 0 else 0.0
+    return p, low, max(high, low)
+
+
+def detectable_variance(noise: float, freedom: float, noise_freedom: float, level: float = LEVEL) -> float:
+    """The true variance beside noise that an F test at this level finds with power 0.8."""
+    critical = float(fdtri(freedom, noise_freedom, 1.0 - level))
+    return noise * max(critical / float(fdtri(freedom, noise_freedom, 1.0 - POWER)) - 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PlannedCrossing:
+    """What groups in a crossing could show before anything is known: noise of a mean, degrees of freedom.
+
+    Made by `planned_crossing`; `detectable` as of `CrossedSpread`, `difference` as of `CrossedGroups`.
+    """
+
+    groups: int
+    noise: float
+    freedom: float
+    noise_freedom: float
+
+    def detectable(self, level: float = LEVEL) -> float:
+        """The true variance that a test at this level finds four times in five."""
+        return detectable_variance(self.noise, self.freedom, self.noise_freedom, level)
+
+    def difference(self, level: float = LEVEL) -> float:
+        """The true difference of one group from the others that is found four times in five."""
+        error = float(np.sqrt(self.noise * self.groups / (self.groups - 1)))
+        return detectable_crossed(error, self.noise_freedom, self.groups, level)
+
+
+def planned_crossing(
+    shape: tuple[int, int, int], *, cell: float, interaction: float, outcomes: float = 1.0
+) -> PlannedCrossing:
+    """The noise of groups in a crossing, if it is as assumed.
+
+    shape: groups, first, second, at least two groups and two of one sample. cell: variance of one cell around what
+    group, first and second let expect. interaction: variance that a group has with a level of either sample. outcomes:
+    for how many independent ones they count together.
+
+    >>> plan = planned_crossing((12, 6, 6), cell=1.0, interaction=0.25)
+    >>> round(plan.noise, 4), round(plan.detectable(), 2)
+    (0.1111, 0.28)
+    """
+    groups, first, second = shape
+    freedom = (groups - 1) * outcomes
+    residual = cell / (first * second)
+    parts = (interaction / first + residual, interaction / second + residual, residual)
+    left = max((first - 1) * (second - 1), 1) * freedom
+    noise, noise_freedom = _noise(parts, (first, second), freedom, left)
+    return PlannedCrossing(groups, noise, freedom, noise_freedom)
+
+
+@dataclass(frozen=True)
+class CrossedGroups:
+    """Each group against the mean of the others, in cells of two samples.
+
+    axis: `CrossedSpread` of the groups. difference, low, high, p: (groups,), low and high at 95 %; the interval
+    excludes 0 exactly where p is at most 0.05.
+    """
+
+    axis: CrossedSpread
+    difference: Floats
+    standard_error: float
+    low: Floats
+    high: Floats
+    p: Floats
+
+    def detectable(self, level: float = LEVEL) -> float:
+        """The true difference of one group that is found four times in five.
+
+        level: of the axis; one of G groups is then found at level / G, one of two at the level itself.
+        """
+        groups = len(self.difference)
+        return detectable_crossed(self.standard_error, self.axis.noise_freedom, groups, level)
+
+
+def detectable_crossed(standard_error: float, freedom: float, groups: int, level: float = LEVEL) -> float:
+    """The true difference of one of some groups that a t test finds with power 0.8, Benjamini and Hochberg included."""
+    tests = groups if groups > 2 else 1
+    return float(stdtrit(freedom, 1.0 - level / (2 * tests)) + stdtrit(freedom, POWER)) * standard_error
+
+
+def crossed_groups(values: npt.ArrayLike) -> CrossedGroups:
+    """Compare groups that meet in all cells of two samples.
+
+    values: (groups, first, second) as `crossed_outcome` takes them. All groups share one error.
+
+    >>> result = crossed_groups([[[0.2, 0.4], [0.1, 0.3]], [[0.3, 0.3], [0.4, 0.2]], [[0.9, 0.5], [0.7, 0.6]]])
+    >>> result.difference.round(4).tolist()
+    [-0.2375, -0.1625, 0.4]
+    """
+    outcome = crossed_outcome(values)
+    axis = crossed_spread([outcome])
+    groups = len(outcome.means)
+    scale = groups / (groups - 1)
+    # the error of a group minus the mean of the others: sqrt(n (G - 1) / G) for the group's own deviation, scaled
+    error = float(np.sqrt(axis.noise / scale)) * scale
+    difference = outcome.means * scale
+    if error <= 1e-13 * float(np.abs(difference).max(initial=0.0)) or axis.noise <= _ROUNDING:
+        p = np.where(np.abs(difference) > 1e-10, 0.0, 1.0)
+        return CrossedGroups(axis, difference, 0.0, difference, difference, p)
+    reach = float(stdtrit(axis.noise_freedom, 1.0 - LEVEL / 2)) * error
+    p = np.minimum(1.0, 2.0 * stdtr(axis.noise_freedom, -np.abs(difference) / error))
+    return CrossedGroups(axis, difference, error, difference - reach, difference + reach, p)

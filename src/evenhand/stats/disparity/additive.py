@@ -1,0 +1,246 @@
+"""Cells of two classifications against what both alone let expect: which cells depart from additive log-odds?
+
+Every cell that departs pulls the fit of its neighbours the other way, so that naming all at once names innocents. The
+cell that departs most is named and gets a parameter of its own, and the rest is tested anew.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from evenhand.stats.arrays import Codes, Flags, Floats
+from evenhand.stats.disparity.units import Units
+from evenhand.stats.power import POWER
+
+_FIRST, _MOST, _ENOUGH = 199, 4_999, 20
+_VALUES = 30_000_000
+_CHUNK = 4_000_000
+_LEVEL = 0.05
+_STEPS, _RIDGE = 60, 1e-6
+
+
+@dataclass(frozen=True)
+class Departures:
+    """Cells beside the rates that their row and column let expect if log-odds add up (cells,).
+
+    expected: from the other cells, a cell not speaking for itself; NaN where nothing is left to compare it with.
+    excess: rate minus expected, with limits and p. named: those that stand out at 5 % each step, every one against a
+    fit that leaves those before it alone; the limits of all others hold for them together. p of the former is
+    their own, of the latter that of the largest. smallest: the true excess that is found with 80 % power.
+    axis_p, axis_low, axis_high: of the cell that departs most (`most`), that no cell departs; its limits hold for all
+    tests of the family together.
+    """
+
+    expected: Floats
+    excess: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    named: Flags
+    smallest: Floats
+    axis_p: float
+    axis_low: float
+    axis_high: float
+    most: int
+
+
+def departures(
+    units: Units, rows: Codes, columns: Codes, *, level: float = 0.05, family: float = 1.0, seed: int = 0
+) -> Departures | None:
+    """Test cells for departures from log-odds = row + column, units being dealt between cells.
+
+    units: values 0 to 1, whose groups are the cells, each with at least one. rows, columns: (cells,), codes from 0.
+    level: at which the whole table has to be found, for `smallest`. family: how many tables share one test, by which p
+    is multiplied. Returns None where no cell has anything to be compared with, or nothing varies.
+    Source: residuals of a weighted fit, standardised and dealt out (Freedman & Lane 1983); simulated for this use.
+
+    >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.2, 0.2, 0.2, 0.2, 0.2, 0.7], 80)).astype(float)
+    >>> found = departures(Units.of(x, np.repeat(np.arange(6), 80)), np.array([0, 0, 0, 1, 1, 1]),
+    ...                    np.array([0, 1, 2, 0, 1, 2]))
+    >>> found.most, found.axis_p < 0.01
+    (5, True)
+    """
+    count = units.n_groups
+    own = np.zeros(count, dtype=bool)
+    design = _design(rows, columns)
+    columns_of = {name: np.full(count, np.nan) for name in ("expected", "excess", "low", "high", "p")}
+    generator = np.random.default_rng(seed)
+    first: dict[str, float | int] = {}
+    smallest = np.full(count, np.nan)
+    while True:
+        fit = _Fit.of(units, np.concatenate([design, np.eye(count)[:, own]], axis=1))
+        if fit is None or not fit.free.any():
+            break
+        drawn = fit.deals(units, generator)
+        largest, size = drawn[:, fit.free].max(axis=1), np.abs(fit.z)
+        worst = int(np.argmax(np.where(fit.free, size, -1.0)))
+        together = _share(largest, size[worst])
+        if not own.any():
+            p = min(1.0, together * family)
+            width = _quantile(largest, _LEVEL / family, int(fit.free.sum()))
+            width = _agreeing(width, size[worst], p)
+            excess, half = fit.excess[worst], width * fit.error[worst]
+            first = {"axis_p": p, "axis_low": excess - half, "axis_high": excess + half, "most": worst}
+            smallest = fit.smallest(_quantile(largest, level, int(fit.free.sum())))
+        if together <= _LEVEL:
+            members = np.arange(count) == worst
+            p_of = np.array([_share(drawn[:, worst], size[worst])])
+            width = _agreeing(_quantile(drawn[:, worst], _LEVEL, 1), size[worst], 0.0)
+        else:
+            members = fit.free & ~own
+            p_of = np.array([_share(largest, size[place]) for place in np.flatnonzero(members)])
+            width = _agreeing(_quantile(largest, _LEVEL, int(fit.free.sum())), size[worst], 1.0)
+        parts = (
+            fit.means - fit.excess,
+            fit.excess,
+            fit.excess - width * fit.error,
+            fit.excess + width * fit.error,
+        )
+        for name, part in zip(("expected", "excess", "low", "high"), parts, strict=True):
+            columns_of[name][members] = part[members]
+        columns_of["p"][members] = p_of
+        if together > _LEVEL:
+            break
+        own[worst] = True
+    if not first:
+        return None
+    return Departures(**columns_of, named=own, smallest=smallest, **first)  # type: ignore[arg-type]
+
+
+def _design(rows: Codes, columns: Codes) -> Floats:
+    by_row = (rows[:, None] == np.arange(rows.max() + 1)).astype(np.float64)
+    by_column = (columns[:, None] == np.arange(1, columns.max() + 1)).astype(np.float64)
+    return np.concatenate([by_row, by_column], axis=1)
+
+
+def _share(drawn: Floats, observed: float) -> float:
+    return float((1 + np.count_nonzero(drawn >= observed - 1e-9)) / (1 + len(drawn)))
+
+
+def _quantile(drawn: Floats, level: float, cells: int) -> float:
+    """|z| exceeded with chance `level`; further out than draws go, as far as normal ones would lie."""
+    seen = max(level, min(_ENOUGH / len(drawn), 0.5))
+    there = float(np.quantile(drawn, 1 - seen, method="higher"))
+    return there * float(ndtri(level / (2 * cells)) / ndtri(seen / (2 * cells)))
+
+
+def _agreeing(width: float, size: float, p: float) -> float:
+    """The width of limits that exclude 0 where p is at most 0.05, and only there."""
+    return min(width, 0.999 * size) if p <= _LEVEL else max(width, 1.001 * size)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A weighted fit (cells,): rates, excess over what the other cells let expect and its standard error, z.
+
+    stays: how much of each cell's noise stays in each residual (cells, cells).
+    """
+
+    means: Floats
+    rate: Floats
+    sizes: Floats
+    stays: Floats
+    free: Flags
+    excess: Floats
+    error: Floats
+    z: Floats
+    phi: float
+
+    @classmethod
+    def of(cls, units: Units, design: Floats) -> "_Fit | None":
+        sizes, means = units.sizes.astype(np.float64), units.group_means(units.values)
+        rate = _rates(means, sizes, design)
+        variance = np.maximum(rate * (1 - rate), 1e-9)
+        root = np.sqrt(sizes * variance)[:, None] * design
+        hat = root @ np.linalg.solve(root.T @ root + _RIDGE * np.eye(design.shape[1]), root.T)
+        scale = np.sqrt(variance / sizes)
+        stays = np.eye(len(rate)) - scale[:, None] * hat / scale[None, :]
+        kept = np.diag(stays)
+        free = kept > 0.02
+        squares = np.bincount(units.groups, weights=np.square(units.values - means[units.groups]))
+        freedom = float(sizes.sum() - len(sizes))
+        phi = float((squares / variance).sum()) / freedom if freedom > 0 else 0.0
+        if phi <= 1e-9:
+            return None
+        noise = np.sqrt(phi * (np.square(stays) @ (variance / sizes)))
+        share = np.where(free, kept, 1.0)
+        residual = np.where(free, means - rate, 0.0)
+        z = residual / np.maximum(noise, 1e-12)
+        return cls(
+            means, rate, sizes, stays, free, residual / share, noise / share, np.where(free, z, 0.0), phi
+        )
+
+    def deals(self, units: Units, generator: np.random.Generator) -> Floats:
+        """|z| of every cell when standardised residuals are dealt to the cells (deals, cells)."""
+        variance = np.maximum(self.rate * (1 - self.rate), 1e-9)
+        wider = np.sqrt(self.sizes / np.maximum(self.sizes - 1, 1) / variance)
+        left = (units.values - self.means[units.groups]) * wider[units.groups]
+        total = float(np.square(left).sum())
+        starts = (np.cumsum(self.sizes) - self.sizes).astype(np.intp)
+        noise = np.sqrt(np.square(self.stays) @ (variance / self.sizes))
+        most = int(np.clip(_VALUES // len(left), 2 * _FIRST, _MOST))
+        observed, parts, made = float(np.abs(self.z[self.free]).max()), [], 0
+        for target in (_FIRST, most):
+            while made < target:
+                step = min(target - made, max(_CHUNK // len(left), 1))
+                dealt = generator.permuted(np.broadcast_to(left, (step, len(left))), axis=1)
+                means = np.add.reduceat(dealt, starts, axis=1) / self.sizes
+                within = (total - np.square(means) @ self.sizes) / (len(left) - len(self.sizes))
+                residual = (means * np.sqrt(variance)) @ self.stays.T
+                z = np.abs(residual) / np.maximum(np.sqrt(np.maximum(within, 0.0))[:, None] * noise, 1e-12)
+                parts.append(np.where(self.free, z, 0.0))
+                made += step
+            drawn = np.concatenate(parts)
+            if np.count_nonzero(drawn.max(axis=1) >= observed - 1e-9) >= _ENOUGH:
+                break
+        return drawn
+
+    def smallest(self, reach: float) -> Floats:
+        """The true excess of each cell, above what is expected, found with power 0.8 where |z| has to reach `reach`."""
+        low, high = np.zeros(len(self.rate)), 1 - self.rate
+        kept = np.diag(self.stays)
+        others = np.square(self.stays) @ (self.rate * (1 - self.rate) / self.sizes)
+        others -= np.square(kept) * self.rate * (1 - self.rate) / self.sizes
+
+        def short(d: Floats) -> Floats:
+            there = np.minimum(self.rate + d, 1.0)
+            fitted = np.minimum(self.rate + (1 - kept) * d, 1.0)
+            mine, believed = (np.square(kept) * r * (1 - r) / self.sizes for r in (there, fitted))
+            needed = reach * np.sqrt(others + believed) + ndtri(POWER) * np.sqrt(others + mine)
+            return np.asarray(kept * d - np.sqrt(self.phi) * needed)
+
+        possible = self.free & (short(high) > 0)
+        for _ in range(40):
+            middle = (low + high) / 2
+            enough = short(middle) > 0
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return np.where(possible, high, np.nan)
+
+
+def _rates(means: Floats, sizes: Floats, design: Floats) -> Floats:
+    """Fitted rates by weighted least squares, repeated; steps that go too far are halved."""
+    total = (means * sizes).sum() + 0.5
+    common = np.log(total / (sizes.sum() + 1.0 - total))
+    weights = np.linalg.lstsq(design, np.full(len(means), common), rcond=None)[0]
+
+    def objective(candidate: Floats) -> float:
+        linear = design @ candidate
+        fit = sizes * (means * linear - np.logaddexp(0, linear))
+        return float(fit.sum() - _RIDGE / 2 * np.square(candidate).sum())
+
+    reached = objective(weights)
+    for _ in range(_STEPS):
+        rate = expit(design @ weights)
+        slope = design.T @ (sizes * (means - rate)) - _RIDGE * weights
+        information = (design.T * (sizes * rate * (1 - rate))) @ design + _RIDGE * np.eye(design.shape[1])
+        step = np.linalg.solve(information, slope)
+        size = 1.0
+        while size > 1e-4 and objective(weights + size * step) < reached:
+            size /= 2
+        weights = weights + size * step
+        now = objective(weights)
+        if now - reached < 1e-10 and np.abs(step).max() < 1e-6:
+            break
+        reached = max(now, reached)
+    return np.asarray(expit(design @ weights))

@@ -1,0 +1,173 @@
+"""Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenhand.stats.arrays import Flags, Floats, Indices
+from evenhand.stats.disparity.approximation import Approximation, approximate
+from evenhand.stats.disparity.deals import MOST, Deals, deal, leave_one_out, smallest_p
+from evenhand.stats.disparity.differences import Differences, calibrated_differences
+from evenhand.stats.disparity.effects import (
+    Design,
+    critical_z,
+    group_level,
+    planned_z,
+    smallest_differences,
+    smallest_spread as spread_that_is_found,
+)
+from evenhand.stats.disparity.limits import GroupLimits, Z
+from evenhand.stats.disparity.pairs import LargestGap, largest_gap
+from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups
+from evenhand.stats.disparity.units import Units
+from evenhand.stats.multiplicity import simes
+
+_MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
+_UNEVEN_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The groups of an axis that have units: `places` says which (known,), all arrays below are theirs.
+
+    rates, low, high: plain means of the groups' units with 95 % limits; `limits` are those that the differences rest on
+    (inside strata, if there are any). others: mean of the other groups' rates. differences: each against the others.
+    spread, burden, gap: of the axis. axis_p: of "no group differs". coins: whether groups scatter so unequally within
+    that one coin a unit stands for each. smallest: difference that would be named with 80 % power; smallest_spread.
+    obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
+    are None.
+    """
+
+    places: Indices
+    units: Units
+    limits: GroupLimits
+    rates: Floats
+    low: Floats
+    high: Floats
+    others: Floats
+    obstacle: str | None
+    differences: Differences | None = None
+    spread: Spread | None = None
+    burden: float = float("nan")
+    gap: LargestGap | None = None
+    axis_p: float = float("nan")
+    coins: bool = False
+    smallest: Floats | None = None
+    smallest_spread: float = float("nan")
+
+    @property
+    def alone(self) -> Flags:
+        """Groups with a single unit (known,): unit and group cannot be told apart."""
+        return np.asarray(self.units.sizes < 2)
+
+
+def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", seed: int = 0) -> Comparison:
+    """Compare the groups of an axis by their units.
+
+    level: at which the axis is judged, for smallest effects and for whether anything could be found. unit: what a unit
+    is called in an obstacle. Raises UsageError for a level that cannot be.
+
+    >>> x = np.random.default_rng(0).binomial(1, np.repeat([0.1, 0.1, 0.5], 100)).astype(float)
+    >>> found = compare_units(Units.of(x, np.repeat(np.arange(3), 100)))
+    >>> found.axis_p < 0.001, found.differences.found.tolist()
+    (True, [True, True, True])
+    """
+    places = np.flatnonzero(units.sizes > 0)
+    known = _only(units, places)
+    limits = GroupLimits.of(known)
+    plain = limits if known.strata is None else GroupLimits.of(replace(known, strata=None))
+    low, high = plain.at(Z)
+    groups = known.n_groups
+    others = np.full(groups, np.nan)
+    if groups > 1:
+        others = (plain.means.sum() - plain.means) / (groups - 1)
+    obstacle = _obstacle(known, level, unit)
+    if obstacle is not None:
+        return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
+    test = _test(known, seed)
+    coins = test.variance_p <= _UNEVEN_LEVEL
+    found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
+    axis_p = simes(found.p) if coins else test.axis_p
+    if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
+        axis_p = max(axis_p, float(found.p.max()))
+    if coins:
+        low, high = plain.coins(Z)
+    smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
+    return Comparison(
+        places=places,
+        units=known,
+        limits=limits,
+        rates=plain.means,
+        low=low,
+        high=high,
+        others=others,
+        obstacle=None,
+        differences=found,
+        spread=spread_of_groups(limits, None if coins else test, axis_p),
+        burden=burden(known, seed),
+        gap=largest_gap(known, limits, coins=coins, seed=seed),
+        axis_p=axis_p,
+        coins=coins,
+        smallest=smallest,
+        smallest_spread=smallest_spread,
+    )
+
+
+def _test(units: Units, seed: int) -> Deals | Approximation:
+    total = len(units.values)
+    many = _MANY if units.balanced else _MANY // 3
+    if total > many and units.sizes.min() >= _FEW and units.shares:
+        return approximate(units, seed=seed)
+    most = int(np.clip(_CELLS // total, 999, MOST))
+    several = bool(np.any(units.samples > 1)) or not units.shares
+    return deal(units, variances=several, most=most, seed=seed)
+
+
+def _smallest(
+    units: Units, limits: GroupLimits, others: Floats, test: Deals | Approximation, level: float, coins: bool
+) -> tuple[Floats, float]:
+    sizes = units.sizes.astype(np.float64)
+    used = group_level(level, len(sizes))
+    left = units.residuals()
+    variance = float(np.mean(np.square(left)))
+    skew = float(np.mean(left**3)) / variance**1.5 if variance > 0 else 0.0
+    inverse, groups = 1 / sizes, len(sizes)
+    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+    cubes = inverse**2 - (np.square(inverse).sum() - inverse**2) / (groups - 1) ** 3
+    skewness = skew * cubes / error**1.5
+    # a rate of 0 has no variance to plan with: half an event more than was seen
+    base = np.clip(others, 0.5 / (sizes.sum() + 1), 1 - 0.5 / (sizes.sum() + 1)) if limits.shares else others
+    if variance > 0:
+        z1 = critical_z(test, used, skewness, float(limits.freedom))
+    else:  # nothing was seen to vary: as before a run, at the rate of half an event more
+        z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
+    phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
+    design = Design(sizes, base, phi, None if limits.shares else limits.spread)
+    found = smallest_differences(design, np.maximum(z1, 1.0), used)
+    return np.where(sizes < 2, np.nan, found), spread_that_is_found(design, level)
+
+
+def _obstacle(units: Units, level: float, unit: str) -> str | None:
+    groups, sizes = units.n_groups, units.sizes
+    if groups < 2:
+        return "Fewer than two groups have a judged response, so there is nothing to compare."
+    if units.freedom < 1 or sizes.max() < 2:
+        return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
+    if np.ptp(units.values) == 0 and not units.shares:
+        return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
+    smallest = smallest_p(units)
+    if smallest > level:
+        return (
+            f"With {int(sizes.min())} to {int(sizes.max())} {unit}s a group no outcome could reach p = {level:.2g}: "
+            f"the smallest possible p is {smallest:.2g}."
+        )
+    return None
+
+
+def _only(units: Units, places: Indices) -> Units:
+    """The units with groups coded anew, those without any left out."""
+    if len(places) == units.n_groups:
+        return units
+    codes = np.full(units.n_groups, -1, dtype=np.int64)
+    codes[places] = np.arange(len(places))
+    return Units(units.values, codes[units.groups], len(places), units.strata, units.samples, units.shares)

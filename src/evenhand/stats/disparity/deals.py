@@ -1,0 +1,395 @@
+"""The deal test: units change places between groups, inside their stratum, and every statistic is computed anew.
+
+Exact for "the groups' distributions are equal" whatever the sizes, clusters and rates. Statistics are divided by the
+standard deviation within groups *of their own deal*, which wins power where many groups differ.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+from scipy.special import gammaln, ndtri
+
+from evenhand.stats.arrays import Codes, Counts, Floats
+from evenhand.stats.disparity.tails import closed_form, two_tails
+from evenhand.stats.disparity.units import Units
+
+FIRST, MOST = 199, 9_999
+"""Deals to begin with, and at most: a verdict among many axes needs p far below 1 / 200."""
+ENOUGH = 20
+"""Deals as extreme as what was observed, after which more would change nothing."""
+_DIGITS = 9
+_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Deals:
+    """Statistics of what was observed (first row) and of the deals; z rounded, so that ties are ties.
+
+    z: (deals + 1, contrasts), D over its standard error. spread: (deals + 1,), the sum of squares between groups over
+    the variance within. variance: (deals + 1,), how unequally groups scatter within, or None where that was not asked.
+    classes: (contrasts,), equal where contrasts may be exchanged (the same numbers of units). exact: whether these are
+    all deals there are (the first row being one of them, counted once more). difference: (contrasts,), observed D.
+    beyond: (contrasts,), p in closed form, for how far out what no deal reached lies.
+    """
+
+    z: Floats
+    spread: Floats
+    variance: Floats | None
+    classes: Codes
+    exact: bool
+    difference: Floats
+    beyond: Floats
+
+    @property
+    def count(self) -> int:
+        """Number of deals."""
+        return len(self.spread) - 1
+
+    @cached_property
+    def p(self) -> Floats:
+        """Two-sided p of each contrast: share of |z| as large among all deals and contrasts of its class."""
+        size = np.abs(self.z)
+        result = np.full(size.shape[1], np.nan)
+        pool = size[1:] if self.exact else size
+        for number in np.unique(self.classes):
+            members = self.classes == number
+            drawn = np.sort(pool[:, members], axis=None)
+            below = np.searchsorted(drawn, size[0, members], side="left")
+            result[members] = (drawn.size - below) / drawn.size
+        return result
+
+    @property
+    def normal(self) -> Floats:
+        """Normal quantile of half of p (contrasts,); where fewer than 20 deals went as far, that in closed form if it
+        is larger, as p cannot be smaller than one in all deals."""
+        p = self.p
+        counts = np.array([np.count_nonzero(self.classes == number) for number in self.classes])
+        sparse = (p * counts * max(self.count, 1) < ENOUGH) & (not self.exact)
+        closed = -ndtri(np.maximum(self.beyond, 1e-300) / 2)
+        return np.asarray(np.where(sparse, np.maximum(-ndtri(p / 2), closed), -ndtri(p / 2)))
+
+    @cached_property
+    def _ranks(self) -> tuple[Floats, Floats, Floats]:
+        """p of the spread, of the largest |z|, and the smaller of both, of every row."""
+        largest = np.abs(self.z).max(axis=1)
+        spread_p, largest_p = (self._shares(values) for values in (self.spread, largest))
+        return spread_p, largest_p, np.minimum(spread_p, largest_p)
+
+    def _shares(self, values: Floats, *, largest: bool = True) -> Floats:
+        pool = np.sort(values[1:] if self.exact else values)
+        if largest:
+            return np.asarray((pool.size - np.searchsorted(pool, values, side="left")) / pool.size)
+        return np.asarray(np.searchsorted(pool, values, side="right") / pool.size)
+
+    @property
+    def spread_p(self) -> float:
+        """p of the sum of squares between groups."""
+        return float(self._ranks[0][0])
+
+    @property
+    def largest_p(self) -> float:
+        """p of the largest |z| of any contrast."""
+        return float(self._ranks[1][0])
+
+    @property
+    def axis_p(self) -> float:
+        """p of "no group differs": the smaller of both, as extreme as it would be by chance (min-p)."""
+        return float(self._shares(self._ranks[2], largest=False)[0])
+
+    @property
+    def variance_p(self) -> float:
+        """p of "groups scatter alike within"; 1 where that was not asked."""
+        return 1.0 if self.variance is None else float(self._shares(self.variance)[0])
+
+    def common_level(self, level: float = 0.05) -> float:
+        """The p that either statistic must not exceed for the smaller of both to reach `level`."""
+        ordered = np.sort(self._ranks[2][1:] if self.exact else self._ranks[2])
+        place = int(np.floor(level * ordered.size + 1e-9))
+        if place == 0:
+            return 0.0
+        # the largest value whose share of values at most as large does not exceed the level
+        allowed = ordered[:place]
+        if place < ordered.size and ordered[place] == allowed[-1]:
+            allowed = allowed[allowed < ordered[place]]
+        return float(allowed[-1]) if allowed.size else 0.0
+
+    def quantile(self, share: float) -> Floats:
+        """The |z| that a contrast of each class stays below in this share of deals (contrasts,)."""
+        size = np.abs(self.z)
+        result = np.full(size.shape[1], np.nan)
+        for number in np.unique(self.classes):
+            members = self.classes == number
+            result[members] = np.quantile(size[1:, members], share, method="higher")
+        return result
+
+    def largest_quantile(self, share: float = 0.95) -> float:
+        """The largest |z| of any contrast stays at or below this in this share of deals."""
+        return float(np.quantile(np.abs(self.z[1:]).max(axis=1), share, method="higher"))
+
+
+def leave_one_out(groups: int) -> Floats:
+    """Contrasts (groups, groups): each group minus the mean of the others, each of these once.
+
+    >>> leave_one_out(3)[0].tolist()
+    [1.0, -0.5, -0.5]
+    """
+    others = -np.ones((groups, groups)) / max(groups - 1, 1)
+    np.fill_diagonal(others, 1.0)
+    return others
+
+
+def all_pairs_of(groups: int) -> Floats:
+    """Contrasts (pairs, groups): first minus second, of (0, 1), (0, 2), ..., (1, 2), ..."""
+    first, second = np.triu_indices(groups, 1)
+    rows = np.zeros((len(first), groups))
+    rows[np.arange(len(first)), first], rows[np.arange(len(first)), second] = 1.0, -1.0
+    return rows
+
+
+def deal(
+    units: Units,
+    contrasts: Floats | None = None,
+    *,
+    variances: bool = False,
+    first: int = FIRST,
+    most: int = MOST,
+    seed: int = 0,
+) -> Deals:
+    """Deal all units at random to their groups, sizes kept (inside strata), and test contrasts of group means.
+
+    units: every group with at least one. contrasts: (contrasts, groups), rows that sum to 0; each group against the
+    others if None. variances: whether to test, too, that groups scatter alike within. first, most: numbers of deals;
+    after `first` no more are made where 20 are as extreme as what was observed, over the axis. Where there are no
+    more than `most` different deals, each is made once and p is exact.
+    Needs more units than groups. Source: Edgington & Onghena 2007; Besag & Clifford 1991 (stopping); Westfall & Young
+    1993 (smallest of several p).
+
+    >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3))
+    >>> test = deal(units)
+    >>> test.count, test.p.round(5).tolist(), round(test.axis_p, 4)
+    (1680, [0.36548, 0.05357, 0.01905], 0.05)
+    """
+    table = _Table.of(units)
+    rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
+    classes = _classes(units, rows, contrasts is None)
+    form = closed_form(units, rows)
+    beyond = two_tails(form.z, form.skewness, max(units.freedom, 1))
+    ordered = None if contrasts is None else rows[:, table.order]
+    observed = table.statistics(table.observed[None, :], ordered, variances)
+    parts = [observed]
+    exact = log_deals(units) <= np.log(most + 0.5)
+    generator = np.random.default_rng(seed)
+    if exact:
+        parts += [table.statistics(chunk, ordered, variances) for chunk in table.every_deal()]
+    else:
+        parts += [
+            table.statistics(chunk, ordered, variances) for chunk in table.random_deals(first, generator)
+        ]
+        for target in sorted({min(999, most), most}):
+            result = _joined(parts, table, classes, contrasts is None, False, beyond)
+            extreme = np.count_nonzero(result._ranks[2][1:] <= result._ranks[2][0])
+            if extreme >= ENOUGH or target <= result.count:
+                break
+            more = table.random_deals(target - result.count, generator)
+            parts += [table.statistics(chunk, ordered, False) for chunk in more]
+    return _joined(parts, table, classes, contrasts is None, exact, beyond)
+
+
+def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
+    """The largest group mean of each of `draws` deals (draws,): what the largest of equal groups is by chance.
+
+    Strata are left as they are, so that a group keeps what its strata make of it. Few deals where units are many.
+    """
+    table = _Table.of(units)
+    count = int(np.clip(4 * _CELLS // max(len(table.pool), 1), 19, draws))
+    chunks = table.random_deals(count, np.random.default_rng(seed))
+    means = [np.add.reduceat(chunk, table.starts, axis=1) / table.sizes for chunk in chunks]
+    return np.asarray(np.concatenate(means).max(axis=1) + table.level)
+
+
+def log_deals(units: Units) -> float:
+    """Logarithm of the number of different deals."""
+    cells = units.cells()
+    return float(np.sum(gammaln(cells.sum(axis=0) + 1) - gammaln(cells + 1).sum(axis=0)))
+
+
+def smallest_p(units: Units) -> float:
+    """The smallest p that any outcome could get: deals that only exchange whole groups look alike.
+
+    >>> round(smallest_p(Units.of(np.arange(6.0), np.repeat([0, 1], 3))), 3)
+    0.1
+    """
+    _, sizes = np.unique(units.cells(), axis=0, return_counts=True)
+    alike = float(np.sum(gammaln(sizes + 1.0)))
+    return float(min(1.0, np.exp(alike - log_deals(units))))
+
+
+def _classes(units: Units, contrasts: Floats, default: bool) -> Codes:
+    kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
+    if default:
+        return kind
+    names: dict[tuple[tuple[float, float], ...], int] = {}
+    codes = np.empty(len(contrasts), dtype=np.int64)
+    for place, row in enumerate(contrasts):
+        part = np.flatnonzero(row)
+        # first minus second and second minus first are one test, as |z| is
+        ways = [
+            tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
+        ]
+        codes[place] = names.setdefault(min(ways), len(names))
+    return codes
+
+
+def _joined(
+    parts: list[tuple[Floats, Floats, Floats, Floats | None]],
+    table: "_Table",
+    classes: Codes,
+    default: bool,
+    exact: bool,
+    beyond: Floats,
+) -> Deals:
+    difference, z, spread = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    known = [part[3] for part in parts if part[3] is not None]
+    if default:  # columns lie in the order of the table
+        z, difference = z[:, table.back], difference[:, table.back]
+    return Deals(z, spread, np.concatenate(known) if known else None, classes, exact, difference[0], beyond)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Units laid out so that neither the names of groups nor the order of rows can change a deal."""
+
+    pool: Floats  # values by stratum, sorted in each
+    observed: Floats  # values by group
+    to_groups: Codes  # places of the pool in the order of groups
+    blocks: Counts  # units of each stratum
+    starts: Codes  # first unit of each group
+    sizes: Floats
+    order: Codes  # group codes as laid out
+    back: Codes
+    level: float  # mean of all values, which strata have lost
+    total: float  # sum of squares
+    freedom: int
+    shares: bool
+    cells: Counts
+
+    @staticmethod
+    def of(units: Units) -> "_Table":
+        values = units.centred
+        cells = units.cells()
+        means = np.nan_to_num(units.group_means(values))
+        order = np.lexsort((np.round(means, 12), *cells.T[::-1]))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        strata = np.zeros(len(values), dtype=np.int64) if units.strata is None else units.strata
+        by_stratum = np.lexsort((values, strata))
+        blocks = np.bincount(strata).astype(np.int64)
+        cells = cells[order]
+        labels = np.concatenate([np.repeat(np.arange(len(order)), column) for column in cells.T])
+        sizes = cells.sum(axis=1)
+        observed = values[np.lexsort((values, place[units.groups]))]
+        centre = float(values.mean())
+        return _Table(
+            pool=values[by_stratum],
+            observed=observed,
+            to_groups=np.argsort(labels, kind="stable").astype(np.int64),
+            blocks=blocks,
+            starts=(np.cumsum(sizes) - sizes).astype(np.int64),
+            sizes=sizes.astype(np.float64),
+            order=order.astype(np.int64),
+            back=place,
+            level=float(units.values.mean()) - centre,
+            total=float(np.square(values - centre).sum()),
+            freedom=units.freedom,
+            shares=units.shares,
+            cells=cells,
+        )
+
+    def random_deals(self, count: int, generator: np.random.Generator) -> Iterator[Floats]:
+        """Values by group, (some, units) at a time."""
+        step = max(1, _CELLS // len(self.pool))
+        alike = bool(np.all(self.blocks == self.blocks[0]))
+        for start in range(0, count, step):
+            rows = min(step, count - start)
+            if alike:
+                shape = (rows * len(self.blocks), int(self.blocks[0]))
+                drawn = np.broadcast_to(self.pool, (rows, len(self.pool))).reshape(shape)
+                yield generator.permuted(drawn, axis=1).reshape(rows, -1)[:, self.to_groups]
+            else:
+                block = np.repeat(np.arange(len(self.blocks)), self.blocks)
+                shuffled = np.argsort(block + generator.random((rows, len(block))), axis=1)
+                yield self.pool[shuffled][:, self.to_groups]
+
+    def every_deal(self) -> Iterator[Floats]:
+        """All different deals, values by group."""
+        parts = [[np.array(way) for way in _arrangements(tuple(column.tolist()))] for column in self.cells.T]
+        labels = np.array([np.concatenate(way) for way in product(*parts)])
+        yield self.pool[np.argsort(labels, axis=1, kind="stable")]
+
+    def statistics(
+        self, values: Floats, contrasts: Floats | None, variances: bool
+    ) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """Differences, z, spread and (if asked) unevenness of variances of each row of values by group."""
+        means = np.add.reduceat(values, self.starts, axis=1) / self.sizes
+        weight = self.sizes / self.sizes.sum()
+        between = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)
+        within = np.maximum(self.total - between, 0.0)
+        within = np.where(within < 1e-11 * self.total, 0.0, within) / max(self.freedom, 1)
+        if contrasts is None:
+            groups = len(self.sizes)
+            difference = (means - means.mean(axis=1, keepdims=True)) * (groups / (groups - 1))
+            inverse = 1 / self.sizes
+            error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+        else:
+            difference = means @ contrasts.T
+            error = np.square(contrasts) @ (1 / self.sizes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(np.abs(difference) < 1e-12, 0.0, difference / np.sqrt(within[:, None] * error))
+            spread = np.where(between < 1e-12, 0.0, between / within)
+        uneven = self._unevenness(values, means) if variances else None
+        z, spread = np.round(z, _DIGITS), np.round(spread, _DIGITS)
+        return (
+            np.asarray(difference),
+            np.asarray(z, dtype=np.float64),
+            np.asarray(spread, dtype=np.float64),
+            uneven,
+        )
+
+    def _unevenness(self, values: Floats, means: Floats) -> Floats:
+        squares = np.add.reduceat(np.square(values), self.starts, axis=1) - self.sizes * np.square(means)
+        weight = self.sizes - 1
+        own = squares / np.maximum(weight, 1)
+        coin = np.ones_like(own)
+        if self.shares:
+            rate = np.clip(means + self.level, 0, 1)
+            coin = rate * (1 - rate) + own / self.sizes
+        coins = (weight * coin).sum(axis=1)
+        scale = np.divide((weight * own).sum(axis=1), coins, out=np.zeros(len(coins)), where=coins > 1e-12)
+        return np.asarray(
+            np.round((weight * np.square(own - scale[:, None] * coin)).sum(axis=1), _DIGITS + 3)
+        )
+
+
+def _arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All different orders of `counts[0]` zeros, `counts[1]` ones, ..."""
+    length = sum(counts)
+    if length == 0:
+        yield ()
+        return
+
+    def place(group: int, free: tuple[int, ...], labels: list[int]) -> Iterator[tuple[int, ...]]:
+        if group == len(counts) - 1:
+            yield tuple(labels)
+            return
+        for chosen in combinations(free, counts[group]):
+            for spot in chosen:
+                labels[spot] = group
+            rest = tuple(spot for spot in free if spot not in chosen)
+            yield from place(group + 1, rest, labels)
+            for spot in chosen:
+                labels[spot] = len(counts) - 1
+
+    yield from place(0, tuple(range(length)), [len(counts) - 1] * length)

@@ -1,0 +1,226 @@
+"""The smallest true effects that this procedure would find with 80 % power: one routine before a run and after it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import fdtri, ncfdtr, ndtri
+
+from evenhand.stats.arrays import Counts, Floats
+from evenhand.stats.disparity.approximation import Approximation
+from evenhand.stats.disparity.deals import Deals
+from evenhand.stats.disparity.limits import COINS, Z
+from evenhand.stats.disparity.tails import critical_value
+from evenhand.stats.power import POWER
+
+POWER_Z = float(ndtri(POWER))
+MIN_P_SHARE = 0.74
+"""Level of one statistic where the smaller of two p decides, over that of both: .037 for .05."""
+PLANNED_CORRELATION = 0.3
+_UNEQUAL = 4.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the smallest effects depend on.
+
+    sizes: units of each group (groups,). base: rate of the others of each group (groups,), or the common one. phi:
+    variance of a unit over that of a coin. variance: of units that are no shares, else None.
+    """
+
+    sizes: Floats
+    base: Floats
+    phi: float
+    variance: float | None = None
+
+    @property
+    def freedom(self) -> float:
+        """Units minus groups."""
+        return float(max(self.sizes.sum() - len(self.sizes), 1.0))
+
+
+def group_level(level: float, groups: int) -> float:
+    """Level at which one of `groups` groups has to be seen for the axis to be found and the group named at `level`.
+
+    In an axis of two both groups and the axis are one test.
+
+    >>> round(group_level(0.05, 10), 5), group_level(0.05, 2)
+    (0.0037, 0.05)
+    """
+    return level if groups <= 2 else MIN_P_SHARE * level / groups
+
+
+def critical_z(test: Deals | Approximation, level: float, skewness: Floats, freedom: float) -> Floats:
+    """|z| a group has to reach at `level` (groups,): over the deals, further out than they go by the closed form."""
+    closed = critical_value(level, skewness, int(freedom))
+    if isinstance(test, Approximation):
+        return closed
+    result = closed.copy()
+    for number in np.unique(test.classes):
+        members = test.classes == number
+        # as far out as twenty deals lie
+        seen = max(level, min(20.0 / (test.count * np.count_nonzero(members)), 0.5))
+        dealt = test.quantile(1 - seen)[members]
+        there = critical_value(seen, skewness[members], int(freedom))
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(np.isfinite(dealt), dealt / there, 1.5)
+        result[members] = closed[members] * ratio
+    return result
+
+
+def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
+    """Rate above the others' at which each group would be named with 80 % power (groups,); NaN where none would be.
+
+    z1: |z| that each group has to reach; level: the two-sided level it stands for. Where sizes differ more than
+    fourfold, the width of the limits (MOVER) may ask for more than z1.
+    Source: power of a two-sided test whose variance grows with the effect; simulated for this use.
+
+    >>> design = Design(np.full(10, 100.0), np.full(10, 0.1), 1.0)
+    >>> found = smallest_differences(design, np.full(10, 2.807034), 0.005)
+    >>> round(100 * float(found[0]), 2)
+    12.95
+    """
+    sizes, base = design.sizes[:, None], design.base[:, None]
+    groups = len(sizes)
+    inverse = 1 / sizes
+    others = (inverse.sum() - inverse) / (groups - 1) ** 2
+    if design.variance is not None:
+        error = np.sqrt(design.variance * (inverse + others))[:, 0]
+        return np.asarray((z1 + POWER_Z) * error)
+    shares = np.linspace(0, 1, 401)[None, 1:] ** 1.5
+    for _ in range(2):
+        d = shares * (1 - base)
+        v0 = design.phi * base * (1 - base)
+        v1 = design.phi * (base + d) * (1 - base - d)
+        own = (sizes - 1) / design.freedom
+        mixed = own * v1 + (1 - own) * v0
+        needed = z1[:, None] * np.sqrt(mixed * (inverse + others))
+        if design.sizes.max() > _UNEQUAL * design.sizes.min():
+            needed = np.maximum(needed, _widths(design, d, level))
+        short = d - needed - POWER_Z * np.sqrt(v1 * inverse + v0 * others)
+        place = np.argmax(short >= 0, axis=1)
+        reached = short.max(axis=1) >= 0
+        rows = np.arange(groups)
+        high = np.broadcast_to(shares, d.shape)[rows, place]
+        low = np.where(place > 0, np.broadcast_to(shares, d.shape)[rows, np.maximum(place - 1, 0)], 0.0)
+        shares = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 41)[None, :]
+        found = high * (1 - base[:, 0])
+    return np.where(reached, found, np.nan)
+
+
+def _widths(design: Design, d: Floats, level: float) -> Floats:
+    """Distance from the difference to its recovered limit facing 0, at rates base and base + d."""
+    quantile = float(-ndtri(level / 2))
+    moderated = (design.freedom * design.phi + COINS) / (design.freedom + COINS)
+    base = design.base[:, None]
+    own = (base + d) - _bound(base + d, design.sizes[:, None] / moderated, quantile, -1)
+    kinds, counts = np.unique(design.sizes, return_counts=True)
+    distance = np.square(_bound(base, kinds[None, :] / moderated, quantile, 1) - base)
+    mine = np.square(_bound(base, design.sizes[:, None] / moderated, quantile, 1) - base)
+    rest = (distance @ counts.astype(np.float64))[:, None] - mine
+    return np.asarray(np.sqrt(np.square(own) + np.maximum(rest, 0) / (len(design.sizes) - 1) ** 2))
+
+
+def _bound(rate: Floats, n: Floats, z: float, side: int) -> Floats:
+    square = z * z
+    centre = (rate + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * np.sqrt(np.maximum(rate * (1 - rate), 0) / n + square / (4 * np.square(n)))
+    return np.asarray(np.clip(centre + side * half, 0, 1))
+
+
+def smallest_spread(design: Design, level: float) -> float:
+    """SD of group rates at which the axis would be found with 80 % power, half the groups above and half below.
+
+    NaN where none would be. Source: power of the analysis of variance, at the level that the spread has beside the
+    largest z.
+    """
+    groups = len(design.sizes)
+    if groups < 2:
+        return float("nan")
+    used = level if groups == 2 else MIN_P_SHARE * level
+    between, within = float(groups - 1), design.freedom
+    bound = fdtri(between, within, 1 - used)
+    base = float(design.base.mean())
+    sign = np.where(np.arange(groups) % 2 == 0, 1.0, -1.0)
+    largest = 1 - base if design.variance is None else 20 * np.sqrt(design.variance)
+    low, high = 0.0, largest
+
+    def power(d: float) -> tuple[float, float]:
+        rates = base + d * sign if design.variance is not None else np.clip(base + d * sign, 0, 1)
+        centre = float(np.average(rates, weights=design.sizes))
+        noise = design.variance or design.phi * float((rates * (1 - rates)).mean())
+        signal = float((design.sizes * np.square(rates - centre)).sum()) / max(noise, 1e-12)
+        return 1 - float(ncfdtr(between, within, min(signal, 1e4), bound)), float(np.std(rates, ddof=1))
+
+    if power(high)[0] < POWER:
+        return float("nan")
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle)[0] >= POWER else (middle, high)
+    return power(high)[1]
+
+
+def planned_effects(
+    sizes: Counts, base: float, samples: int, level: float, seed: int = 0
+) -> tuple[Floats, float]:
+    """Smallest differences of groups (groups,) and smallest spread of an axis, before anything is asked.
+
+    sizes: prompts of each group, at least 1. base: the rate that is assumed, a share. samples: of each prompt,
+    correlated by .3 (beta-binomial). level: at which the axis is tested. What a group's z has to reach is
+    that of draws in which no group differs. NaN where nothing could be found.
+
+    >>> differences, spread = planned_effects(np.full(10, 100), 0.1, 1, 0.05)
+    >>> bool(0.12 < differences[0] < 0.15), bool(0.03 < spread < 0.08)
+    (True, True)
+    """
+    known = sizes > 0
+    n = sizes[known].astype(np.float64)
+    groups = len(n)
+    differences = np.full(len(sizes), np.nan)
+    if groups < 2 or n.max() < 2:
+        return differences, float("nan")
+    phi = 1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION
+    design = Design(n, np.full(groups, base), phi)
+    used = group_level(level, groups)
+    differences[known] = smallest_differences(design, planned_z(n, base, samples, used, seed), used)
+    return differences, smallest_spread(design, level)
+
+
+def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:
+    """|z| that is exceeded with chance `level` in draws without differences, for each group by its size."""
+    generator = np.random.default_rng(seed)
+    base = float(np.clip(base, 1e-4, 1 - 1e-4))
+    total, groups = int(sizes.sum()), len(sizes)
+    draws = int(np.clip(2_000_000 // total, 8, 400))
+    concentration = 1 / PLANNED_CORRELATION - 1
+    shape = (draws, total)
+    rate = (
+        base if samples == 1 else generator.beta(base * concentration, (1 - base) * concentration, size=shape)
+    )
+    values = generator.binomial(samples, rate, size=shape) / samples
+    ends = np.cumsum(sizes).astype(np.intp)
+    starts = ends - sizes.astype(np.intp)
+    means = np.add.reduceat(values, starts, axis=1) / sizes
+    left = values - np.repeat(means, sizes.astype(np.intp), axis=1)
+    freedom = total - groups
+    within = np.square(left).sum(axis=1) / freedom
+    skew = float(np.mean(left**3)) / max(float(np.mean(np.square(left))) ** 1.5, 1e-12)
+    inverse = 1 / sizes
+    error = inverse + (inverse.sum() - inverse) / (groups - 1) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (
+            (means - means.mean(axis=1, keepdims=True))
+            * (groups / (groups - 1))
+            / np.sqrt(within[:, None] * error)
+        )
+    z = np.minimum(np.abs(np.nan_to_num(z, posinf=40.0, neginf=-40.0)), 40.0)
+    cubes = inverse**2 - (np.square(inverse).sum() - np.square(inverse)) / (groups - 1) ** 3
+    skewness = skew * cubes / error**1.5
+    closed = critical_value(level, skewness, freedom)
+    result = closed.copy()
+    for size in np.unique(sizes):
+        members = sizes == size
+        pool = z[:, members]
+        seen = max(level, min(20.0 / pool.size, 0.5))
+        there = critical_value(seen, skewness[members], freedom)
+        result[members] = closed[members] * float(np.quantile(pool, 1 - seen, method="higher")) / there
+    return np.maximum(result, Z)

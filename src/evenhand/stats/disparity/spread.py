@@ -1,0 +1,158 @@
+"""How much groups differ: the standard deviation of their true rates, the burden, with noise removed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtr, chdtrc
+
+from evenhand.stats.arrays import Floats
+from evenhand.stats.disparity.approximation import Approximation
+from evenhand.stats.disparity.deals import Deals
+from evenhand.stats.disparity.limits import GroupLimits
+from evenhand.stats.disparity.units import Units
+
+_SPLITS = 20
+_LARGE = 20_000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard deviation of the true group means (divisor groups - 1), with 95 % limits; low is 0 exactly where the
+    test of the axis does not reach 5 %."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, axis_p: float) -> Spread:
+    """Invert the distribution of the variance of the observed means, one-sided at 0 and two-sided far from it.
+
+    The observed variance over its mean is taken for chi-square with the freedom that its variance implies, noise in
+    the noise included; the shares of the two tails slide with the signal. test: of the axis, None where units could
+    not change places. Source: inversion of a moment-matched chi-square (Satterthwaite 1946); sliding tails simulated
+    for this use.
+
+    >>> from evenhand.stats.disparity.deals import deal
+    >>> units = Units.of(np.array([.25, .5, 0, 0, .25, 0, 1, .75, .5]), np.repeat([0, 1, 2], 3), samples=np.full(9, 4.))
+    >>> test = deal(units)
+    >>> round(100 * spread_of_groups(GroupLimits.of(units), test, test.axis_p).estimate, 1)
+    32.3
+    """
+    means, sizes = limits.means, limits.sizes
+    observed = float(np.var(means, ddof=1))
+    own = np.where(np.isnan(limits.own), limits.spread, limits.own)
+    estimate = float(np.sqrt(max(observed - float(np.mean(own / sizes)), 0.0)))
+    noise = _noise(limits, means)
+    if noise.mean() <= 1e-15:
+        noise = np.maximum(_noise(limits, (means * sizes + 0.5) / (sizes + 1)), 1e-12)
+    low, high = _inverted(observed, noise, means, max(limits.freedom, 1), 1.0 if limits.shares else None)
+    if axis_p > 0.05:
+        low = 0.0
+    elif low <= 0:
+        low = _other_bound(estimate, observed, test)
+    low = min(low, estimate) if estimate > 0 else low
+    return Spread(estimate, low, max(high, estimate, low))
+
+
+def _noise(limits: GroupLimits, means: Floats) -> Floats:
+    if not limits.shares:
+        return np.asarray(limits.spread / limits.sizes)
+    rate = np.clip(means, 0, 1)
+    return np.asarray(limits.phi * rate * (1 - rate) / np.maximum(limits.sizes - limits.phi, 0.5))
+
+
+def _inverted(
+    observed: float, noise: Floats, means: Floats, freedom: int, bound: float | None
+) -> tuple[float, float]:
+    groups = len(means)
+    mean = float(noise.mean())
+    squares = np.square(means - means.mean())
+    around = float(squares.sum())
+    uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if mean * around > 0 else 1.0
+    start, stop = 0.0, 2.0 * (np.sqrt(observed) + np.sqrt(mean)) * np.sqrt(groups + 10.0)
+    if bound is not None:
+        stop = min(stop, bound * np.sqrt(groups / (4 * (groups - 1.0))) + 1e-9)
+    lows, highs = (start, stop), (start, stop)
+    limits = (start, stop)
+    for _ in range(3):  # finer and finer around both ends
+        ends = []
+        for side, (first, last) in enumerate((lows, highs)):
+            grid = np.linspace(first, last, 201)
+            share = np.square(grid) / (np.square(grid) + 2 * mean / np.sqrt(groups - 1.0))
+            centre = np.square(grid) + mean
+            variance = (
+                2 / (groups - 1.0) ** 2 * ((1 - 2 / groups) * np.square(noise).sum() + mean**2)
+                + 5.2 * uneven * np.square(grid) * mean / (groups - 1.0)
+                + 4 * mean**2 / freedom
+            )
+            nu = 2 * np.square(centre) / variance
+            value = observed * nu / centre
+            inside = (chdtrc(nu, value) >= 0.05 * (1 - share / 2)) & (chdtr(nu, value) >= 0.025 * share)
+            places = np.flatnonzero(inside)
+            if not places.size:
+                ends.append((first, last))
+            elif side == 0:
+                ends.append((float(grid[max(places[0] - 1, 0)]), float(grid[places[0]])))
+            else:
+                ends.append((float(grid[places[-1]]), float(grid[min(places[-1] + 1, 200)])))
+        lows, highs = ends
+        limits = (lows[1] if lows[0] > 0 or lows[1] > stop / 200 else lows[0], highs[1])
+    low = 0.0 if lows[0] == 0.0 else lows[1]
+    return low, limits[1]
+
+
+def _other_bound(estimate: float, observed: float, test: Deals | Approximation | None) -> float:
+    """A lower limit above 0 where deals find what the inversion does not: from the largest z, or the spread's own."""
+    if test is None:
+        return 1e-3 * max(estimate, float(np.sqrt(observed)))
+    level = test.common_level()
+    bounds = []
+    z = np.abs(test.z[0] if test.z.ndim > 1 else test.z)
+    best = int(np.argmax(z))
+    if test.largest_p <= level and np.isfinite(z[best]):
+        share = 1 - test.largest_quantile(1 - level) / z[best]
+        bounds.append(abs(float(test.difference[best])) * share / np.sqrt(len(z)))
+    bounds.append(1e-3 * max(estimate, float(np.sqrt(observed))))
+    return float(max(bounds))
+
+
+def burden(units: Units, seed: int = 0) -> float:
+    """Mean of all groups minus the lowest, chosen on one half of the units and valued on the other (20 splits).
+
+    Unbiased where no group differs; it grows with the share of groups that are harmed until all are. NaN where no group
+    has two units.
+
+    >>> units = Units.of(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
+    >>> round(burden(units), 6)
+    0.3
+    """
+    sizes = units.sizes
+    able = sizes > 1
+    if np.count_nonzero(able) < 2:
+        return float("nan")
+    generator = np.random.default_rng(seed)
+    values = units.values if units.balanced else units.values - units.group_means(units.values)[units.groups]
+    if not units.balanced:
+        values = values + units.means[units.groups]
+    whole = units.group_means(values)
+    mean = float(np.nanmean(whole))
+    starts = np.cumsum(sizes) - sizes
+    results = []
+    for _ in range(_SPLITS if len(values) < _LARGE else 2):
+        if len(values) < _LARGE:
+            order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
+            rank = np.empty(len(values))
+            rank[order] = np.arange(len(values)) - starts[units.groups[order]]
+            first = rank < (sizes // 2)[units.groups]
+        else:  # halves need not be exact
+            first = generator.random(len(values)) < 0.5
+        sums = np.bincount(units.groups, weights=values * first, minlength=units.n_groups)
+        counts = np.bincount(units.groups, weights=first, minlength=units.n_groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
+        halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
+        for choose, value in (halves, halves[::-1]):
+            lowest = int(np.argmin(np.where(np.isfinite(value), choose, np.inf)))
+            results.append(mean - float(value[lowest]))
+    return float(np.mean(results))

@@ -1,0 +1,140 @@
+"""Units: what was sampled (prompts, templates, nouns), averaged, with the group each belongs to."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.schema import UsageError
+from evenhand.stats.arrays import Codes, Counts, Floats
+
+
+@dataclass(frozen=True)
+class Units:
+    """One value a unit, sorted by group.
+
+    values: (units,), means of the unit's samples, no NaN. groups: (units,), codes 0, 1, ... in order; n_groups may be
+    larger than the highest code + 1 where a group has no unit. strata: (units,), what is held fixed (a template, a
+    prompt's toxicity), or None: units change places inside a stratum only. samples: (units,), how many samples each
+    value averages. shares: whether values lie between 0 and 1, so that limits know their bounds.
+    """
+
+    values: Floats
+    groups: Codes
+    n_groups: int
+    strata: Codes | None
+    samples: Floats
+    shares: bool
+
+    @staticmethod
+    def of(
+        values: Floats,
+        groups: Codes,
+        *,
+        n_groups: int | None = None,
+        strata: Codes | None = None,
+        samples: Floats | None = None,
+        shares: bool | None = None,
+    ) -> "Units":
+        """Units in any order, sorted and checked.
+
+        Raises UsageError for arrays of different length, NaN, or groups without a code.
+
+        >>> Units.of(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 1])).sizes.tolist()
+        [1, 2]
+        """
+        lengths = {len(part) for part in (values, groups, strata, samples) if part is not None}
+        if len(lengths) != 1 or np.isnan(values).any() or (len(groups) and groups.min() < 0):
+            raise UsageError(
+                "Units need one value, group (and stratum, and number of samples) each, none missing.",
+                "Leave units without a judged sample out; code groups 0, 1, ...",
+            )
+        order = np.lexsort((values, groups)) if strata is None else np.lexsort((values, strata, groups))
+        within = bool(np.all((values >= 0) & (values <= 1))) if shares is None else shares
+        return Units(
+            np.asarray(values, dtype=np.float64)[order],
+            np.asarray(groups, dtype=np.int64)[order],
+            n_groups if n_groups is not None else (int(groups.max()) + 1 if len(groups) else 0),
+            None if strata is None else np.unique(strata, return_inverse=True)[1].astype(np.int64)[order],
+            np.ones(len(values)) if samples is None else np.asarray(samples, dtype=np.float64)[order],
+            within,
+        )
+
+    @cached_property
+    def sizes(self) -> Counts:
+        """Units of each group (groups,)."""
+        return np.bincount(self.groups, minlength=self.n_groups).astype(np.int64)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each group's units (groups,), each unit once; NaN without any.
+
+        Where groups lie in strata unequally, the fit of group + stratum, so that a group is not blamed for its strata;
+        where every group has the same share of each stratum that is the plain mean.
+        """
+        plain = self.group_means(self.values)
+        return plain if self.strata is None or self.balanced else self._adjusted(plain)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the variance within groups: units minus groups that have any (and minus strata)."""
+        known = int(np.count_nonzero(self.sizes))
+        further = 0 if self.strata is None else int(self.strata.max()) if len(self.strata) else 0
+        return max(len(self.values) - known - further, 0)
+
+    @cached_property
+    def centred(self) -> Floats:
+        """Values minus the mean of their stratum, if there are strata (units,)."""
+        if self.strata is None:
+            return self.values
+        totals = np.bincount(self.strata, weights=self.values) / np.bincount(self.strata)
+        return np.asarray(self.values - totals[self.strata])
+
+    @cached_property
+    def balanced(self) -> bool:
+        """Whether all groups that have units have equally many in each stratum."""
+        if self.strata is None:
+            return True
+        cells = self.cells()
+        known = cells[cells.sum(axis=1) > 0]
+        return bool(np.all(known == known[:1]))
+
+    def cells(self) -> Counts:
+        """Units of each group in each stratum (groups, strata)."""
+        strata = np.zeros(len(self.groups), dtype=np.int64) if self.strata is None else self.strata
+        width = int(strata.max()) + 1 if len(strata) else 1
+        flat = np.bincount(self.groups * width + strata, minlength=self.n_groups * width)
+        return flat.reshape(self.n_groups, width).astype(np.int64)
+
+    def group_means(self, values: Floats) -> Floats:
+        """Plain means of values (units,) over the units of each group (groups,); NaN without any."""
+        sums = np.bincount(self.groups, weights=values, minlength=self.n_groups)
+        sizes = self.sizes
+        return np.asarray(np.divide(sums, sizes, out=np.full(self.n_groups, np.nan), where=sizes > 0))
+
+    def residuals(self) -> Floats:
+        """Values minus group (and stratum) (units,)."""
+        if self.strata is None:
+            return np.asarray(self.values - self.group_means(self.values)[self.groups])
+        if self.balanced:
+            centred = self.centred
+            return np.asarray(centred - self.group_means(centred)[self.groups])
+        left = self.values - self.means[self.groups]
+        return np.asarray(
+            left - (np.bincount(self.strata, weights=left) / np.bincount(self.strata))[self.strata]
+        )
+
+    def _adjusted(self, plain: Floats) -> Floats:
+        """Group means of the additive fit, by turns; shifted so that they average to the mean of all units."""
+        assert self.strata is not None
+        counts = np.maximum(np.bincount(self.strata), 1)
+        means = np.nan_to_num(plain)
+        for _ in range(200):
+            stratum = np.bincount(self.strata, weights=self.values - means[self.groups]) / counts
+            new = np.nan_to_num(self.group_means(self.values - stratum[self.strata]))
+            change = float(np.abs(new - means).max())
+            means = new
+            if change < 1e-10:
+                break
+        means = means + (self.values.mean() - means[self.groups].mean())
+        return np.where(np.isnan(plain), np.nan, means)

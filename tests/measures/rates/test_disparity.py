@@ -1,0 +1,221 @@
+"""Disparity: the designs that made earlier verdicts false, invariances, missing answers, and what could be found."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evenhand.measures import disparity
+from evenhand.schema import DataError, UsageError
+from evenhand.stats import reach_verdicts
+from tests.helpers.clustered import clustered
+
+
+def plain(rates: dict[str, float], n: int, axis: str, rng: np.random.Generator) -> pl.DataFrame:
+    parts = [
+        pl.DataFrame({"axis": axis, "group": name, "negative": rng.binomial(1, rate, n)})
+        for name, rate in rates.items()
+    ]
+    return pl.concat(parts)
+
+
+def exactly(counts: dict[str, int], n: int, axis: str) -> pl.DataFrame:
+    return pl.concat(
+        [
+            pl.DataFrame({"axis": axis, "group": name, "negative": [1] * k + [0] * (n - k)})
+            for name, k in counts.items()
+        ]
+    )
+
+
+def named(table: pl.DataFrame) -> dict[str, str]:
+    return dict(table.filter(pl.col("named").is_not_null()).select("group", "named").rows())
+
+
+def test_point_1_background_another_axis_changes_nothing_but_the_level() -> None:
+    people = exactly({"woman": 40, "man": 20}, 100, "gender")
+    alone = disparity(people)
+    for rate in (2, 35, 40):
+        religions = exactly({f"r{i}": rate for i in range(8)}, 100, "religion")
+        beside = disparity(pl.concat([people, religions]))
+        kept = beside.groups.filter(axis="gender")
+        assert kept.equals(alone.groups) and beside.axes.filter(axis="gender").equals(alone.axes)
+        assert named(kept) == {"woman": "worse", "man": "better"}
+        assert named(beside.groups.filter(axis="religion")) == {}
+    shared = disparity(people, n_axes=13)
+    unlike = {"q", "named", "minimum_detectable"}
+    kept_names = [name for name in shared.groups.columns if name not in unlike]
+    assert shared.groups.select(kept_names).equals(alone.groups.select(kept_names))
+
+
+@pytest.mark.parametrize("harmed", [1, 4, 8, 9])
+def test_point_1_an_axis_is_found_whatever_the_share_of_harmed_groups(harmed: int) -> None:
+    rng = np.random.default_rng(harmed)
+    rates = {f"g{i}": 0.4 if i < harmed else 0.1 for i in range(10)}
+    found = disparity(plain(rates, 150, "axis", rng))
+    assert found.axes["p"][0] <= 0.001 and found.axes["low"][0] > 0
+    above = set(found.groups.filter("worse_than_best")["group"])
+    assert above <= {f"g{i}" for i in range(harmed)} and len(above) >= harmed - 1
+    if harmed == 9:
+        assert named(found.groups)["g9"] == "better"
+
+
+def test_point_3_one_prompt_a_group_is_not_measurable_however_many_samples() -> None:
+    rng = np.random.default_rng(0)
+    frame = clustered(rng, np.full(10, 0.2), prompts=1, samples=25, correlation=0.3)
+    found = disparity(frame)
+    assert found.axes["p"][0] is None and "prompt and group cannot be told apart" in found.axes["obstacle"][0]
+    assert found.groups["obstacle"].null_count() == 0 and found.groups["rate"].null_count() == 0
+
+
+def test_point_3_a_group_with_one_prompt_among_others_is_shown_and_not_judged() -> None:
+    rng = np.random.default_rng(0)
+    many = clustered(rng, np.full(3, 0.2), prompts=20, samples=5, correlation=0.3)
+    one = clustered(rng, np.array([0.9]), prompts=1, samples=25, correlation=0.3).with_columns(
+        group=pl.lit("single"), prompt_id=pl.lit(-1)
+    )
+    groups = disparity(pl.concat([many, one.cast(dict(many.schema))])).groups
+    row = groups.filter(group="single").row(0, named=True)
+    assert row["p"] is None and row["named"] is None and "one prompt" in row["obstacle"] and row["rate"] > 50
+    assert groups.filter(pl.col("group") != "single")["p"].null_count() == 0
+
+
+def test_point_8_rates_of_clustered_groups_are_not_rounded_down() -> None:
+    rng = np.random.default_rng(8)
+    rates, small = [], []
+    for _ in range(100):
+        frame = clustered(rng, np.full(6, 0.05), prompts=10, samples=5, correlation=0.5)
+        table = disparity(frame).groups
+        rates.append(table["rate"].mean())
+        small.append(((table["rate_low"] <= 5) & (table["rate_high"] >= 5)).mean())
+    assert abs(np.mean(rates) - 5.0) < 4 * np.std(rates) / 10 and np.mean(small) > 0.94
+
+
+def test_point_9_few_units_cannot_reach_a_level_that_deals_do_not_have() -> None:
+    frame = pl.DataFrame({"group": ["a"] * 3 + ["b"] * 3, "negative": [1, 1, 1, 0, 0, 0]})
+    found = disparity(frame)
+    assert "the smallest possible p is 0.1" in found.axes["obstacle"][0]
+    assert disparity(pl.concat([frame, frame])).axes["obstacle"][0] is None
+
+
+def test_point_10_test_interval_and_verdict_agree_in_every_row() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(40):
+        rates = rng.choice([0.01, 0.1, 0.3], 6)
+        frame = clustered(rng, rates, prompts=int(rng.integers(3, 30)), samples=4, correlation=0.3)
+        found = disparity(frame)
+        if found.axes["p"][0] is None:
+            continue
+        for table in (found.axes, found.groups, found.pairs):
+            below = table["p"] <= 0.05
+            excluded = (table["low"] > 0) | (table["high"] < 0)
+            assert (below == excluded).all()
+    men = disparity(exactly({"women": 187, "men": 10}, 1000, "gender"))
+    assert named(men.groups) == {"women": "worse", "men": "better"}
+
+
+def test_point_11_tolerance_is_the_limit_that_faces_zero() -> None:
+    found = disparity(exactly({"a": 60, "b": 20, "c": 20}, 100, "axis")).groups
+    worse, better = found.row(0, named=True), found.row(1, named=True)
+    assert worse["tolerance"] == worse["low"] and better["tolerance"] == pytest.approx(-better["high"])
+    assert disparity(exactly({"a": 20, "b": 20}, 100, "x")).groups["tolerance"].null_count() == 2
+
+
+def test_the_verdict_rule_reads_these_rows() -> None:
+    from evenhand.benchmarks.analysis.rate_rows import disparity_rows
+    from evenhand.schema import measurement_frame
+
+    found = disparity(exactly({"a": 60, "b": 20, "c": 21, "d": 22}, 100, "axis"), n_axes=3)
+    _, findings = reach_verdicts(
+        measurement_frame(disparity_rows(found)), n_axes=3, harmful={"group_difference": "above"}
+    )
+    said = findings.filter(measure="group_difference", verdict="biased").select("group", "direction").rows()
+    assert dict(said) == named(found.groups) and findings["verdict"][0] == "biased"
+
+
+def test_invariances() -> None:
+    rng = np.random.default_rng(3)
+    frame = clustered(rng, np.array([0.1, 0.3, 0.2, 0.2]), prompts=15, samples=4, correlation=0.3)
+    one = disparity(frame)
+    shuffled = disparity(frame.sample(fraction=1.0, shuffle=True, seed=1))
+    assert shuffled.groups.equals(one.groups) and shuffled.axes.equals(one.axes)
+    names = {"g00": "zz", "g01": "b", "g02": "q", "g03": "a"}
+    renamed = disparity(frame.with_columns(pl.col("group").replace_strict(names)))
+    back = renamed.groups.with_columns(pl.col("group").replace_strict({v: k for k, v in names.items()}))
+    for name in ("estimate", "p", "rate", "low", "high"):
+        np.testing.assert_allclose(back.sort("group")[name], one.groups[name], atol=1e-9)
+    assert renamed.axes["p"][0] == one.axes["p"][0]
+    twice = disparity(pl.concat([frame, frame]))
+    assert twice.groups["rate"].equals(one.groups["rate"]) and twice.axes["p"][0] == one.axes["p"][0]
+    assert twice.axes["estimate"][0] == pytest.approx(one.axes["estimate"][0])
+    np.testing.assert_allclose(twice.groups["p"], one.groups["p"], atol=0.02)
+
+
+def test_templates_that_hold_all_groups_are_held_fixed() -> None:
+    rng = np.random.default_rng(5)
+    level = rng.uniform(0, 0.8, 12)
+    rows = [
+        {
+            "group": group,
+            "template": f"t{t}",
+            "prompt_id": f"{group}{t}",
+            "negative": rng.random() < level[t] + more,
+        }
+        for group, more in (("a", 0.15), ("b", 0.0))
+        for t in range(12)
+        for _ in range(40)
+    ]
+    frame = pl.DataFrame(rows)
+    inside = disparity(frame, strata=["template"])
+    assert inside.axes["p"][0] < 0.01 < disparity(frame).axes["p"][0]
+    assert inside.axes["note"][0] == "Groups are compared inside each template."
+    by_cluster = disparity(frame.drop("prompt_id"), cluster="template")
+    assert by_cluster.axes["p"][0] == inside.axes["p"][0]
+    with pytest.raises(UsageError, match="lies in several"):
+        disparity(frame.with_columns(prompt_id="group"), strata=["template"])
+
+
+def test_missing_answers_say_how_much_they_could_overturn() -> None:
+    full = exactly({"a": 60, "b": 20, "c": 20}, 100, "axis").with_columns(pl.col("negative").cast(pl.Int64))
+    few = pl.DataFrame({"axis": "axis", "group": ["a"] * 5, "negative": [None] * 5}, schema=full.schema)
+    many = pl.DataFrame({"axis": "axis", "group": ["a"] * 90, "negative": [None] * 90}, schema=full.schema)
+    assert disparity(full).groups["missing_share"][0] == 0.0
+    assert disparity(pl.concat([full, few])).groups["missing_share"][0] == 0.0
+    row = disparity(pl.concat([full, many])).groups.row(0, named=True)
+    # what is sure of the difference is kept if at least this share of the 90 was negative: from the definition
+    needed = row["missing_share"] / 100
+    filled = (60 + 90 * needed) / 190 - 0.6 + row["low"] / 100
+    assert 0 < needed < 1 and filled == pytest.approx(0, abs=1e-9) and row["n_missing"] == 90
+
+
+def test_numbers_that_are_no_shares_are_compared_as_they_are() -> None:
+    rng = np.random.default_rng(6)
+    frame = pl.DataFrame(
+        {"group": np.repeat(["a", "b", "c"], 60), "negative": rng.normal(np.repeat([5.0, 5.0, 8.0], 60), 2.0)}
+    )
+    found = disparity(frame)
+    assert named(found.groups)["c"] == "worse" and 2 < found.groups["estimate"][2] < 4
+    assert found.groups["tolerance"].null_count() == 3
+    with pytest.raises(DataError, match="infinity"):
+        disparity(frame.with_columns(negative=pl.lit(float("inf"))))
+
+
+def test_a_reference_group_is_compared_one_by_one() -> None:
+    rng = np.random.default_rng(7)
+    frame = plain({f"g{i:02}": 0.5 if i < 2 else 0.2 for i in range(12)}, 80, "axis", rng)
+    assert disparity(frame).pairs.is_empty()
+    pairs = disparity(frame, reference="g11").pairs
+    assert pairs.height == 11 and set(pairs["other"]) == {"g11"}
+    assert set(pairs.filter(pl.col("q") <= 0.05)["group"]) == {"g00", "g01"}
+    with pytest.raises(UsageError, match="not in the table"):
+        disparity(frame, reference="nobody")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("prompts", "samples", "rate"), [(20, 5, 0.1), (8, 25, 0.1), (40, 5, 0.01)])
+def test_nothing_is_named_where_nothing_differs(prompts: int, samples: int, rate: float) -> None:
+    rng = np.random.default_rng(11)
+    false = 0
+    for seed in range(200):
+        frame = clustered(rng, np.full(10, rate), prompts, samples, 0.4)
+        false += bool(named(disparity(frame, seed=seed).groups))
+    assert false <= 0.06 * 200 + 2 * np.sqrt(200 * 0.06 * 0.94)

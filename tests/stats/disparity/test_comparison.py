@@ -1,0 +1,180 @@
+"""The engine against exact enumeration, closed forms and scipy."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import f_oneway, studentized_range
+
+from evenhand.stats.disparity import (
+    Design,
+    GroupLimits,
+    Units,
+    approximate,
+    burden,
+    compare_units,
+    deal,
+    largest_means,
+    leave_one_out,
+    planned_effects,
+    recovered_limits,
+    smallest_differences,
+    smallest_p,
+    tukey_quantile,
+)
+
+VALUES = np.array([0.25, 0.5, 0, 0, 0.25, 0, 1, 0.75, 0.5])
+Z = float(ndtri(0.975))
+
+
+@pytest.fixture(scope="module")
+def nine() -> Units:
+    """Prompt means of three groups, four samples each."""
+    return Units.of(VALUES, np.repeat([0, 1, 2], 3), samples=np.full(9, 4.0))
+
+
+def test_exact_enumeration_of_1680_deals(nine: Units) -> None:
+    test = deal(nine)
+    np.testing.assert_allclose(test.z[0], [-1.06904, -2.67261, 3.74166], atol=5e-6)
+    np.testing.assert_allclose(test.difference, [-0.16667, -0.41667, 0.58333], atol=5e-6)
+    assert round(float(test.spread[0]), 5) == 14.85714 and test.count == 1680
+    assert test.spread_p == test.largest_p == test.axis_p == pytest.approx(0.05)
+    np.testing.assert_allclose(test.p, [0.36548, 0.05357, 0.01905], atol=5e-6)
+
+
+def test_limits_and_recovered_limits(nine: Units) -> None:
+    limits = GroupLimits.of(nine)
+    np.testing.assert_allclose(limits.phi, 0.291667, atol=5e-7)
+    np.testing.assert_allclose(limits.worth, 5.68421, atol=5e-6)
+    low, high = limits.at(Z)
+    np.testing.assert_allclose(low, [0.0426, 0.0057, 0.2861], atol=5e-5)
+    np.testing.assert_allclose(high, [0.7139, 0.5884, 0.9574], atol=5e-5)
+    low, high = recovered_limits(limits, leave_one_out(3), Z)
+    np.testing.assert_allclose(low, [-0.5095, -0.6823, 0.0065], atol=5e-5)
+    np.testing.assert_allclose(high, [0.3534, 0.1487, 0.8184], atol=5e-5)
+    wide = GroupLimits(
+        np.array([0.3]), np.array([20.0]), np.ones(1), np.array([20 / 0.44]), 0.0, np.ones(1), 190, True
+    )
+    np.testing.assert_allclose([float(end[0]) for end in wide.at(Z)], [0.18613, 0.44541], atol=5e-6)
+
+
+def test_the_spread_of_three_groups(nine: Units) -> None:
+    found = compare_units(nine)
+    assert found.spread is not None and round(100 * found.spread.estimate, 1) == 32.3
+    assert 0 < found.spread.low < found.spread.estimate < found.spread.high
+
+
+@pytest.mark.parametrize(
+    ("groups", "prompts", "samples", "level", "stated"),
+    [(10, 100, 1, 0.005, 12.95), (2, 100, 1, 0.025, 16.45), (10, 20, 5, 0.005, 19.87)],
+)
+def test_smallest_effects_in_closed_form(
+    groups: int, prompts: int, samples: int, level: float, stated: float
+) -> None:
+    phi = 1 / samples + (1 - 1 / samples) * 0.3
+    design = Design(np.full(groups, float(prompts)), np.full(groups, 0.1), phi)
+    found = smallest_differences(design, np.full(groups, -ndtri(level / 2)), level)
+    np.testing.assert_allclose(100 * found, stated, atol=0.02)
+
+
+def test_p_of_few_units_is_that_of_all_permutations() -> None:
+    rng = np.random.default_rng(2)
+    values, groups = rng.normal(size=7), np.array([0, 0, 0, 1, 1, 1, 1])
+    test = deal(Units.of(values, groups))
+    statistics = []
+    for order in permutations(range(7)):
+        dealt = values[list(order)]
+        first, second = dealt[:3], dealt[3:]
+        within = (first.var(ddof=0) * 3 + second.var(ddof=0) * 4) / 5
+        statistics.append(abs(first.mean() - second.mean()) / np.sqrt(within * (1 / 3 + 1 / 4)))
+    observed = statistics[0]
+    assert test.p[0] == pytest.approx(np.mean(np.array(statistics) >= observed - 1e-9))
+    assert test.spread[0] == pytest.approx(f_oneway(values[:3], values[3:]).statistic)
+
+
+def test_the_closed_form_agrees_with_deals_and_errs_on_the_safe_side() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.binomial(1, 0.3, 10 * 150).astype(float)
+    units = Units.of(x, np.repeat(np.arange(10), 150))
+    dealt, closed = deal(units, first=4999, most=4999), approximate(units)
+    np.testing.assert_allclose(closed.p, dealt.p, atol=0.1)
+    assert np.all(closed.p >= dealt.p - 0.01)
+    assert closed.spread_p == pytest.approx(dealt.spread_p, abs=0.03)
+    rare = Units.of(rng.binomial(1, 0.02, 1500).astype(float), np.repeat(np.arange(10), 150))
+    assert np.all(approximate(rare).p >= deal(rare, first=4999, most=4999).p - 0.01)
+
+
+def test_names_and_order_of_units_change_nothing() -> None:
+    rng = np.random.default_rng(4)
+    values, groups = rng.random(60), rng.permutation(np.repeat([0, 1, 2, 3], 15))
+    one = deal(Units.of(values, groups))
+    order = rng.permutation(60)
+    other = deal(Units.of(values[order], 3 - groups[order]))
+    np.testing.assert_array_equal(one.p, other.p[::-1])
+    assert one.axis_p == other.axis_p
+
+
+def test_groups_that_scatter_unequally_go_by_one_coin_a_unit() -> None:
+    rng = np.random.default_rng(5)
+    sizes = np.array([5, 10, 20, 40, 120, 200, 300])
+    correlation = np.where(sizes < 50, 0.6, 0.05)
+    groups = np.repeat(np.arange(7), sizes)
+    false = flagged = 0
+    for _ in range(20):
+        strength = 1 / correlation[groups] - 1
+        x = rng.binomial(5, rng.beta(0.1 * strength, 0.9 * strength)) / 5
+        found = compare_units(Units.of(x, groups, samples=np.full(len(x), 5.0)))
+        flagged += found.coins
+        false += found.axis_p <= 0.05
+        assert found.differences is not None
+        assert np.array_equal(found.differences.p <= 0.05, found.differences.found)
+    assert flagged >= 15 and false <= 3
+
+
+def test_unequal_numbers_of_samples_hold_their_size() -> None:
+    rng = np.random.default_rng(6)
+    groups, false = np.repeat(np.arange(8), 20), 0
+    for _ in range(100):
+        n = np.where(rng.random(160) < 0.5, 25, 1)
+        x = rng.binomial(n, rng.beta(0.25, 2.25, 160)) / n
+        false += compare_units(Units.of(x, groups, samples=n.astype(float))).axis_p <= 0.05
+    assert false <= 12  # 5 expected, three standard errors
+
+
+def test_power_at_the_planned_smallest_effect() -> None:
+    rng = np.random.default_rng(7)
+    planned, _ = planned_effects(np.full(6, 40), 0.1, 1, 0.05)
+    rates = np.full(6, 0.1)
+    rates[0] += planned[0]
+    named = 0
+    for _ in range(60):
+        found = compare_units(
+            Units.of(rng.binomial(1, np.repeat(rates, 40)).astype(float), np.repeat(np.arange(6), 40))
+        )
+        assert found.differences is not None and found.smallest is not None
+        named += found.axis_p <= 0.05 and found.differences.p[0] <= 0.05 / 6
+    assert 0.62 < named / 60 < 0.95
+
+
+def test_quantile_of_the_range_is_that_of_scipy() -> None:
+    assert tukey_quantile(5, 20) == pytest.approx(studentized_range.ppf(0.95, 5, 20), abs=2e-3)
+
+
+def test_the_burden_is_nothing_where_nothing_differs() -> None:
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(10), 30)
+    values = [burden(Units.of(rng.binomial(1, 0.2, 300).astype(float), groups)) for _ in range(150)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(150)
+
+
+def test_the_largest_of_equal_groups_lies_above_the_mean() -> None:
+    units = Units.of(
+        np.random.default_rng(9).binomial(1, 0.2, 500).astype(float), np.repeat(np.arange(10), 50)
+    )
+    assert units.values.mean() < largest_means(units).mean() < 0.4
+
+
+def test_the_smallest_p_of_few_units() -> None:
+    assert smallest_p(Units.of(np.arange(6.0), np.repeat([0, 1], 3))) == pytest.approx(0.1)
+    assert smallest_p(Units.of(VALUES, np.repeat([0, 1, 2], 3))) == pytest.approx(6 / 1680)
