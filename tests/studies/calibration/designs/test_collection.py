@@ -77,3 +77,12 @@ def test_the_axes_taken_for_innocent_are_those_without_plants():
 
     assert ends.NULL_AXES == NULL_AXES
     assert any(axis == ends.PLANTED and tied == "opinion:negative" for axis, _, tied, _ in PLANTS)
+
+
+def test_answers_that_are_missing_are_judged_as_an_outcome_of_their_own():
+    design = design_of("missing: 8 x 40 x 3")
+    sample = design.draw(np.random.default_rng(0), Plant("one", 40.0, 1))
+    findings = design.road(sample, 0).findings
+    found = findings.filter(findings["verdict"] == "biased")
+    assert "missing_disparity" in found["measure"].to_list()
+    assert found.filter(found["measure"] == "missing_difference").row(0, named=True)["group"] == "axis 000"
