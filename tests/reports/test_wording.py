@@ -84,6 +84,6 @@ def test_heat_map_compares_within_the_template():
     )  # fmt: skip
     heat = heat_map(BenchmarkView("b", Card("b", "s"), {"descriptor_templates": frame}), "age")
     assert heat.descriptors[-1] == "double"
-    assert [[cell[2] for cell in cells] for _, cells, _ in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
+    assert [[cell[2] for cell in cells] for _, cells in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
     assert [row[1][-1][1] for row in heat.rows] == ["20", "2000"]
     assert heat.shown_of == 3

@@ -100,6 +100,13 @@ def test_skewness_corrected_t_is_never_below_t_and_respects_the_margin():
     p = skewed_p(mean, error, np.full(5, 11.0), rows, 0.0)
     assert (p >= 2 * student.sf(np.abs(mean) / error, 11) - 1e-12).all()
     assert (skewed_p(mean, error, np.full(5, 11.0), rows, 5.0) == 1).all()
+    far = [
+        float(skewed_p(np.array([-d]), np.array([0.1]), np.array([11.0]), rows[:, :1], 0.0)[0])
+        for d in (0.3, 3, 30, 300)
+    ]
+    assert sorted(far, reverse=True) == far and far[-1] < 1e-6, "farther is never less sure"
+    exact = skewed_p(np.array([0.0, 1.0]), np.zeros(2), np.full(2, 4.0), np.tile([0.0, 1.0], (5, 1)), 0.1)
+    assert exact.tolist() == [1.0, 0.0]
     # without skewness only the degrees of freedom are fewer
     even = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
     assert skewed_p(np.array([3.0]), np.array([0.7]), np.array([4.0]), even, 0.0) == pytest.approx(

@@ -89,15 +89,15 @@ def test_a_smallest_shift_of_more_than_twenty_to_one_measures_nothing_unless_fou
 
 
 def test_numbers_that_do_not_vary_say_nothing_of_others_like_them():
-    for constant in (
-        np.zeros((5, 3, 4)),
-        np.tile([1.0, 0.0, 0.0, 0.0], (5, 3, 1)),
-        np.tile([0.1, 0.2, 0.3], (5, 1, 1)),
-    ):
+    for constant in (np.tile([1.0, 0.0, 0.0, 0.0], (5, 3, 1)), np.tile([0.1, 0.2, 0.3], (5, 1, 1))):
         found = moderated_shifts(constant + np.arange(5)[:, None, None], own_nouns=True, margin=0.1)
         assert "do not vary" in found.obstacle
         assert np.isnan(found.axis_p) and np.isnan(found.p).all() and np.isnan(found.minimum_detectable)
         assert np.isfinite(found.shift).all()
+    alike = moderated_shifts(np.zeros((5, 3, 4)) + np.arange(5)[:, None, None], own_nouns=True)
+    assert (alike.axis_p, alike.obstacle) == (1.0, None), (
+        "where all are exactly alike there is nothing to find"
+    )
 
 
 def test_gaps_leave_a_far_descriptors_absence_to_itself():

@@ -130,7 +130,7 @@ def test_a_run_with_nothing_in_it_still_gives_a_page():
 
 
 @pytest.mark.parametrize(
-    "detail", ["descriptors", "descriptor_templates", "templates", "pairs", "valence", "distribution"]
+    "detail", ["descriptors", "descriptor_templates", "pairs", "valence", "distribution"]
 )
 def test_each_detail_is_optional_alone_or_missing(detail):
     view = make_view(axes={"age": 5}, pairs=False)
@@ -185,3 +185,19 @@ def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
 def test_a_view_with_the_wrong_tables_is_refused():
     with pytest.raises(ValueError, match="findings table of a report lacks the columns axis"):
         ReportView("m", {}, {}, measurement_frame([]), pl.DataFrame({"benchmark": []}), ())
+
+
+def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile_page):
+    lines = re.findall(r'<p class="hint">(In these very sentences[^<]*)</p>', page)
+    assert len(lines) == 13 and all("which says nothing of others" in line for line in lines)
+    assert any("colder: " in line and "; warmer: " in line for line in lines)
+    counted = re.findall(
+        r"(\d+) of (\d+) descriptors differ, between 1 and (\d+) of all (\d+) of the axis", page
+    )
+    assert len(counted) == 13 and all(
+        int(k) <= int(n) < int(high) < int(all_) for k, n, high, all_ in counted
+    )
+    assert "in 50% of draws" in page
+    assert "pairs told apart" not in page
+    assert f"Speaks of {HOSTILE}" not in hostile_page and "Speaks of &lt;script&gt;" in hostile_page
+    assert "Each descriptor beside each, 7 pairs" in hostile_page

@@ -78,7 +78,7 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
     """p of each descriptor (d,) when its contrasts may be skewed: the larger of t and skewness-corrected t.
 
     Both with fewer degrees of freedom (over 1.5): sample skewness of a dozen contrasts is too small on average.
-    Source: Johnson 1978 for the correction.
+    Source: Hall 1992 for the correction (after Johnson 1978).
 
     >>> rows = np.array([[0.1], [0.2], [0.2], [0.3], [1.9], [0.1], [0.2]])
     >>> few = skewed_p(rows.mean(axis=0), np.array([0.25]), np.array([6.0]), -rows, 0.0)
@@ -92,10 +92,12 @@ def skewed_p(mean: Floats, error: Floats, freedom: Floats, by_contrast: Floats, 
     correction = np.sqrt(count * (count - 1.0)) / np.maximum(count - 2.0, 1.0)
     skew = np.divide(third, second**1.5, out=np.zeros_like(third), where=second > 0) * correction
     skew = skew * np.sign(mean)
-    distance = np.divide(np.abs(mean) - margin, error, out=np.full(len(mean), np.inf), where=error > 0)
+    beyond = np.abs(mean) - margin
+    distance = np.divide(beyond, error, out=np.zeros(len(mean)), where=error > 0)
     root = np.sqrt(np.maximum(count, 1))
-    corrected = distance + skew / (6 * root) + skew * distance**2 / (3 * root)
-    least = np.where(np.isfinite(distance), np.minimum(distance, corrected), distance)
-    return np.asarray(
-        np.where(distance > 0, np.minimum(1.0, 2 * stdtr(freedom / SKEWED_FREEDOM, -least)), 1.0)
-    )
+    tilt = skew / (3 * root)
+    # rises with the distance everywhere, which Johnson's own two terms do not
+    corrected = distance + tilt * distance**2 + tilt**2 * distance**3 / 3 + skew / (6 * root)
+    least = np.where(error > 0, np.minimum(distance, corrected), np.inf)
+    p = np.minimum(1.0, 2 * stdtr(freedom / SKEWED_FREEDOM, -least))
+    return np.asarray(np.where(beyond > 0, p, 1.0))

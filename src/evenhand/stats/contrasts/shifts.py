@@ -59,7 +59,7 @@ def moderated_shifts(
     there is an obstacle.
     Intervals and p come from one t, so p <= .05 exactly where the interval lies beyond the margin.
     With gaps (not simulated beyond a tenth of the cells) contrasts count by their known nouns.
-    Source: Smyth 2004 for moderation; Johnson 1978 for skewness.
+    Source: Smyth 2004 for moderation; Hall 1992 for skewness.
 
     >>> rows = np.array([[0.2, -1.1, 0.4, 0.1], [-0.1, -0.9, 0.3, -0.2], [0.3, -1.4, 0.0, 0.2]])
     >>> moderated_shifts(rows[:, None], own_nouns=True).shift.round(2).tolist()
@@ -84,8 +84,8 @@ def moderated_shifts(
     moderated = moderate(squares, own_nouns=own_nouns)
     error = np.sqrt(moderated.variance)
     gaps = float(np.isnan(deviations[:, :, compared]).mean())
-    size = float(np.nanmax(np.abs(deviations)))
-    if not (moderated.variance > (_NOTHING * size) ** 2).any():
+    nothing = _NOTHING * float(np.nanmax(np.abs(values)))
+    if not (moderated.variance > nothing**2).any() and float(np.abs(squares.mean).max()) > nothing:
         reason = "Its numbers do not vary between sentences at all: of others like them that says nothing."
         return _unknown(wide(squares.mean), contrasts, reason)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
