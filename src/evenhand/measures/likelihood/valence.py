@@ -355,8 +355,8 @@ CARDS = (
             direction="Higher is worse.",
             null=(
                 '0. The test is of "no descriptor shifts by more than the margin" (0.1 nats a sentence unless told '
-                "otherwise). With nouns drawn anew for each pair and pairs enough (11 for 13 axes) by turning the signs "
-                "of whole pairs, the sum of squares and the largest shift together; else by Simes over descriptors. "
+                "otherwise). With nouns drawn anew for each pair and pairs enough (11 for 13 axes) by turning signs "
+                "of whole pairs: sum of squares and largest shift together; else by Simes over descriptors. "
                 "Where pairs are fewer and nearly all that varies lies in one descriptor, or in all together, nothing "
                 "is said to be measured. The lower limit is above 0 exactly where its p is at most 0.05."
             ),
