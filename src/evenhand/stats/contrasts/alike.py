@@ -18,7 +18,7 @@ def alike_contrasts(values: Floats) -> tuple[int, int, float] | None:
     axes at most, while none is as far below 0 (a factor behind all descriptors gives both). None with fewer than three
     contrasts.
 
-    >>> rows = np.random.default_rng(0).normal(size=(5, 12))
+    >>> rows = np.random.default_rng(0).normal(size=(5, 40))
     >>> alike_contrasts(np.vstack([rows, rows[:1] + 0.01 * rows[1:2]])[:, None])[:2]
     (0, 5)
     """

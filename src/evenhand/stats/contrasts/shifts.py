@@ -70,6 +70,9 @@ def moderated_shifts(
         return _unknown(
             np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared."
         )
+    nothing = _NOTHING * float(np.nanmax(np.abs(values)))
+    if float(np.nanmax(np.abs(deviations))) <= nothing:
+        deviations = deviations * 0.0  # all alike but for rounding
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
     there = (~np.isnan(squares.by_contrast)).any(axis=1)
     contrasts = int(there.sum())
@@ -84,13 +87,13 @@ def moderated_shifts(
     moderated = moderate(squares, own_nouns=own_nouns)
     error = np.sqrt(moderated.variance)
     gaps = float(np.isnan(deviations[:, :, compared]).mean())
-    nothing = _NOTHING * float(np.nanmax(np.abs(values)))
-    if not (moderated.variance > nothing**2).any() and float(np.abs(squares.mean).max()) > nothing:
+    varies = bool((moderated.variance > nothing**2).any())
+    if not varies and float(np.abs(squares.mean).max()) > nothing:
         reason = "Its numbers do not vary between sentences at all: of others like them that says nothing."
         return _unknown(wide(squares.mean), contrasts, reason)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
     enough = flips_reach(contrasts, level)
-    lopsided = moderated.directions < LEAST_DIRECTIONS
+    lopsided = varies and moderated.directions < LEAST_DIRECTIONS
     flips = Flips(contrasts, seed, level) if enough else None
     rows = squares.by_contrast[there]
 
