@@ -21,7 +21,7 @@ from evenhand.stats.disparity.tails import (
     least_p,
     two_tails,
 )
-from evenhand.stats.disparity.units import Units, arrangements
+from evenhand.stats.disparity.units import Units, arrangements, exchangeable
 
 FIRST, MOST = 199, 9_999
 """Deals to begin with, and at most: a verdict among many axes needs p far below 1 / 200."""
@@ -229,7 +229,7 @@ def deal(
     """
     table = _Table.of(units)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
-    classes = _classes(units, rows, contrasts is None)
+    classes = exchangeable(units, contrasts)
     known = (units, closed_form(units, rows), least_p(units, rows))
     ordered = None if contrasts is None else rows[:, table.order]
     observed = table.statistics(table.observed[None, :], ordered, variances)
@@ -273,22 +273,6 @@ def smallest_p(units: Units) -> float:
     _, sizes = np.unique(units.cells(), axis=0, return_counts=True)
     alike = float(np.sum(gammaln(sizes + 1.0)))
     return float(min(1.0, np.exp(alike - units.log_deals)))
-
-
-def _classes(units: Units, contrasts: Floats, default: bool) -> Codes:
-    kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
-    if default:
-        return kind
-    names: dict[tuple[tuple[float, float], ...], int] = {}
-    codes = np.empty(len(contrasts), dtype=np.int64)
-    for place, row in enumerate(contrasts):
-        part = np.flatnonzero(row)
-        # first minus second and second minus first are one test, as |z| is
-        ways = [
-            tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
-        ]
-        codes[place] = names.setdefault(min(ways), len(names))
-    return codes
 
 
 def _joined(

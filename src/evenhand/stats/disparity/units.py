@@ -180,3 +180,21 @@ def arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 labels[spot] = len(counts) - 1
 
     yield from place(0, tuple(range(length)), [len(counts) - 1] * length)
+
+
+def exchangeable(units: Units, contrasts: Floats | None) -> Codes:
+    """Codes (contrasts,), equal where contrasts may be exchanged: of groups with the same numbers of units in each
+    stratum. None: each group beside the others."""
+    kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
+    if contrasts is None:
+        return kind
+    names: dict[tuple[tuple[float, float], ...], int] = {}
+    codes = np.empty(len(contrasts), dtype=np.int64)
+    for place, row in enumerate(contrasts):
+        part = np.flatnonzero(row)
+        # first minus second and second minus first are one test, as |z| is
+        ways = [
+            tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
+        ]
+        codes[place] = names.setdefault(min(ways), len(names))
+    return codes
