@@ -141,9 +141,15 @@ class Deals:
 
     @property
     def _spread_beyond(self) -> float:
-        """p of the spread; of one that no deal reached, in closed form on the scale of the deals."""
+        """p of the spread; of one that no deal reached, in closed form on the scale of the deals, unless rare events
+        in small groups make its tail longer than three moments tell."""
         largest, seen = float(self.spread[1:].max()), min(ENOUGH / self.count, 0.5)
-        if self.spread[0] <= largest or np.isinf(largest) or not (self.least < 1).any():
+        if (
+            self.spread[0] <= largest
+            or np.isinf(largest)
+            or not (self.least < 1).any()
+            or self._squares.uneven
+        ):
             return self.spread_p
         dealt = self._squares.distance(float(np.quantile(self.spread[1:], 1 - seen, method="higher")))
         stretch = min(self._squares.quantile(seen) / dealt, 1.0) if dealt > 0 else float("nan")

@@ -131,6 +131,11 @@ class SquaresTail:
         tail = gammaincc if self.skewness > 0 else gammainc
         return min(max(float(tail(shape, max(place, 0.0))), _LEAST), 1.0)
 
+    @property
+    def uneven(self) -> bool:
+        """Whether it is far more skew than that of normal means."""
+        return self.skewness > 1.5 * np.sqrt(8 / max(self.mean, 1.0))
+
     def distance(self, spread: float) -> float:
         """A spread in standard deviations above its mean."""
         between, within = self.freedom
