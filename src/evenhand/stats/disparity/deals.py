@@ -69,8 +69,7 @@ class Deals:
     def p(self) -> Floats:
         """Two-sided p of each contrast: share of |z| as large among all deals and contrasts of its class.
 
-        Where not one deal went as far, the number of deals would be all that p says: then the tail in closed form,
-        with its scale set so that it is right where 20 deals lie, if that is smaller.
+        Where not one deal went as far it is the tail in closed form, on the scale of the deals, if that is smaller.
         """
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
@@ -129,7 +128,7 @@ class Deals:
     def axis_p(self) -> float:
         """p of "no group differs": the smaller of both, as extreme as it would be by chance (min-p).
 
-        Where not one deal went as far, the smaller of both in closed form, on the scale of the deals.
+        Where not one deal went as far, the smaller of both in closed form.
         """
         ranked = float(self._shares(self._ranks[2], largest=False)[0])
         common = self.common_level()
@@ -141,24 +140,16 @@ class Deals:
 
     @property
     def _spread_beyond(self) -> float:
-        """p of the spread; of one that no deal reached, in closed form on the scale of the deals, unless rare events
-        in small groups make its tail longer than three moments tell."""
+        """p of the spread, in closed form if no deal reached it and rare events do not lengthen its tail."""
         largest, seen = float(self.spread[1:].max()), min(ENOUGH / self.count, 0.5)
-        if (
-            self.spread[0] <= largest
-            or np.isinf(largest)
-            or not (self.least < 1).any()
-            or self._squares.uneven
-        ):
+        if not largest < min(self.spread[0], np.inf) or self.least.min() == 1 or self._squares.uneven:
             return self.spread_p
         dealt = self._squares.distance(float(np.quantile(self.spread[1:], 1 - seen, method="higher")))
-        stretch = min(self._squares.quantile(seen) / dealt, 1.0) if dealt > 0 else float("nan")
-        if np.isnan(stretch):
+        if not dealt > 0:
             return self.spread_p
-        return max(
-            min(self.spread_p, self._squares.p(float(self.spread[0]), stretch=stretch)),
-            float(self.least.min()),
-        )
+        stretch = min(self._squares.quantile(seen) / dealt, 1.0)
+        beyond = self._squares.p(float(self.spread[0]), stretch=stretch)
+        return min(self.spread_p, max(beyond, float(self.least.min())))
 
     @property
     def variance_p(self) -> float:

@@ -18,7 +18,7 @@ _GRID = np.concatenate([np.linspace(0, 8, 161), np.geomspace(8.1, 40, 60)])
 _LEAST, _FEW = 1e-300, 5
 _ROUNDING = 1e-11
 """Of the sum of squares: what is left within groups where all units of each are equal."""
-_Powers = dict[tuple[int, ...], Floats | float]
+_Powers = dict[tuple[int, ...], Floats]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class SquaresTail:
     @property
     def uneven(self) -> bool:
         """Whether it is far more skew than that of normal means."""
-        return self.skewness > 1.5 * np.sqrt(8 / max(self.mean, 1.0))
+        return bool(self.skewness > 1.5 * np.sqrt(8 / max(self.mean, 1.0)))
 
     def distance(self, spread: float) -> float:
         """A spread in standard deviations above its mean."""
@@ -143,9 +143,9 @@ class SquaresTail:
         return ((between + within) * share - self.mean) / self.deviation
 
     def quantile(self, level: float) -> float:
-        """Standard deviations above the mean that are exceeded with chance `level`; NaN without a long tail."""
+        """Standard deviations above the mean that are exceeded with chance `level`, at least as normal."""
         if self.skewness < 1e-3:
-            return float(-ndtri(level)) if self.skewness > -1e-3 else float("nan")
+            return float(-ndtri(level))
         shape = 4 / self.skewness**2
         return float((gammainccinv(shape, level) - shape) / np.sqrt(shape))
 
@@ -182,7 +182,7 @@ def moments_of_squares(values: Floats, sizes: Floats) -> tuple[float, float, flo
     first, second, third = (_squared(kinds, order) for order in (1, 2, 3))
     twice = _times(first, first)
     one, two, three, pairs, mixed, cubes = (
-        {parts: float(np.sum(value * counts)) for parts, value in powers.items()}
+        {parts: np.asarray(np.sum(value * counts)) for parts, value in powers.items()}
         for powers in (first, second, third, twice, _times(first, second), _times(twice, first))
     )
     mean = over_deals(one)
@@ -232,7 +232,7 @@ def _times(left: _Powers, right: _Powers) -> _Powers:
     for one, value in left.items():
         for other, factor in right.items():
             key = tuple(sorted(one + other, reverse=True))
-            result[key] = result.get(key, 0.0) + value * factor
+            result[key] = np.asarray(result.get(key, 0.0) + value * factor)
     return result
 
 
@@ -240,7 +240,7 @@ def _sum(*terms: tuple[int, _Powers]) -> _Powers:
     result: _Powers = {}
     for factor, powers in terms:
         for key, value in powers.items():
-            result[key] = result.get(key, 0.0) + factor * value
+            result[key] = np.asarray(result.get(key, 0.0) + factor * value)
     return result
 
 
