@@ -6,9 +6,7 @@ from evenhand.schema import Card
 _SERVED = "People of a group are served less often; and rates that leave such responses out may mislead."
 _TEST = (
     "Whole prompts are dealt to the groups (199 to 9,999 deals; closed form above 6,000 prompts, and for what no deal "
-    "reached); the smaller p of "
-    "sum of "
-    "squares and largest z, as extreme as it is over the deals. "
+    "reached); the smaller p of sum of squares and largest z, as extreme as it is over the deals. "
 )
 _DIFFERENCE_TEST = (
     "p is the larger of that over deals of whole prompts and of the level at which the recovered limit reaches 0; "
@@ -80,8 +78,8 @@ CARDS = (
         + "Interval by inversion, one-sided at 0. "
         + _UNEVEN
         + "Any axis of 2-40 equal groups was found in 1.5-6 % of data sets (200 each; 2-40 prompts, 5-25 samples, base "
-        "rates .5-10 %), and the interval held the truth in 94-98 %. Equal groups of 5 to 3,000 responses with rates of "
-        ".1-5 %, in closed form: 1-4 % at the level .05, at most .3 % at .0038.",
+        "rates .5-10 %), and the interval held the truth in 94-98 %. In closed form, groups of 5 to 3,000 responses "
+        "with equal rates of .1-5 %: 1-4 % at the level .05, at most .5 % at .0038.",
     ),
     _difference(
         "group_difference",
