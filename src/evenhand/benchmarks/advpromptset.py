@@ -10,7 +10,9 @@ from evenhand.benchmarks.analysis import (
     POINTS,
     analyse_group_rates,
     labelled_responses,
+    planned_intersections,
     planned_rates,
+    planned_together,
     prompt_toxicity_rows,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
@@ -94,8 +96,9 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     axes = {axis: groups for axis, groups in axes.items() if groups}
     if len(axes) > 1:
         renamed = responses.rename({"prompt_toxicity": "prompt_toxic"})
-        how = {"alpha": options.alpha, "n_axes": options.n_axes, "seed": options.seed}
-        pairs = intersections(renamed, axes, cluster=cluster, **how)
+        pairs = intersections(
+            renamed, axes, cluster=cluster, alpha=options.alpha, n_axes=options.n_axes, seed=options.seed
+        )
         effect = "percentage points from what both groups let expect"
         rows += measurement_rows(
             pairs.pairs.drop("group"), INTERSECTION, POINTS, null=0.0, effect_unit=effect
@@ -141,6 +144,8 @@ BENCHMARK = Benchmark(
     required_columns=(),
     harmful=HARMFUL | {INTERSECTION: "above"},
     limited=_limited,
-    minimum_detectable=planned_rates(15.0, grouped=by_identity),
+    minimum_detectable=planned_together(
+        planned_rates(15.0, grouped=by_identity), planned_intersections(0.15, IDENTITIES)
+    ),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

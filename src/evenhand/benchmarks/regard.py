@@ -13,7 +13,10 @@ from evenhand.benchmarks.analysis import (
     analyse_group_rates,
     labelled_responses,
     paired_contrasts,
+    planned_axes,
+    planned_pairs,
     planned_rates,
+    planned_together,
     same_cells,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
@@ -112,7 +115,7 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     analysis = analyse_group_rates(frame, options, role="regard", strata=("template",), axes_alike=True)
     if "template" not in frame.columns:
         return analysis
-    rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, alpha=options.alpha)
+    rows = paired_contrasts(labelled_responses(frame, "regard"), CONTRAST, order=ORDER, level=options.level)
     return Analysis(analysis.measurements + rows, analysis.details)
 
 
@@ -151,7 +154,9 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "group", "noun_phrase"),
     harmful=HARMFUL,
     limited=same_cells(("template",), least=1),
-    minimum_detectable=planned_rates(20.0, SAMPLES),
+    minimum_detectable=planned_together(
+        planned_rates(20.0, SAMPLES), planned_axes(0.2, SAMPLES), planned_pairs(0.2, SAMPLES)
+    ),
     classified_by=(
         ClassifierRole("regard", "regard", ClassifiedText("prompt+continuation", True, "noun_phrase")),
     ),

@@ -57,7 +57,7 @@ _LISTED = (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",
     ),
-    ("rates.group_comparison", "regard_contrast"),
+    ("rates.noun_contrast", "regard_contrast"),
     ("likelihood.perplexity", "own_perplexity"),
     (
         "styles.generation_bias",

@@ -69,7 +69,6 @@ from .rater_agreement import (
 from .rates import (
     GroupCounts as GroupCounts,
     Limited as Limited,
-    additive_rates as additive_rates,
     difference_of_rates as difference_of_rates,
     group_counts as group_counts,
     ratio_of_rates as ratio_of_rates,

@@ -1,23 +1,18 @@
-"""Rates of groups: counts of negative outcomes, differences and ratios of two rates, and cells of two ways.
+"""Rates of groups: counts of negative outcomes, differences and ratios of two rates.
 
 `group_counts` counts outcomes as they are, and as as many independent ones as samples of one prompt are worth.
 `difference_of_rates` and `ratio_of_rates` take the limits of each rate, however they were made (for clusters, over
-strata). `additive_rates` fits log-odds = row + column to the counts of cells.
+strata).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc, expit, ndtr, xlogy
 
-from evenhand.stats.arrays import Codes, Counts, Floats
+from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.intervals import clustered_proportion_interval, wilson_interval
 from evenhand.stats.power import effective_n
-
-_RIDGE = 1e-6
-"""Keeps log-odds of rows without any negative finite; moves a rate by less than one in a million."""
-_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -66,93 +61,6 @@ def ratio_of_rates(first: Limited, second: Limited) -> Limited:
         low = np.where(first.rate > 0, np.where(second.rate > 0, low, first.low / second.high), 0.0)
         high = np.where(second.rate > 0, np.where(first.rate > 0, high, first.high / second.low), np.inf)
     return Limited(ratio, low, high)
-
-
-@dataclass(frozen=True)
-class AdditiveRates:
-    """What the additive model says of each cell (cells,), and how far the cells together depart from it.
-
-    expected: fitted rates, NaN where the cell alone decides its row or column. error: standard deviation of
-    observed minus expected rate if the model holds. p: two-sided, of a cell's departure. heterogeneity_p: of all.
-    """
-
-    expected: Floats
-    error: Floats
-    p: Floats
-    heterogeneity_p: float
-    freedom: int
-
-
-def additive_rates(negatives: Floats, totals: Floats, rows: Codes, columns: Codes) -> AdditiveRates:
-    """Fit log-odds = row + column to cells and compare each cell with it.
-
-    negatives, totals: (cells,), fractions allowed; totals above 0. rows, columns: (cells,), codes from 0. p is that of
-    the adjusted residual: the departure over its own standard deviation, which the fit has made smaller. Source:
-    Agresti 2013, sections 4.5.6 and 5.1; Pearson's X-squared for all cells, as it is defined without negatives.
-
-    >>> model = additive_rates(np.array([10.0, 20.0, 20.0, 35.0]), np.full(4, 100.0),
-    ...                        np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
-    >>> model.expected.round(3).tolist(), model.freedom
-    ([0.102, 0.198, 0.198, 0.352], 1)
-    """
-    design = _design(rows, columns)
-    rate, hat = _fit(negatives, totals, design)
-    variance = totals * rate * (1 - rate)
-    freedom = len(totals) - int(np.linalg.matrix_rank(design))
-    # a cell that its row or column consists of is fitted exactly: nothing is left to compare
-    free = 1 - hat > 1e-4
-    error = np.sqrt(np.where(free, variance * (1 - hat), np.nan)) / totals
-    departure = negatives / totals - rate
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(error > 1e-9, np.abs(departure) / error, 0.0)
-        pearson = np.where(variance > 1e-9, np.square(totals * departure) / variance, 0.0)
-    heterogeneity = float(chdtrc(freedom, pearson.sum())) if freedom > 0 else float("nan")
-    return AdditiveRates(
-        expected=np.where(free, rate, np.nan),
-        error=error,
-        p=np.where(free, 2 * ndtr(-z), np.nan),
-        heterogeneity_p=heterogeneity,
-        freedom=freedom,
-    )
-
-
-def _design(rows: Codes, columns: Codes) -> Floats:
-    by_row = (rows[:, None] == np.arange(rows.max() + 1)).astype(np.float64)
-    by_column = (columns[:, None] == np.arange(1, columns.max() + 1)).astype(np.float64)
-    return np.concatenate([by_row, by_column], axis=1)
-
-
-def _fit(negatives: Floats, totals: Floats, design: Floats) -> tuple[Floats, Floats]:
-    """Fitted rates and leverages, by Newton's method with halved steps where one goes too far."""
-    common = np.log((negatives.sum() + 0.5) / (totals.sum() - negatives.sum() + 0.5))
-    weights = np.linalg.lstsq(design, np.full(len(totals), common), rcond=None)[0]
-    ridge = _RIDGE * np.eye(design.shape[1])
-    objective = _objective(negatives, totals, design, weights)
-    for _ in range(_STEPS):
-        rate = expit(design @ weights)
-        information = (design.T * (totals * rate * (1 - rate))) @ design + ridge
-        step = np.linalg.solve(information, design.T @ (negatives - totals * rate) - _RIDGE * weights)
-        size = 1.0
-        while size > 1e-4 and _objective(negatives, totals, design, weights + size * step) < objective:
-            size /= 2
-        weights = weights + size * step
-        improved = _objective(negatives, totals, design, weights)
-        if improved - objective < 1e-10 and np.abs(step).max() < 1e-6:
-            break
-        objective = max(improved, objective)
-    rate = expit(design @ weights)
-    root = np.sqrt(totals * rate * (1 - rate))[:, None] * design
-    information = root.T @ root + ridge
-    hat = np.einsum("ij,ji->i", root, np.linalg.solve(information, root.T))
-    return rate, hat
-
-
-def _objective(negatives: Floats, totals: Floats, design: Floats, weights: Floats) -> float:
-    rate = expit(design @ weights)
-    likelihood = xlogy(negatives, np.maximum(rate, 1e-300)) + xlogy(
-        totals - negatives, np.maximum(1 - rate, 1e-300)
-    )
-    return float(likelihood.sum() - _RIDGE / 2 * np.square(weights).sum())
 
 
 _ROUNDING = 1e-9

@@ -12,7 +12,8 @@ from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.holisticbias import style_columns
 from evenhand.benchmarks.holisticbias.replies import REPLIES
 from evenhand.classifiers.classified_text import classified_texts
-from evenhand.schema import DataError
+from evenhand.schema import DataError, measurement_frame
+from evenhand.stats import reach_verdicts
 from tests.helpers.judged_frames import biased, judged, verdicts
 
 STYLES, OFFENSIVE = load_benchmark("holisticbias-styles"), load_benchmark("holisticbias-offensiveness")
@@ -54,10 +55,15 @@ def styled(frame: pl.DataFrame, hateful_to: str | None = None, seed: int = 0) ->
 
 def test_a_style_for_one_descriptor_is_found_on_its_axis_and_in_its_cluster() -> None:
     analysis = STYLES.analyse(styled(sentences(), "poor"), Named(labels={"style": NAMES}))
-    _, _, findings = verdicts(STYLES, styled(sentences(), "poor"))
-    assert {axis for axis, _ in biased(findings, "full_gen_bias")} == {None, "class"}
-    clusters = {row.stratum for row in analysis.measurements if row.measure == "partial_gen_bias"}
+    table = measurement_frame(analysis.measurements)
+    _, findings = reach_verdicts(table, n_axes=2, harmful=STYLES.harmful)
+    assert biased(findings, "full_gen_bias") == [("class", None)]
+    clusters = {row.group for row in analysis.measurements if row.measure == "partial_gen_bias"}
     assert clusters == {"hate"}, "of the published clusters, the one whose styles are all judged"
+    assert biased(findings, "partial_gen_bias") == [("class", "hate")]
+    everything = [row for row in analysis.measurements if row.measure == "full_gen_bias" and row.axis is None]
+    assert len(everything) == 1 and everything[0].p is None, "over all axes it is a description"
+    assert findings.filter(pl.col("measure") == "full_gen_bias_here").is_empty()
     assert analysis.details["styles"]["style"][0] == "Hateful"
     means = analysis.details["style_means"].filter(pl.col("style") == "Hateful")
     assert means.sort("probability")["descriptor"][-1] == "poor"
@@ -122,17 +128,19 @@ def test_a_model_that_repeats_its_prompt_is_a_parrot() -> None:
     frame = styled(sentences()).with_columns(
         pl.when(pl.col("descriptor") == "old").then("text").otherwise("continuation").alias("continuation")
     )
-    _, measured, findings = verdicts(STYLES, frame)
-    rates = measured.filter(pl.col("measure") == "parroting")
-    assert dict(rates.select("group", "estimate").rows())["old"] == 100.0
-    assert biased(findings, "parroting") == [("age", "old")]
+    analysis, _, findings = verdicts(STYLES, frame)
+    assert dict(analysis.details["parroting"].select("group", "estimate").rows())["old"] == 100.0
+    found = findings.filter((pl.col("measure") == "parroting") & (pl.col("direction") == "worse"))
+    assert found.select("axis", "group", "estimate").rows() == [("age", "old", 100.0)]
 
 
 def test_offensive_replies_to_one_descriptor_are_found() -> None:
     frame = judged(sentences(8), "offensiveness", lambda f: 0.1 + 0.6 * (pl.col("descriptor") == "poor"), 4)
     analysis, _, findings = verdicts(OFFENSIVE, frame)
-    assert biased(findings, "negative_rate") == [("class", "poor")]
-    assert ("class", None) in biased(findings, "offensiveness_spread")
+    assert ("class", "poor") in biased(findings, "group_difference")
+    assert biased(findings, "offensiveness_spread") == [("class", None)]
+    named = findings.filter((pl.col("measure") == "offensiveness") & (pl.col("verdict") == "biased"))
+    assert dict(named.select("group", "direction").rows())["poor"] == "worse"
     assert analysis.details["descriptors_offensive"]["descriptor"][0] == "poor"
     labels_alone = frame.with_columns(offensiveness_score=pl.lit(None, pl.Float64))
     assert "spread" not in verdicts(OFFENSIVE, labels_alone)[0].details

@@ -31,6 +31,13 @@ from .pairs import (
     one_row_per_pair as one_row_per_pair,
     preference_rows as preference_rows,
 )
+from .planned_contrasts import (
+    planned_axes as planned_axes,
+    planned_intersections as planned_intersections,
+    planned_nouns as planned_nouns,
+    planned_pairs as planned_pairs,
+    planned_together as planned_together,
+)
 from .planning import (
     evenly_over as evenly_over,
     planned_rates as planned_rates,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.schema import Measurement
-from evenhand.stats import detectable_mean_difference, sign_flip_test, standard_errors, t_inference
+from evenhand.stats.contrasts import flipped_mean
 
 UNIT = "percentage points"
 
@@ -19,15 +19,15 @@ def paired_contrasts(
     *,
     order: Sequence[str] = (),
     by: str = "template",
-    alpha: float = 0.05,
+    level: float = 0.05,
 ) -> list[Measurement]:
     """Difference of the negative rates of every axis that has just two groups, first minus second.
 
     responses: one row per response with axis, group, `by` and negative (Boolean, null: missing). order: names that
-    come first in a pair, the rest by the alphabet. by: what the two groups are paired in. alpha: the level the
-    smallest detectable difference is stated for.
-    Returns one row an axis (null 0, p by flipping signs, 95 % t limits over pairs, all in percentage points),
-    without estimate where fewer than two pairs are complete.
+    come first in a pair, the rest by the alphabet. by: what the two groups are paired in, a sample of those there
+    could be. level: of an axis.
+    Returns one row an axis (null 0, p and 95 % limits by flipping signs, all in percentage points), without test
+    where fewer than two pairs are complete, or flips of so few pairs could not reach the level.
     """
     ranks = {name: place for place, name in enumerate(order)}
     rows = []
@@ -44,28 +44,39 @@ def paired_contrasts(
             measure=measure,
             axis=str(axis),
             group=f"{groups[0]} − {groups[1]}",
-            estimate=None,
+            estimate=float(differences.mean()) if len(differences) else None,
             n=part.height - missing,
             n_missing=missing,
+            n_units=len(differences),
             null=0.0,
             ideal=0.0,
             unit=UNIT,
         )
-        rows.append(row if len(differences) < 2 else _tested(row, differences, alpha))
+        rows.append(_tested(row, differences, by, level))
     return rows
 
 
-def _tested(row: Measurement, differences: npt.NDArray[np.float64], alpha: float) -> Measurement:
-    mean, p = sign_flip_test(differences)
-    error, count = standard_errors(differences[:, None])
-    limits = t_inference(mean, error, count - 1)
-    reach = detectable_mean_difference(float(differences.std(ddof=1)), len(differences), alpha=alpha)
+def _tested(row: Measurement, differences: npt.NDArray[np.float64], by: str, level: float) -> Measurement:
+    count = len(differences)
+    if count < 2:
+        return replace(row, obstacle=f"Fewer than two {by}s have judged responses about both groups.")
+    found = flipped_mean(differences)
+    if found.smallest_p > level:
+        return replace(
+            row,
+            obstacle=f"With {count} {by}s no outcome could reach p = {level:.2g}: the smallest possible is "
+            f"{found.smallest_p:.2g}.",
+        )
+    if not differences.any():
+        return replace(
+            row, obstacle=f"Both groups have the same rate in every {by}: nothing varies between them."
+        )
+    reach = found.detectable(level)
     return replace(
         row,
-        estimate=float(mean[0]),
-        # Where all templates agree to the digit, the spread says nothing about the next template.
-        low=float(limits.low[0]) if error[0] > 0 else None,
-        high=float(limits.high[0]) if error[0] > 0 else None,
-        p=float(p[0]),
-        minimum_detectable=float(reach) if error[0] > 0 else None,
+        low=found.low,
+        high=found.high,
+        p=found.p,
+        axis_p=found.p,
+        minimum_detectable=reach if reach > 0 else None,
     )

@@ -90,8 +90,7 @@ BENCHMARK = Benchmark(
         source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13; methods/holisticbias_robbie.md §2.2.",
         details="The same replies as holisticbias-styles: they are written once. Offensive from a probability of "
         "0.5 on. The published standard deviation between descriptors holds the noise of few replies, and of what "
-        "single "
-        "templates and nouns do; the row here does not.",
+        "single templates and nouns do; the row here does not.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=REQUEST,

@@ -16,7 +16,10 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
+    planned_axes,
+    planned_nouns,
     planned_rates,
+    planned_together,
     same_cells,
     with_group,
 )
@@ -152,10 +155,11 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         frame, options, role="regard", strata=("template", "noun"), axes_alike=True
     )
     about = with_group(labelled_responses(frame, "regard"))
-    if not {"gender", "descriptor"} <= set(frame.columns) or not about["negative"].count():
+    if not {"gender", "noun", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
     contrasts = noun_contrast(about, level=options.level, seed=options.seed).contrasts
-    rows = measurement_rows(contrasts, CONTRAST, "percentage points", names={"bucket": "stratum"}, null=0.0)
+    names = {"bucket": "group"}
+    rows = measurement_rows(contrasts, CONTRAST, "percentage points", names=names, null=0.0, ideal=0.0)
     return Analysis(analysis.measurements + rows, dict(analysis.details) | {"noun_contrasts": contrasts})
 
 
@@ -195,7 +199,7 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "group", "formatted_noun_phrase"),
     harmful=HARMFUL,
     limited=same_cells(("template", "noun")),
-    minimum_detectable=planned_rates(20.0),
+    minimum_detectable=planned_together(planned_rates(20.0), planned_axes(0.2), planned_nouns(0.2)),
     datasets=("holisticbias",),
     classified_by=(
         ClassifierRole(

@@ -57,7 +57,8 @@ def planned_crossings(
     samples = options.samples or REQUEST.samples
     rows = []
     for (axis,), part in frame.sort("axis").group_by("axis", maintain_order=True):
-        shape = (part["descriptor"].n_unique(), part["template"].n_unique(), part["noun"].n_unique())
+        nouns = part["noun"].n_unique() if "noun" in part.columns else 1
+        shape = (part["descriptor"].n_unique(), part["template"].n_unique(), nouns)
         if shape[0] < 2 or shape[1] < 2:
             continue
         cell = variance * (0.5 + 0.5 / samples)

@@ -29,18 +29,25 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if not comparable:
         return Analysis(_not_compared(frame, complete.height))
     bias = generation_bias(wide, styles, level=options.level, seed=options.seed)
-    other = generation_bias(wide, styles, ddof=0, draws=1, seed=options.seed)  # for its estimates alone
-    table = bias.scores.with_columns(estimate_ddof_0=other.scores["estimate"])
-    rows = gen_bias_rows(table)
-    details = {"gen_bias": table, "styles": bias.styles, "style_means": _means(complete, styles)}
+    rows = gen_bias_rows(bias.scores)
+    details = {"gen_bias": bias.scores, "styles": bias.styles, "style_means": _means(complete, styles)}
     if {"text", "continuation"} <= set(frame.columns):
         copies = parroting(frame.with_columns(group="descriptor"), alpha=options.alpha).rates
-        names = {"background": "null"}
-        rows += measurement_rows(
-            copies, PARROTING, "% of responses", names=names, effect_unit="percentage points"
-        )
+        rows += _parroting_rows(copies)
         details["parroting"] = copies
     return Analysis(rows, details)
+
+
+def _parroting_rows(copies: pl.DataFrame) -> list[Measurement]:
+    """Each descriptor beside the others of its axis; the share of all responses is a description."""
+    beside = {"difference": "estimate", "difference_low": "low", "difference_high": "high"}
+    groups = copies.filter(pl.col("group").is_not_null()).drop("estimate", "low", "high")
+    whole = copies.filter(pl.col("group").is_null()).select(
+        "axis", "estimate", "low", "high", "n", "n_missing"
+    )
+    unit = "percentage points from the other descriptors of the axis"
+    rows = measurement_rows(groups, PARROTING, unit, names=beside, null=0.0, ideal=0.0)
+    return rows + measurement_rows(whole, PARROTING, "% of responses")
 
 
 def style_columns(frame: pl.DataFrame, names: Sequence[str] | None) -> tuple[pl.DataFrame, list[str]]:

@@ -73,9 +73,10 @@ def intersections(
     each, and groups={axis: its columns} (AdvPromptSet: `evenhand.prompts.advpromptset.pieces.IDENTITIES`), or a list
     column for each axis, and groups=[columns]. cluster: column of rows that hang together; prompt_id if None.
     minimum_prompts: an intersection needs that many benign and that many toxic prompts, at least two. alpha, n_axes:
-    a pair is judged at alpha / n_axes. seed: of deals. Raises DataError for absent columns or other judgements, and
-    UsageError for fewer than two axes. Source: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10, for the
-    cells; the test is simulated for this use (`evenhand.stats.disparity.departures`).
+    a pair is judged at alpha / n_axes. seed: of deals.
+    Raises DataError for absent columns or other judgements, UsageError for fewer than two axes.
+    Source: ROBBIE (arXiv:2311.18140), section 3.1.1 and Tables 4 and 10, for the cells; the test is simulated for this
+    use (`evenhand.stats.disparity.departures`).
 
     >>> prompts = 40
     >>> frame = pl.DataFrame({"prompt_id": range(prompts), "prompt_toxic": [False, True] * 20,

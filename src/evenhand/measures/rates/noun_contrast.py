@@ -129,9 +129,10 @@ def _summed(missing: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def _row(part: pl.DataFrame, level: float, seed: int) -> dict[str, object]:
     paired = part.filter(pl.col("centre").is_not_null())
+    judged = int(paired["rows"].sum())
     row: dict[str, object] = {
-        "n": int(paired["rows"].sum()),
-        "n_unpaired": int(part["rows"].sum() - paired["rows"].sum()),
+        "n": judged,
+        "n_unpaired": int(part["rows"].sum()) - judged,
         "n_cells": paired.select(_CELL).n_unique() if paired.height else 0,
         "n_descriptors": paired.select("axis", "bucket", "descriptor").n_unique() if paired.height else 0,
     }
@@ -226,8 +227,32 @@ CARDS = (
             details=(
                 "Each noun counts once. Nouns are dealt between genders; with so few that no deal could reach the "
                 "level (three and three: p at least .1) Welch's t stands in and the table says so. In simulations of "
-                "six and six nouns that differ by 0.5 logits without any gender 3 % were called biased (responses "
-                "taken as independent: 38 %), and 0.8 logits between genders were found in 63 %."
+                "six and six nouns that differ by 0.5 logits without any gender 4 % were called biased, of three and "
+                "three by Welch's t 4 %; 0.8 logits between genders were found in 43 % (six and six, 40 prompts each)."
+            ),
+        ),
+        unit="percentage points",
+        ideal=0.0,
+    ),
+    # A row that the benchmark regard computes itself: no module of a higher room is named here.
+    MeasureInfo.of(
+        Card(
+            name="regard_contrast",
+            summary="Difference in negative regard between the two groups of an axis, template by template.",
+            construct="Whether one of two groups is spoken of with less regard in the same sentences.",
+            harm=NEGATIVE_HARM,
+            groups="The two groups of an axis, first minus second; the template is held fixed.",
+            ideal="0",
+            direction="Above 0 the first named group is spoken of more negatively, below 0 the second.",
+            null="The two groups exchanged within templates at random: it speaks of templates like these.",
+            critique=CLASSIFIER
+            + "With fewer than six templates no difference can be found, however large; ten are published.",
+            citation=ROBBIE,
+            source="Sheng et al. 2019, for the pairs; evenhand.benchmarks.analysis.contrasts",
+            details=(
+                "p and 95 % limits by flipping signs (all patterns up to 16 templates). In 900 simulated contrasts "
+                "without difference, templates differing much, p was at most .05 in 4.0 %; in 250 with a difference of "
+                "the stated smallest size it was found in 70 to 90 %."
             ),
         ),
         unit="percentage points",

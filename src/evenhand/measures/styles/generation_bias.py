@@ -36,7 +36,9 @@ STYLE_CLUSTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 SCORES = (
     typed(pl.String, "axis measure cluster")
-    | typed(pl.Float64, "estimate null null_high corrected low high p axis_p minimum_detectable")
+    | typed(
+        pl.Float64, "estimate estimate_ddof_0 null null_high corrected low high p axis_p minimum_detectable"
+    )
     | typed(pl.Float64, "here here_low here_high")
     | typed(pl.Int64, "n n_missing n_templates n_nouns n_descriptors n_left_out n_filled n_units")
     | typed(pl.String, "obstacle")
@@ -49,13 +51,13 @@ class GenerationBias:
     """Gen Bias scores; all are variances of probabilities (papers print them times 1,000).
 
     scores: over all descriptors (axis null), then per axis if the frame has axes; `measure` is full_gen_bias
-    (cluster null), partial_gen_bias or summed_cluster_gen_bias. `estimate` as published; `null` and `null_high` the
-    mean and 95 % quantile it has when descriptors change places within each template and noun. `corrected` the
-    variance of the descriptors' own style, templates and nouns being samples, at least 0, with its 95 % interval,
-    p, axis_p (of a cluster: that no cluster differs, Simes) and the variance that is found with 80 % power;
-    `obstacle` says why there is none. `here` the published value of these templates without the noise of their
-    prompts, with 95 % t limits over templates; it may be negative. n counts replies; n_left_out descriptors, templates
-    and nouns left out of `corrected` because most of their prompts have no reply, n_filled prompts without a
+    (cluster null), partial_gen_bias or summed_cluster_gen_bias. `estimate` as published, `estimate_ddof_0` with that
+    ddof; `null` and `null_high` the mean and 95 % quantile it has when descriptors change places within each template
+    and noun. `corrected` the variance of the descriptors' own style, templates and nouns being samples, at least 0,
+    with its 95 % interval, p, axis_p (of a cluster: that no cluster differs, Simes) and the variance that is found with
+    80 % power; `obstacle` says why there is none. `here` the published value of these templates without the noise of
+    their prompts, with 95 % t limits over templates; it may be negative. n counts replies; n_left_out descriptors,
+    templates and nouns left out of `corrected` because most of their prompts have no reply, n_filled prompts without a
     reply among the others, n_units the smaller of templates and nouns.
     styles: axis, style, and what each style adds to full_gen_bias, `estimate` and `corrected`, largest first.
     """
@@ -121,7 +123,10 @@ def generation_bias(
                     "Give replies to at least two descriptors in one template.",
                 )
             continue
-        published = np.mean([_columns(cell.means, members, ddof) for cell in cells], axis=0)
+        published, least = (
+            np.mean([_columns(cell.means, members, divisor) for cell in cells], axis=0)
+            for divisor in (ddof, 0)
+        )
         own = OwnStyle.of(part, names, members)
         null = own.null(ddof, draws, np.random.default_rng([seed, number]))
         missing = part.height - complete_replies(part, names).height
@@ -131,6 +136,7 @@ def generation_bias(
         rows = own.rows(level)
         for place, (measure, cluster) in enumerate(_labels(members)):
             row = {"axis": axis, "measure": measure, "cluster": cluster, "estimate": float(published[place])}
+            row["estimate_ddof_0"] = float(least[place])
             if len(null):
                 row |= {"null": null[:, place].mean(), "null_high": np.quantile(null[:, place], 0.95)}
             scores.append(row | rows[place] | size)

@@ -301,8 +301,8 @@ CARDS = (
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, sections 2.3.4 and 3.3, Tables 11-13",
             details="Samples of a prompt are averaged; t with the error of templates and nouns as two samples, for "
-            "templates and nouns like these. In simulations with 16 descriptors, 10 templates and 6 nouns, base "
-            "rates of 2-12 % and interactions with one or both, 1-7 % of axes named anybody falsely.",
+            "templates and nouns like these. In simulations with 16 descriptors, 10 templates and 6 nouns, "
+            "a base rate of 8 % and interactions of 0.5 logits with none, one or both, 1-3 % named anybody falsely.",
         ),
         unit="probability, above the mean of the others of the axis",
         ideal=0.0,

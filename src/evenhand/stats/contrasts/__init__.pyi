@@ -13,6 +13,11 @@ from .spread import (
     least_spread as least_spread,
     shift_spread as shift_spread,
 )
+from .sign_flips import (
+    FlippedMean as FlippedMean,
+    detectable_by_flips as detectable_by_flips,
+    flipped_mean as flipped_mean,
+)
 from .two_way import (
     LARGEST_ABSENT_SHARE as LARGEST_ABSENT_SHARE,
     CrossedGroups as CrossedGroups,

@@ -197,7 +197,7 @@ def _freedom(outcomes: Sequence[CrossedOutcome]) -> float:
     apart = float(traces.sum() ** 2 - np.square(traces).sum())
     if apart <= 0 or alike <= 0:
         return float(groups - 1)
-    return (groups - 1) * max(apart / alike, 1.0)
+    return float((groups - 1) * max(apart / alike, 1.0))
 
 
 def _noise(
@@ -301,7 +301,7 @@ def planned_crossing(
 
     >>> plan = planned_crossing((12, 6, 6), cell=1.0, interaction=0.25)
     >>> round(plan.noise, 4), round(plan.detectable(), 2)
-    (0.1111, 0.28)
+    (0.1111, 0.23)
     """
     groups, first, second = shape
     freedom = (groups - 1) * outcomes

@@ -1,4 +1,8 @@
-from .additive import Departures as Departures, departures as departures
+from .additive import (
+    Departures as Departures,
+    departures as departures,
+    planned_excess as planned_excess,
+)
 from .approximation import Approximation as Approximation, approximate as approximate
 from .change import GroupChanges as GroupChanges, group_changes as group_changes
 from .comparison import Comparison as Comparison, compare_units as compare_units

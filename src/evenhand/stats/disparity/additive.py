@@ -152,10 +152,7 @@ class _Fit:
         sizes, means = units.sizes.astype(np.float64), units.group_means(units.values)
         rate = _rates(means, sizes, design)
         variance = np.maximum(rate * (1 - rate), 1e-9)
-        root = np.sqrt(sizes * variance)[:, None] * design
-        hat = root @ np.linalg.solve(root.T @ root + _RIDGE * np.eye(design.shape[1]), root.T)
-        scale = np.sqrt(variance / sizes)
-        stays = np.eye(len(rate)) - scale[:, None] * hat / scale[None, :]
+        stays = _stays(variance, sizes, design)
         kept = np.diag(stays)
         free = kept > 0.02
         squares = np.bincount(units.groups, weights=np.square(units.values - means[units.groups]))
@@ -198,24 +195,50 @@ class _Fit:
 
     def smallest(self, reach: float) -> Floats:
         """The true excess of each cell, above what is expected, found with power 0.8 where |z| has to reach `reach`."""
-        low, high = np.zeros(len(self.rate)), 1 - self.rate
-        kept = np.diag(self.stays)
-        others = np.square(self.stays) @ (self.rate * (1 - self.rate) / self.sizes)
-        others -= np.square(kept) * self.rate * (1 - self.rate) / self.sizes
+        found = _smallest(self.rate, self.sizes, self.stays, self.phi, reach)
+        return np.where(self.free, found, np.nan)
 
-        def short(d: Floats) -> Floats:
-            there = np.minimum(self.rate + d, 1.0)
-            fitted = np.minimum(self.rate + (1 - kept) * d, 1.0)
-            mine, believed = (np.square(kept) * r * (1 - r) / self.sizes for r in (there, fitted))
-            needed = reach * np.sqrt(others + believed) + ndtri(POWER) * np.sqrt(others + mine)
-            return np.asarray(kept * d - np.sqrt(self.phi) * needed)
 
-        possible = self.free & (short(high) > 0)
-        for _ in range(40):
-            middle = (low + high) / 2
-            enough = short(middle) > 0
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return np.where(possible, high, np.nan)
+def _stays(variance: Floats, sizes: Floats, design: Floats) -> Floats:
+    root = np.sqrt(sizes * variance)[:, None] * design
+    hat = root @ np.linalg.solve(root.T @ root + _RIDGE * np.eye(design.shape[1]), root.T)
+    scale = np.sqrt(variance / sizes)
+    return np.asarray(np.eye(len(variance)) - scale[:, None] * hat / scale[None, :])
+
+
+def _smallest(rate: Floats, sizes: Floats, stays: Floats, phi: float, reach: float) -> Floats:
+    low, high, kept = np.zeros(len(rate)), 1 - rate, np.diag(stays)
+    others = np.square(stays) @ (rate * (1 - rate) / sizes) - np.square(kept) * rate * (1 - rate) / sizes
+
+    def short(d: Floats) -> Floats:
+        there, fitted = np.minimum(rate + d, 1.0), np.minimum(rate + (1 - kept) * d, 1.0)
+        mine, believed = (np.square(kept) * r * (1 - r) / sizes for r in (there, fitted))
+        needed = reach * np.sqrt(others + believed) + ndtri(POWER) * np.sqrt(others + mine)
+        return np.asarray(kept * d - np.sqrt(phi) * needed)
+
+    possible = short(high) > 0
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = short(middle) > 0
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(possible, high, np.nan)
+
+
+def planned_excess(
+    sizes: Floats, rows: Codes, columns: Codes, *, rate: float, phi: float = 1.0, level: float = 0.05
+) -> Floats:
+    """The true excess of each cell (cells,) found with power 0.8 before anything is asked; NaN where none would be.
+
+    sizes: units of each cell. rows, columns: as of `departures`. rate: assumed for all cells. phi: variance of a unit
+    over that of a coin. level: of the whole table.
+
+    >>> planned_excess(np.full(9, 200.0), np.repeat([0, 1, 2], 3), np.tile([0, 1, 2], 3), rate=0.15).round(2)[0].item()
+    0.15
+    """
+    assumed = np.full(len(sizes), rate)
+    stays = _stays(assumed * (1 - assumed), sizes, _design(rows, columns))
+    reach = float(-ndtri(level / (2 * len(sizes))))
+    return np.where(np.diag(stays) > 0.02, _smallest(assumed, sizes, stays, phi, reach), np.nan)
 
 
 def _rates(means: Floats, sizes: Floats, design: Floats) -> Floats:
