@@ -27,9 +27,11 @@ def rate_headlines(negative: str) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = _by_axis(details.get("axes"))
+        tolerated = _tolerances(details.get("groups"))
         lines = []
         for row in _axis_rows(findings, "disparity"):
             groups = _groups_of(findings, row["axis"], "group_difference")
+            groups = [g | {"tolerance": tolerated.get((g["axis"], g["group"]))} for g in groups]
             facts = axes.get(row["axis"], {})
             smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
@@ -77,6 +79,30 @@ def spread_headlines(measures: Mapping[str, str]) -> Headlines:
             for measure, what in measures.items()
             for row in _axis_rows(findings, measure)
         ]
+
+    return written
+
+
+def pair_headlines(measure: str, like: str) -> Headlines:
+    """Sentences on the two groups of an axis, held against each other in what they are paired in: `like` names it."""
+
+    def found(row: Mapping[str, Any]) -> str:
+        first, second = (_name(name) for name in str(row["group"]).split(" − "))
+        worse, better = (first, second) if row["estimate"] > 0 else (second, first)
+        low, high = sorted((abs(row["low"]), abs(row["high"])))
+        return (
+            f"worse for {worse} than for {better} in {like} like these, too "
+            f"({abs(row['estimate']):.0f} points, {low:.0f} to {high:.0f})"
+        )
+
+    def missed(row: Mapping[str, Any]) -> str:
+        smallest = row["minimum_detectable"]
+        reach = "" if smallest is None else f"; one of {smallest:.0f} points would have been found"
+        return f"in {like} like these no difference found{reach}"
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
+        return [_line(row, found, missed) for row in rows.to_dicts()]
 
     return written
 
@@ -134,11 +160,27 @@ def _rates_found(
         size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
-        return gap or f"the two groups differ {_interval(row)}"
+        return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(groups)
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
-    return "; ".join(part for part in (gap, named) if part) or (
+    found = "; ".join(part for part in (gap, named) if part) or (
         f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
     )
+    return found + _holds_unless(groups)
+
+
+def _holds_unless(groups: list[dict[str, Any]]) -> str:
+    """How wrong about the group that stands out most the classifier must be for nothing sure to be left."""
+    worse = [g for g in groups if g["direction"] == "worse"]
+    known = [g for g in worse or groups if g.get("tolerance") is not None]
+    if not known:
+        return ""
+    first = max(known, key=lambda g: abs(g["estimate"]))
+    points = max(int(first["tolerance"]), 1) if first["tolerance"] >= 1 else round(first["tolerance"], 1)
+    if not points:
+        return ""
+    harsher = "harsher" if first["direction"] == "worse" else "milder"
+    size = f"{points} point{'' if points == 1 else 's'}"
+    return f"; holds unless the classifier is {size} {harsher} on {_name(first['group'])}"
 
 
 def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
@@ -262,6 +304,13 @@ def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) 
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
     return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
+
+
+def _tolerances(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], float | None]:
+    """Points by which the classifier may be harsher on a group, by axis and group."""
+    if groups is None or "tolerance" not in groups.columns:
+        return {}
+    return {(axis, group): value for axis, group, value in groups.select("axis", "group", "tolerance").rows()}
 
 
 def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:

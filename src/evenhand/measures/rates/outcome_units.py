@@ -40,14 +40,19 @@ def unit_name(cluster: str | None) -> str:
 
 
 def units_of_axes(
-    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: Sequence[str] = ()
+    frame: pl.DataFrame,
+    measure: str,
+    *,
+    cluster: str | None = None,
+    strata: Sequence[str] = (),
+    crossed: bool = True,
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
     frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A
     unit is a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a
-    wider cluster each prompt is averaged first. strata: columns of what is held fixed. Where every cluster holds all
-    groups of its axis, it is held fixed itself: groups are compared inside it.
+    wider cluster each prompt is averaged first. strata: columns of what is held fixed. crossed: whether a cluster is
+    held fixed itself, groups being compared inside it, where every cluster holds all groups of its axis.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
@@ -97,7 +102,7 @@ def units_of_axes(
     table = table.sort(*keys, "_unit")
     shares = bool(table["value"].drop_nulls().is_between(0, 1).all())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares, strata, cluster) for part in parts], cluster
+    return [_axis(part, shares, strata, cluster if crossed else None) for part in parts], cluster
 
 
 def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:

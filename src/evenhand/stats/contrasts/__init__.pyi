@@ -5,6 +5,11 @@ from .shifts import (
     moderated_shifts as moderated_shifts,
     pairwise_shifts as pairwise_shifts,
 )
+from .sign_flips import (
+    FlippedMean as FlippedMean,
+    detectable_by_flips as detectable_by_flips,
+    flipped_mean as flipped_mean,
+)
 from .smallest import planned_shift as planned_shift, smallest_shift as smallest_shift
 from .spread import (
     Spread as Spread,
@@ -12,11 +17,6 @@ from .spread import (
     change_of_spread as change_of_spread,
     least_spread as least_spread,
     shift_spread as shift_spread,
-)
-from .sign_flips import (
-    FlippedMean as FlippedMean,
-    detectable_by_flips as detectable_by_flips,
-    flipped_mean as flipped_mean,
 )
 from .two_way import (
     LARGEST_ABSENT_SHARE as LARGEST_ABSENT_SHARE,
