@@ -35,7 +35,11 @@ def rate_headlines(negative: str) -> Headlines:
             facts = axes.get(row["axis"], {})
             smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
-                _line(row, partial(_rates_found, facts, groups, negative), partial(_points, smallest))
+                _line(
+                    row,
+                    partial(_rates_found, facts, groups, negative),
+                    partial(_points, smallest, facts.get("n_groups")),
+                )
             )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
             for row in _axis_rows(findings, f"{measure}_disparity"):
@@ -84,7 +88,10 @@ def spread_headlines(measures: Mapping[str, str]) -> Headlines:
 
 
 def pair_headlines(measure: str, like: str) -> Headlines:
-    """Sentences on the two groups of an axis, held against each other in what they are paired in: `like` names it."""
+    """Sentences on the two groups of an axis, held against each other in what they are paired in: `like` names it.
+
+    Only where a difference was found, by these pairs or by the rates: does it speak of others than these, too?
+    """
 
     def found(row: Mapping[str, Any]) -> str:
         first, second = (_name(name) for name in str(row["group"]).split(" − "))
@@ -102,7 +109,12 @@ def pair_headlines(measure: str, like: str) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
-        return [_line(row, found, missed) for row in rows.to_dicts()]
+        told = {row["axis"] for row in _axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
+        return [
+            _line(row, found, missed)
+            for row in rows.to_dicts()
+            if row["verdict"] == Verdict.BIASED or row["axis"] in told
+        ]
 
     return written
 
@@ -130,8 +142,14 @@ def preference_headlines(measure: str, sentences: str = "sentence") -> Headlines
 
 
 def together(*parts: Headlines) -> Headlines:
-    """The sentences of several kinds, one after the other."""
-    return lambda findings, details: [line for part in parts for line in part(findings, details)]
+    """The sentences of several kinds, those on one axis one after the other."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        lines = [line for part in parts for line in part(findings, details)]
+        order = {axis: place for place, axis in reversed(list(enumerate(line.axis for line in lines)))}
+        return sorted(lines, key=lambda line: order[line.axis])
+
+    return written
 
 
 def _line(
@@ -160,16 +178,18 @@ def _rates_found(
         size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
-        return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(groups)
+        return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
     found = "; ".join(part for part in (gap, named) if part) or (
         f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
     )
-    return found + _holds_unless(groups)
+    return found + _holds_unless(facts, groups)
 
 
-def _holds_unless(groups: list[dict[str, Any]]) -> str:
+def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:
     """How wrong about the group that stands out most the classifier must be for nothing sure to be left."""
+    if facts.get("corrected"):
+        return "; the classifier's errors are taken out"
     worse = [g for g in groups if g["direction"] == "worse"]
     known = [g for g in worse or groups if g.get("tolerance") is not None]
     if not known:
@@ -255,9 +275,11 @@ def _looked_at(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
+def _points(smallest: list[float], n_groups: int | None, row: Mapping[str, Any]) -> str:
     if not smallest:
         return "no gap found"
+    if n_groups == 2:  # one difference, whichever group it harms
+        return f"no gap found; one of {max(smallest):.0f} points would have been found"
     least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
     points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
     return f"no gap found; a group {points} from the others would have been found"

@@ -16,8 +16,8 @@ from evenhand.stats.disparity import LabelCounts
 COUNTS = ("false_alarms", "n_harmless", "hits", "n_harmful")
 KEYS = ("role", "axis", "group")
 EXPECTED = (
-    "Expected counts (group, false_alarms, n_harmless, hits, n_harmful) or labelled texts (group, label, negative: 1 or "
-    "0), with axis and role where they matter; a row without group speaks of all groups."
+    "Expected counts (group, false_alarms, n_harmless, hits, n_harmful) or labelled texts (group, label, negative: "
+    "1 or 0), with axis and role where they matter; a row without group speaks of all groups."
 )
 _WHAT = "The table of a classifier's errors"
 
@@ -75,27 +75,32 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(table: pl.DataFrame) -> pl.DataFrame:
-    for name in COUNTS:
-        if not table.schema[name].is_numeric():
-            raise DataError(f"{_WHAT}: {name} holds {table.schema[name]}, not counts.", EXPECTED)
-    table = table.with_columns(pl.col(COUNTS).cast(pl.Float64).fill_nan(None))
-    if any(table[name].null_count() or table[name].min() < 0 for name in COUNTS):  # type: ignore[operator]
+    table = table.with_columns(_numbers(table, name) for name in COUNTS)
+    if any(table[name].null_count() or (table[name] < 0).any() for name in COUNTS):
         raise DataError(f"{_WHAT} has a count that is missing or below 0.", EXPECTED)
     return table
 
 
+def _numbers(table: pl.DataFrame, name: str) -> pl.Series:
+    """A column as numbers, also where a file holds them as text; null where nothing is written."""
+    given = table[name]
+    if given.dtype == pl.String:
+        words = given.str.strip_chars().str.to_lowercase()
+        given = words.replace({"true": "1", "false": "0", "": None, "nan": None})
+    numbers = given.cast(pl.Float64, strict=False).fill_nan(None)
+    strange = given.filter(given.is_not_null() & numbers.is_null())
+    if len(strange) and given.dtype == pl.String:
+        raise DataError(f"{_WHAT} holds {strange[0]!r} in the column {name}.", EXPECTED)
+    return numbers.alias(name)
+
+
 def _tallied(table: pl.DataFrame) -> pl.DataFrame:
-    for name in ("label", "negative"):
-        if not (table.schema[name].is_numeric() or table.schema[name] in (pl.Boolean, pl.Null)):
-            raise DataError(f"{_WHAT}: {name} holds {table.schema[name]}, not 1 and 0.", EXPECTED)
-    table = table.with_columns(pl.col("label", "negative").cast(pl.Float64).fill_nan(None))
+    table = table.with_columns(_numbers(table, name) for name in ("label", "negative"))
     if table["label"].null_count():
         raise DataError(f"{_WHAT} has {table['label'].null_count()} texts without a label.", EXPECTED)
-    if not table.select(pl.col("label", "negative").drop_nulls().is_in([0.0, 1.0]).all()).row(0) == (
-        True,
-        True,
-    ):
-        raise DataError(f"{_WHAT} has labels other than 1 and 0.", EXPECTED)
+    for name in ("label", "negative"):
+        if not table[name].drop_nulls().is_in([0.0, 1.0]).all():
+            raise DataError(f"{_WHAT} has values other than 1 and 0 in the column {name}.", EXPECTED)
     judged = table.filter(pl.col("negative").is_not_null())
     harmful = pl.col("label") == 1
     return (

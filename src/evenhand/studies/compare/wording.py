@@ -22,6 +22,7 @@ from evenhand.reports import (
     label,
     listing,
     number,
+    signed,
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
@@ -206,16 +207,6 @@ def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """A row of CHANGES in the unit it is shown in."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
     return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
-
-
-def signed(value: float | None, places: int) -> str:
-    """A number with its sign, also where that is plus.
-
-    >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1)
-    ('+0.2', '−3', '0.0')
-    """
-    text = number(value, places)
-    return f"+{text}" if known(value) and float(f"{value:.{places}f}") > 0 else text
 
 
 def _axes(names: Sequence[str]) -> str:
