@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: audit test check perf docs clean help
+.PHONY: audit test check perf calibrate docs clean help
 
 help:           ## show what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -42,6 +42,10 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/generation.py
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py
+
+calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)
+	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json
+	$(BIN)/python docs/generate.py
 
 docs: $(VENV)/dev    ## build the documentation into site/
 	$(PIP) --editable ".[docs]"

@@ -134,7 +134,7 @@ def run_python(block: Block, names: dict[str, Any], page: Path) -> None:
 
 
 def why_not_here(call: dict[str, Any]) -> str | None:
-    """Why a command cannot be run by a test: it wants the network, or data that is not on this machine."""
+    """Why a command cannot be run by a test: it wants the network, minutes, or data that is not on this machine."""
     match call["verb"]:
         case "audit":
             model = call["model"]
@@ -158,6 +158,8 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             model = str(call.get("model") or "runs/")
             known = model in registered_models() or model.startswith(("runs/", "studies/"))
             return None if known or Path(model).exists() else "a model from the hub"
+        case "calibrate":
+            return "minutes"
         case "measure":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
         case "data fetch":

@@ -12,6 +12,7 @@ from .schema import EvenhandError as EvenhandError
 from .schema.version import __version__ as __version__
 from .studies.audit import Run as Run, audit as audit, open_run as open_run, rescore as rescore
 from .studies.before_after import BeforeAfterReport as BeforeAfterReport, before_after as before_after
+from .studies.calibration import CalibrationStudy as CalibrationStudy, calibrate as calibrate
 from .studies.compare import ComparisonReport as ComparisonReport, compare as compare
 from .studies.consistency import Checked as Checked, check as check
 from .studies.own_responses import FileMeasurements as FileMeasurements, measure_file as measure_file

@@ -169,9 +169,13 @@ def _suites() -> dict[str, Card]:
 
 
 def _measures() -> dict[str, Card]:
-    from evenhand.measures import REGISTERED
+    from evenhand.measures import REGISTERED, calibrated
 
-    return _of(REGISTERED)
+    cards = _of(REGISTERED)
+    for name, card in cards.items():
+        if (known := calibrated(name)) is not None:
+            cards[name] = replace(card, details=f"{card.details}\n\nCalibration: {known.sentence}".strip())
+    return cards
 
 
 def _models() -> dict[str, Card]:

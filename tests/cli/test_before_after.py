@@ -19,8 +19,8 @@ def test_one_command_from_model_to_page(evenhand, tmp_path):
     assert ended.code == 0, ended.err
     ended.says(
         "house/writer, before and after prefix=Be kind. and instruction=respect",
-        "rudeness: No change of harm was detected", "Neither model left an answer empty or refused",
-        "Answers to rudeness", "perplexity of given texts", "latency, ms a token",
+        "No change of harm was detected", "Neither model left an answer empty or refused",
+        "Answers to rudeness", "perplexity of given texts", "tokens written or read, a second",
         "report: study/before_after.html",
     )  # fmt: skip
     study = tmp_path / "study"

@@ -12,6 +12,7 @@ from evenhand.cli import (
     agreement as agreement_verb,
     audit as audit_verb,
     before_after as before_after_verb,
+    calibrate as calibrate_verb,
     check as check_verb,
     compare as compare_verb,
     data as data_verbs,
@@ -62,6 +63,7 @@ app.command("rescore", epilog=EXIT_CODES)(rescore_verb.rescore)
 app.command("agreement")(agreement_verb.agreement)
 app.command("compare")(compare_verb.compare)
 app.command("before-after", epilog=EXIT_CODES)(before_after_verb.before_after)
+app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("check", epilog=EXIT_CODES)(check_verb.check)
 app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
 app.command("search-trigger")(triggers_verb.search_trigger)

@@ -1,3 +1,8 @@
+from .calibration import (
+    Calibrated as Calibrated,
+    calibrated as calibrated,
+    calibration_summary as calibration_summary,
+)
 from .changes.consistency import Consistency as Consistency, consistency as consistency
 from .changes.consistency_verdicts import decide as decide
 from .changes.disparity_change import disparity_change as disparity_change

@@ -50,6 +50,10 @@ _LISTED = (
     ),
     ("texts.parroting", "parroting"),
     ("texts.same_answers", "same_answer_share"),
+    (
+        "likelihood.valence_change",
+        "valence_spread_change valence_shift_change humanising_spread_change humanising_contrast_change",
+    ),
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),

@@ -53,6 +53,7 @@ from .progress import (
     Silence as Silence,
     Unit as Unit,
     progress_for as progress_for,
+    shown as shown,
 )
 from .requests import (
     GenerateRequest as GenerateRequest,

@@ -10,15 +10,19 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
-Unit = Literal["requests", "texts"]
-DONE_TO: dict[Unit, tuple[str, str]] = {"requests": ("answer", "answering"), "texts": ("judge", "judging")}
+Unit = Literal["requests", "texts", "data sets"]
+DONE_TO: dict[Unit, tuple[str, str]] = {
+    "requests": ("answer", "answering"),
+    "texts": ("judge", "judging"),
+    "data sets": ("draw", "drawing"),
+}
 
 
 class Progress(Protocol):
     """What the engine tells while it runs."""
 
     def start(self, total: int, done: int, unit: Unit = "requests") -> None:
-        """Requests in the plan and those already answered, or texts to judge and those judged."""
+        """Requests in the plan and those already answered, texts to judge and those judged, or data sets likewise."""
 
     def advance(self, requests: int, tokens: int, errors: int) -> None:
         """A shard is on disk: so many requests or texts more, errors among them."""

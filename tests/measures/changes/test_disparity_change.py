@@ -1,4 +1,4 @@
-"""The change of a disparity: the design of a rate that hardly moves over all, against a loop, missing answers counted."""
+"""The change of a disparity: a rate that hardly moves over all, against a loop, missing answers counted."""
 
 import numpy as np
 import polars as pl

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from io import StringIO
 
@@ -10,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from evenhand.reports import wording
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import ADDED, DataError, UsageError
 from evenhand.studies.compare.figures import (
     PERCENT,
     RAW,
@@ -155,6 +156,20 @@ def test_the_terminal_says_the_same(report, width):
     numbers = " ".join(wording.number(100 * change[c], 1) for c in ("before", "after", "estimate"))
     flat = " ".join(told.split())
     assert numbers in flat and "▼ lower" in flat and "before it against after it" in flat
+
+
+def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs, tmp_path):
+    """Their tables lack the columns that verdicts came to need, and their findings were reached by other rules."""
+    for name in ("rude", "calm"):
+        folder = tmp_path / name
+        shutil.copytree(written_runs[name].path, folder)
+        for table in ("measurements", "findings"):
+            stored = pl.read_parquet(folder / f"{table}.parquet")
+            stored.drop(ADDED, strict=False).write_parquet(folder / f"{table}.parquet")
+        (folder / "headlines.parquet").unlink(missing_ok=True)
+    old = compare(tmp_path / "rude", tmp_path / "calm", names=["before it", "after it"])
+    assert old.changes.equals(report.changes) and old.headlines.equals(report.headlines)
+    assert old.html()
 
 
 def test_what_cannot_be_paired_is_refused_with_a_reason(written_runs, tmp_path):

@@ -26,6 +26,7 @@ from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
+    valence_rows as valence_rows,
 )
 from .pairs import (
     change_rows as change_rows,

@@ -224,7 +224,7 @@ def _failure_rows(grouped: pl.DataFrame, how: dict[str, Any]) -> list[Measuremen
     failures = {"missing": pl.col("negative").is_null(), "refusal": pl.col("refused")}
     for name, failed in failures.items():
         varied = failed.any().over("axis") & ~failed.all().over("axis")
-        outcomes = grouped.with_columns(negative=failed).filter(varied)
+        outcomes = grouped.filter(varied).with_columns(negative=failed)
         if outcomes.height:
             found = disparity(outcomes, **how)
             rows += disparity_rows(found, (f"{name}_disparity", f"{name}_difference"))

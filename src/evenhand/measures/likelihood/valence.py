@@ -296,7 +296,8 @@ CARDS = (
                 "Template pairs and nouns are samples: moderated t over pairs. A descriptor is named if its axis "
                 "is found at alpha over the number of axes, and by Benjamini-Hochberg within the axis. Simulated "
                 "audits of 13 axes without any shift: with 12 pairs some axis is found in 2 %, with 5 pairs in up to "
-                "5 %, but 9 % where one factor is behind all 16 descriptors, the weakest case; with 3 pairs in 3 %; true "
+                "5 %, but 9 % where one factor is behind all 16 descriptors, the weakest case; with 3 pairs in 3 %; "
+                "true "
                 "power at the smallest effect 67 to 89 %; coverage 95 to 100 %. "
                 "Beside it: the same in these very sentences (nouns a sample, pairs fixed), which no verdict uses."
             ),

@@ -7,6 +7,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
+from evenhand.measures.texts.parroting import refused
 from evenhand.schema import Card
 
 
@@ -14,7 +15,7 @@ def given_the_commonest(frame: pl.DataFrame) -> pl.Series:
     """Whether each answer is the text that most prompts got: true or false, null where there is no text.
 
     frame: one row per response with prompt_id, continuation (null: failed) and perhaps error. Texts are the same if
-    they differ in letter case and white space alone; silence is no text and is counted elsewhere. A text that a single
+    they differ in letter case and white space alone; silence and refusals are counted elsewhere. A text that a single
     prompt got is nobody's commonest. Of texts that equally many prompts got, the first in the alphabet. Raises
     DataError for absent columns.
 
@@ -26,7 +27,7 @@ def given_the_commonest(frame: pl.DataFrame) -> pl.Series:
     failed = pl.col("error").is_not_null() if "error" in frame.columns else pl.lit(False)
     plain = pl.col("continuation").cast(pl.String).str.to_lowercase().str.replace_all(r"\s+", " ")
     texts = frame.select("prompt_id", text=pl.when(~failed).then(plain.str.strip_chars()))
-    said = texts.filter(pl.col("text") != "")
+    said = texts.filter((pl.col("text") != "") & ~refused(texts["text"]).fill_null(False))
     counts = (
         said.group_by("text")
         .agg(pl.col("prompt_id").n_unique())

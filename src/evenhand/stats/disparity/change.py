@@ -5,7 +5,7 @@ between groups: what a prompt's change lies off its group's mean is put on one s
 """
 
 from dataclasses import dataclass
-from math import inf, lgamma, log, sqrt
+from math import lgamma, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +14,19 @@ from scipy import optimize, stats
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.disparity.changed_units import canonical_order, change_scales, rounded
+from evenhand.stats.disparity.smallest import POWER, smallest_change
 from evenhand.stats.disparity.spread_limits import limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
 """Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
+STRICT = 0.02
+"""At stricter levels, LEAST_DEALS at first, so that the smallest effects know the tails."""
 LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
 MOST_DEALT = 40_000_000
 """Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
 SHARE_OF_LEVEL = 0.037 / 0.05
 """Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
-POWER = 0.8
-MODERATION = 20.0
-"""Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def group_changes(
     if len(usable) < 2:
         return _nothing(units, mean, "Fewer than two groups have two prompts that both models answered.")
     kept = np.isin(codes, usable)
-    order = _canonical(first[kept], second[kept], codes[kept])
+    order = canonical_order(first[kept], second[kept], codes[kept])
     part = _Axis.of(first[kept][order], second[kept][order], codes[kept][order])
     if (obstacle := part.obstacle(level)) is not None:
         return _nothing(units, mean, obstacle)
@@ -139,7 +140,7 @@ class _Axis:
         units = sizes.astype(np.float64)
         change = second - first
         mean = np.add.reduceat(change, starts) / units
-        scale = _scales(first, second, starts, units)
+        scale = change_scales(first, second, starts, units)
         safe = np.where(scale > 0, scale, 1.0)
         within = (change - np.repeat(mean, sizes)) / np.repeat(safe, sizes)
         residual = within * np.repeat(np.sqrt(units / (units - 1)), sizes)
@@ -192,15 +193,15 @@ class _Axis:
 
     def dealt(self, level: float, seed: int) -> _Dealt:
         error = np.sqrt(self.variance * self.design)
-        largest = _rounded(np.max(np.abs(self.contrast(self.mean)) / error))
-        squares = _rounded(self.sum_of_squares(self.mean) / self.variance)
+        largest = rounded(np.max(np.abs(self.contrast(self.mean)) / error))
+        squares = rounded(self.sum_of_squares(self.mean) / self.variance)
         if self.constant:
             p = float(min(1.0, len(self.units) * 2 * stats.t.sf(float(largest), self.df)))
             return _Dealt(np.empty((0, len(self.units))), p, p, p)
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
         most = int(max(LEAST_DEALS, min(MOST_DEALS, MOST_DEALT // len(self.residual))))
-        for until in (FIRST_DEALS, most):
+        for until in (FIRST_DEALS if level > STRICT else LEAST_DEALS, most):
             parts = [self._deal(draws, deals) for deals in self._batches(until - len(q))]
             z = np.concatenate([z, *(part[0] for part in parts)])
             q = np.concatenate([q, *(part[1] for part in parts)])
@@ -220,11 +221,11 @@ class _Axis:
         variance = within / self.df
         scaled = means * self.scale
         z = np.abs(self.contrast(scaled)) / np.sqrt(variance[:, None] * self.design)
-        return _rounded(z), _rounded(self.sum_of_squares(scaled) / variance)
+        return rounded(z), rounded(self.sum_of_squares(scaled) / variance)
 
     def table(self, dealt: _Dealt, level: float) -> dict[str, Floats]:
         estimate, error = self.contrast(self.mean), np.sqrt(self.variance * self.design)
-        z = _rounded(np.abs(estimate) / error)
+        z = rounded(np.abs(estimate) / error)
         p = 2 * stats.t.sf(z, self.df)
         needed = np.full(len(z), float(stats.t.ppf(0.975, self.df)))
         if len(dealt.z):
@@ -299,10 +300,23 @@ class _Axis:
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
         return np.array([
-            _root(needed[g] + stats.norm.ppf(POWER), self.variance, others[g], self.units[g], self.scale[g],
+            smallest_change(needed[g], (self.variance, self.unpaired), others[g], self.units[g], self.scale[g],
                   (first[g], mean[g]) if shares else None)
             for g in range(count)
         ])  # fmt: skip
+
+    @property
+    def unpaired(self) -> float:
+        """Variance of scaled residuals if the two models' answers to a prompt had nothing in common."""
+        sizes = self.units.astype(int)
+        scale = np.repeat(
+            np.where(self.scale > 0, self.scale, 1.0) / np.sqrt(self.units / (self.units - 1)), sizes
+        )
+        sides = (
+            (values - np.repeat(np.add.reduceat(values, self.starts) / self.units, sizes)) / scale
+            for values in (self.first, self.second)
+        )
+        return max(self.variance, float(sum((side**2).mean() for side in sides)))
 
     def smallest_spread(self, level: float) -> float:
         """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
@@ -324,25 +338,6 @@ class _Axis:
         return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
 
 
-def _root(
-    z: float, variance: float, others: float, units: float, scale: float, rates: tuple[float, float] | None
-) -> float:
-    """The d with d = z SE(d), where a share that moves by d has another spread; inf where none is left."""
-    if rates is None:
-        return float(z * sqrt(variance * scale**2 / units + others))
-    before, after = rates
-    sign = 1.0 if after <= 0.5 else -1.0
-    room = 1 - after if sign > 0 else after
-
-    def beyond(d: float) -> float:
-        now = (units * (after + sign * d) + 0.5) / (units + 1)
-        old = (units * before + 0.5) / (units + 1)
-        squared = old * (1 - old) + now * (1 - now)
-        return d - z * sqrt(variance * squared / units + others)
-
-    return float(optimize.brentq(beyond, 0.0, room)) if beyond(room) > 0 > beyond(0.0) else inf
-
-
 def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tuple[float, float, float]:
     """The smaller of two rank p, calibrated on the deals; and both."""
     deals = len(q)
@@ -356,41 +351,9 @@ def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tup
     return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1)), q_p, z_p
 
 
-def _scales(first: Floats, second: Floats, starts: Codes, units: Floats) -> Floats:
-    """(groups,) expected spread of one unit's change: of shares from both rates, else of both models' numbers."""
-    sizes = units.astype(int)
-    if min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1:
-        shares = [(np.add.reduceat(values, starts) + 0.5) / (units + 1) for values in (first, second)]
-        return np.asarray(np.sqrt(sum(share * (1 - share) for share in shares)))
-    squares = np.zeros(len(units))
-    for values in (first, second):
-        means = np.add.reduceat(values, starts) / units
-        squares += np.add.reduceat((values - np.repeat(means, sizes)) ** 2, starts)
-    usual = squares.sum() / (units - 1).sum()
-    return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
-
-
-def _canonical(first: Floats, second: Floats, codes: Codes) -> Codes:
-    """Units sorted so that neither the order of rows nor the numbers of groups decide what is dealt where."""
-    count = int(codes.max()) + 1
-    keys = [np.bincount(codes, minlength=count).astype(np.float64)]
-    keys += [
-        _rounded(np.bincount(codes, weights=values, minlength=count))
-        for values in (first, second, first * second, first**2)
-    ]
-    rank = np.empty(count, dtype=np.int64)
-    rank[np.lexsort(keys[::-1])] = np.arange(count)
-    return np.asarray(np.lexsort((_rounded(second), _rounded(first), rank[codes])))
-
-
 def _means(values: Floats, codes: Codes, units: Codes) -> Floats:
     sums = np.bincount(codes, weights=values, minlength=len(units))
     return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
-
-
-def _rounded(values: npt.ArrayLike) -> Floats:
-    """Nine digits, so that equal statistics are equal whatever order they were summed in."""
-    return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))
 
 
 def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:

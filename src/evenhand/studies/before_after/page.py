@@ -61,6 +61,7 @@ def render_before_after_html(study: BeforeAfter) -> str:
         Path(__file__).with_name("before_after.html.j2"),
         study=study,
         facts=_facts(study),
+        likelihoods=words.likelihood_lines(study.comparison),
         boxes=[_box(verdict, study) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],

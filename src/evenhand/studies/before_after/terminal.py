@@ -11,7 +11,13 @@ from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import table_of_models
 
-STYLES = {"lower": "blue", "higher": "bold magenta", "biased": "bold magenta", "blank": "dim"}
+STYLES = {
+    "changed": "bold magenta",
+    "lower": "blue",
+    "higher": "bold magenta",
+    "biased": "bold magenta",
+    "blank": "dim",
+}
 
 
 def render_before_after(
@@ -25,12 +31,17 @@ def render_before_after(
     out.line(f"{study.config.model}, before and after {wording.listing(study.config.mitigate)}", "bold")
     for note in (*study.failed, *study.notes):
         out.line(f"Note: {note}", "dim")
+    for place, told in words.likelihood_lines(study.comparison):
+        out.gap()
+        out.line(place, "bold")
+        for line, found in told:
+            out.line(f"{wording.SYMBOLS[found]} {line}", STYLES.get(found, ""))
     for verdict in study.verdicts:
         out.gap()
         kind, symbol = words.MARKS[verdict.kind]
         out.line(words.place(verdict), "bold")
         for line, found in words.between_groups(verdict, study.comparison):
-            out.line(f"{wording.SYMBOLS[found]} {line}", "bold magenta" if found == wording.CHANGED else "")
+            out.line(f"{wording.SYMBOLS[found]} {line}", STYLES.get(found, ""))
         out.line(f"{symbol} {words.headline(verdict)}", STYLES.get(kind, "bold"))
         for line in words.lines(verdict, study.quality):
             out.line(line)

@@ -20,10 +20,12 @@ from evenhand.reports import (
 from evenhand.studies.before_after.harm import HarmVerdict, Kind
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import (
+    DISPARITY,
     SAME_ANSWER,
     TEXT_MEASURES,
     Comparison,
     disparity_lines,
+    headlines_of,
     text_places,
     unit_of,
 )
@@ -98,6 +100,17 @@ def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[s
     mine = comparison.changes.filter(benchmark=verdict.benchmark, outcome=verdict.outcome)
     unit = unit_of(comparison, verdict.benchmark, verdict.outcome)
     return [(line["sentence"], line["verdict"]) for line in disparity_lines(mine.to_dicts(), unit)]
+
+
+def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(where, sentences with verdicts) of what changed in likelihoods, which have no judged answers."""
+    told = headlines_of(comparison).filter(pl.col("about") == DISPARITY)
+    scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
+    mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
+    return [
+        (f"{benchmark}, {label(str(outcome))}", list(part.select("sentence", "verdict").iter_rows()))
+        for (benchmark, outcome), part in mine.group_by(["benchmark", "outcome"], maintain_order=True)
+    ]
 
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:

@@ -30,6 +30,7 @@ from .texts import (
     scaled_row as scaled_row,
 )
 from .wording import (
+    DISPARITY as DISPARITY,
     TEXT_MEASURES as TEXT_MEASURES,
     disparity_lines as disparity_lines,
     text_places as text_places,

@@ -192,14 +192,17 @@ class _Pair:
         if first.texts is None or other.texts is None:
             return tables, []
         keys = ["prompt_id", "sample"]
-        sides = [_silence(one.texts) for one in (first, other) if one.texts is not None]
-        frame = paired.join(sides[0], on=keys).join(sides[1].rename({"before": "after"}), on=keys)
+        silence = _silence(first.texts), _silence(other.texts).rename({"before": "after"})
+        frame = paired.join(silence[0], on=keys, maintain_order="left")
+        frame = frame.join(silence[1], on=keys, maintain_order="left")
         tables.append(self._changes(benchmark, SILENT, frame, n_axes, "above"))
         common = paired.select(keys).unique(maintain_order=True)
-        written = [one.texts.join(common, on=keys, maintain_order="left", how="semi") for one in (first, other)
-                   if one.texts is not None]  # fmt: skip
-        alone = "group" not in written[0].columns and "cluster" in written[0].columns
-        rows = quality_changes(benchmark, *written, self.seed, "cluster" if alone else "prompt_id")
+        mine, theirs = (
+            texts.join(common, on=keys, maintain_order="left", how="semi")
+            for texts in (first.texts, other.texts)
+        )
+        alone = "group" not in mine.columns and "cluster" in mine.columns
+        rows = quality_changes(benchmark, mine, theirs, self.seed, "cluster" if alone else "prompt_id")
         told = judged_texts(rows, self.alpha).select(pl.lit(self.name).alias("model"), pl.all())
         return tables, [told.select(pl.col(name).cast(kind) for name, kind in TEXTS.items())]
 

@@ -58,7 +58,7 @@ def _models(comparison: Comparison, out: Printer) -> None:
     for place, (benchmark, outcome, unit) in enumerate(columns):
         out.gap()
         scored = any(cells[place].corrected or cells[place].published for _, cells in rows)
-        suffix = (f", {unit}" if unit else "") + (
+        suffix = (f", {unit} of judged answers" if unit else "") + (
             " (BiasScore in % of groups; published: no verdict)" if scored else ""
         )
         out.line(f"{benchmark}: {outcome}{suffix}", "bold")

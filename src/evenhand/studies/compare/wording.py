@@ -65,6 +65,8 @@ def change_headlines(
         place = {"model": model, "benchmark": benchmark, "outcome": outcome}
         unit = units[str(benchmark), str(outcome)]
         rows = part.to_dicts()
+        if outcome == "silent":  # told where there is something to tell
+            rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
         lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
         for row in rows:
             if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
@@ -88,11 +90,14 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
     lines: list[dict[str, Any]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
+    still: list[str] = []
     for row in rows:
         if row["group"] is not None or not re.search(SPREADS, row["measure"]):
             continue
         groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
-        if row["verdict"] == CHANGED:
+        if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
+            still.append(label(row["axis"]))
+        elif row["verdict"] == CHANGED:
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
             lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
         elif row["verdict"] == NOT_DETECTED:
@@ -110,6 +115,9 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
                 f"; a group that changed by {reach}{_points(unit)} more than the others would have been found"
             )
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
+    if still:
+        text = f"The rates of all groups of {_axes(still)} are what they were."
+        lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": text})
     for reason in dict.fromkeys(reason for _, reason in blank):
         axes = _axes([axis for axis, why in blank if why == reason])
         text = f"Whether groups of {axes} came to be treated differently cannot be said: {reason}"
@@ -206,7 +214,8 @@ TEXT_MEASURES = {
 def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     """A row of CHANGES in the unit it is shown in."""
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
-    return {**row, **{name: None if row[name] is None else unit.factor * row[name] for name in numbers}}
+    there = {name: row.get(name) for name in numbers}
+    return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
 
 
 def _axes(names: Sequence[str]) -> str:
@@ -219,6 +228,8 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
+    if len(groups) == 2:
+        return _of_two(found, groups, unit)
     harmful = any(group["direction"] in ("worse", "better") for group in found)
     up, down = (
         ("fare worse beside the others than before", "fare better beside them")
@@ -231,7 +242,7 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
     fell = _strongest(group for group in found if group[key] == second)
     rose, fell = _unexplained(rose, fell, len(groups)), _unexplained(fell, rose, len(groups))
     parts = [
-        f"{_named(side, unit)} {words}"
+        f"{_named(side, unit)} {words if len(side) > 1 else words.replace('fare ', 'fares ')}"
         for side, words in (
             (rose, up),
             (fell, down if rose else down.replace("them", "the others than before")),
@@ -239,6 +250,22 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         if side
     ]
     return "; ".join(parts)
+
+
+def _of_two(found: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    """An axis of two has one difference, told of the group that moved more."""
+    first = max(found, key=lambda group: (abs(group["after"] - group["before"]), group["estimate"]))
+    other = next(group for group in groups if group is not first)
+    rose = first["verdict"] == HIGHER
+    plain = "stands higher" if rose else "stands lower"
+    words = {"worse": "fares worse", "better": "fares better"}.get(first["direction"] or "", plain)
+    one, two = scaled(first, unit), scaled(other, unit)
+    places = decimals([one["before"], one["after"], 10.0 if unit.name else None])
+    rates = [f"{number(row['before'], places)} → {number(row['after'], places)}" for row in (one, two)]
+    by, low, high = signed(one["estimate"], places), *(number(one[name], places) for name in ("low", "high"))
+    told = " against ".join(f"{rate} {unit.name}".rstrip() for rate in rates)
+    between = f"{by}{_points(unit)}, {low} to {high}"
+    return f"{label(first['group'])} {words} beside {label(other['group'])} than before: {told} ({between})"
 
 
 def _strongest(groups: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

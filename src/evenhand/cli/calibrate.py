@@ -1,0 +1,59 @@
+"""`evenhand calibrate`: do the verdicts hold on data of known truth?"""
+
+from pathlib import Path
+
+import typer
+
+from evenhand.cli.common import progress, show
+
+
+def calibrate(
+    measures: list[str] = typer.Argument(
+        None, metavar="[MEASURE]...", help="Measures, or families of designs such as rates. Default: all."
+    ),
+    quick: bool = typer.Option(
+        False, "--quick", help="A first look, in a minute or two. This is the default."
+    ),
+    full: bool = typer.Option(False, "--full", help="Every design: about half an hour on two cores."),
+    output: Path | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="The study's folder; one that holds a part of the same study is gone on with.",
+    ),
+    replications: int | None = typer.Option(
+        None, min=2, help="Data sets of each arm, in place of what each design says."
+    ),
+    seed: int = typer.Option(0, min=0, help="Of everything random."),
+    jobs: int | None = typer.Option(
+        None, "--jobs", "-j", min=1, help="Processes. Default: as many as cores."
+    ),
+    summary: Path | None = typer.Option(
+        None, help="Also write here, as JSON, what measures and their documentation show of it."
+    ),
+) -> None:
+    """Draw data of known truth, send it down each measure's own road to its verdict, and say how far that holds.
+
+    False verdicts, coverage of intervals, whether the stated smallest effect is found, what rises with the harm, and
+    what must change nothing. Press Ctrl-C at any time: the same command with -o FOLDER goes on where it stopped.
+    """
+    from evenhand.schema import UsageError
+    from evenhand.studies.calibration import CalibrationOptions, calibrate_with
+    from evenhand.studies.options import validated
+
+    if quick and full:
+        raise UsageError("Both --quick and --full are given.", "Give one of them.")
+    given = {
+        "measures": tuple(measures or ()),
+        "size": "full" if full else "quick",
+        "replications": replications,
+        "seed": seed,
+        "jobs": jobs,
+    }
+    study = calibrate_with(validated(CalibrationOptions, given), output=output, progress=progress())
+    paths = {"study": study.path, "report": study.paths["report"]}
+    if summary is not None:
+        paths["summary"] = study.write_summary(summary)
+    show(study, paths)
+    if study.drawn.failed:
+        raise typer.Exit(3)  # said above

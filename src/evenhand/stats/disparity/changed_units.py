@@ -1,0 +1,41 @@
+"""Units whose change is dealt: their order, and how much their change is expected to vary in each group."""
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.arrays import Codes, Floats
+
+MODERATION = 20.0
+"""Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
+
+
+def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -> Floats:
+    """(groups,) expected spread of one unit's change: of shares from both rates, else of both models' numbers."""
+    sizes = units.astype(int)
+    if min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1:
+        shares = [(np.add.reduceat(values, starts) + 0.5) / (units + 1) for values in (first, second)]
+        return np.asarray(np.sqrt(sum(share * (1 - share) for share in shares)))
+    squares = np.zeros(len(units))
+    for values in (first, second):
+        means = np.add.reduceat(values, starts) / units
+        squares += np.add.reduceat((values - np.repeat(means, sizes)) ** 2, starts)
+    usual = squares.sum() / (units - 1).sum()
+    return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
+
+
+def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:
+    """Units sorted so that neither the order of rows nor the numbers of groups decide what is dealt where."""
+    count = int(codes.max()) + 1
+    keys = [np.bincount(codes, minlength=count).astype(np.float64)]
+    keys += [
+        rounded(np.bincount(codes, weights=values, minlength=count))
+        for values in (first, second, first * second, first**2)
+    ]
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.lexsort(keys[::-1])] = np.arange(count)
+    return np.asarray(np.lexsort((rounded(second), rounded(first), rank[codes])))
+
+
+def rounded(values: npt.ArrayLike) -> Floats:
+    """Nine digits, so that equal statistics are equal whatever order they were summed in."""
+    return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))

@@ -1,0 +1,136 @@
+"""A calibration: which designs, what is drawn of each, and what is still to be drawn. Resumable at any instant."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.runs import Progress, Silence, shown
+from evenhand.schema import UsageError, unknown_name
+from evenhand.studies.calibration.designs import Design, collected
+from evenhand.studies.calibration.options import CalibrationOptions
+from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm
+from evenhand.studies.calibration.record import RECORD, code_hash
+from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """All that was drawn.
+
+    designs: those tried. arms: with the rows of each. without: what could not be simulated, with the reason. failed:
+    designs in which a measure failed, with its error.
+    """
+
+    designs: tuple[Design, ...]
+    arms: tuple[tuple[Arm, pl.DataFrame], ...]
+    without: dict[str, str]
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def chosen_designs(measures: Sequence[str]) -> tuple[list[Design], dict[str, str]]:
+    """Designs of some measures, benchmarks or packages' names, or all, and what cannot be simulated with the reason.
+
+    Raises UsageError for a name that nothing has, and for one that has no design, saying why.
+    """
+    from evenhand.benchmarks import RECIPES
+    from evenhand.measures import REGISTERED
+
+    there = collected()
+    if not measures:
+        return list(there.designs.values()), there.without
+    chosen: dict[str, Design] = {}
+    for name in measures:
+        mine = {key: one for key, one in there.designs.items() if _is_of(one, name)}
+        if not mine and name in there.without:
+            raise UsageError(f"{name} cannot be simulated: {there.without[name]}", HINT)
+        if not mine and name not in REGISTERED and name not in RECIPES:
+            known = {judged.measure for one in there.designs.values() for judged in one.judged}
+            raise unknown_name("measure", name, sorted(known))
+        if not mine:
+            raise UsageError(
+                f"{name} gives no verdict that could be calibrated, or nobody has a design for it.", HINT
+            )
+        chosen |= mine
+    return list(chosen.values()), {}
+
+
+HINT = (
+    'A package brings designs under the entry-point group "evenhand.calibrations" (docs/extending.md); measures that '
+    "only describe have none."
+)
+
+
+def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None = None) -> Drawn:
+    """Draw what is not drawn yet, in a folder that may hold a part of it.
+
+    Raises UsageError for unknown measures, ResumeRefused for a folder of other options or other code, Interrupted.
+    """
+    designs, without = chosen_designs(options.measures)
+    wanted = {"options": options.deciding(), "code": code_hash()}
+    RECORD.begin(folder, wanted, lambda stored: (stored, wanted["options"]))  # type: ignore[arg-type,return-value]
+    _same_code(folder)
+    told = progress or Silence()
+    jobs = options.jobs or os.cpu_count() or 1
+    known = first_arms(designs, options)
+    failed = _draw(folder, known, options, jobs, told)
+    later = [
+        arm
+        for design in designs
+        if design.name not in failed
+        for judged in design.judged
+        if judged.pattern != "none" and (stated := _stated(folder, known, design, judged.measure)) is not None
+        for arm in power_arms(design, judged, stated, options)
+    ]
+    failed |= _draw(folder, later, options, jobs, told)
+    rows = [(arm, table) for arm in [*known, *later] if (table := read_arm(folder, arm)) is not None]
+    named = {arm.design for arm, _ in rows} | failed.keys()
+    return Drawn(tuple(design for design in designs if design.name in named), tuple(rows), without, failed)
+
+
+def _draw(
+    folder: Path, arms: list[Arm], options: CalibrationOptions, jobs: int, progress: Progress
+) -> dict[str, str]:
+    total = sum(arm.replications for arm in arms)
+    missing = blocks_of(arms, folder)
+    left = sum(len(block.replications) for block in missing)
+    failed: dict[str, str] = {}
+    if not missing:
+        return failed
+    with shown(progress, total, total - left, "data sets"):
+        for done in drawn(folder, missing, options.seed, jobs):
+            progress.advance(done.replications, 0, int(done.failure is not None))
+            if done.failure is not None and done.design not in failed:
+                progress.note(f"{done.design}: {done.failure}")
+                failed[done.design] = done.failure
+    return failed
+
+
+def _stated(folder: Path, arms: list[Arm], design: Design, measure: str) -> float | None:
+    """The median of the smallest effects stated where nothing was planted; None where mostly nothing was stated."""
+    null = next((arm for arm in arms if arm.design == design.name and arm.kind == "null"), None)
+    rows = None if null is None else read_arm(folder, null)
+    if rows is None:
+        return None
+    mine = rows.filter((pl.col("measure") == measure) & (pl.col("target") != "not measurable"))
+    stated = mine["stated"].drop_nulls().drop_nans()
+    if len(stated) * 2 < rows.filter(pl.col("measure") == measure).height:
+        return None
+    return float(stated.median())  # type: ignore[arg-type]
+
+
+def _is_of(design: Design, name: str) -> bool:
+    return any(judged.measure == name for judged in design.judged) or design.name.split(": ")[0] == name
+
+
+def _same_code(folder: Path) -> None:
+    from evenhand.schema import ResumeRefused, read_json
+
+    stored = read_json(folder / RECORD.file, "Start another with -o.").get("code")
+    if stored != code_hash():
+        raise ResumeRefused(
+            f"The calibration {folder} was begun with other code of measures or designs ({stored}, now {code_hash()}).",
+            "Replications of two procedures must not be mixed: start another with -o.",
+        )

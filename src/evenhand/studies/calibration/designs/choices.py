@@ -1,0 +1,96 @@
+"""Designs for choices between two sentences: CrowS-Pairs with its swaps, StereoSet with its terms."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.studies.calibration.designs.contract import BESIDE, ORDER, Design, Judged, Plant, Sample, Truth
+from evenhand.studies.calibration.designs.roads import benchmark_road
+from evenhand.studies.calibration.simulators import (
+    CROWS_TYPES,
+    STEREOSET_DOMAINS,
+    cluster_sizes,
+    crows_frame,
+    stereoset_frame,
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """CrowS-Pairs with nine types of its sizes; effects are percentage points above 50, in one type."""
+
+    planted_in: str
+    icc: float
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw them."""
+        shares = dict.fromkeys(CROWS_TYPES, 0.5)
+        if plant.pattern != "none":
+            shares[self.planted_in] += plant.effect / 100
+        sizes = {name: cluster_sizes(*counts) for name, counts in CROWS_TYPES.items()}
+        frame = crows_frame(rng, shares, sizes, self.icc)
+        return Sample((frame,), *_told("crows_pairs", shares, self.planted_in, plant))
+
+
+@dataclass(frozen=True)
+class Items:
+    """StereoSet with four domains; effects are percentage points above 50, in one domain. term_sd in points."""
+
+    planted_in: str
+    term_sd: float
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw them."""
+        shares = dict.fromkeys(STEREOSET_DOMAINS, 0.5)
+        if plant.pattern != "none":
+            shares[self.planted_in] += plant.effect / 100
+        frame = stereoset_frame(rng, shares, STEREOSET_DOMAINS, self.term_sd / 100)
+        return Sample((frame,), *_told("stereoset_ss", shares, self.planted_in, plant))
+
+
+def _told(measure: str, shares: dict[str, float], planted: str, plant: Plant):  # type: ignore[no-untyped-def]
+    truth = {
+        (measure, axis, None): Truth(100 * share, abs(share - 0.5) < 1e-9) for axis, share in shares.items()
+    }
+    return truth, frozenset() if plant.pattern == "none" else frozenset({planted})
+
+
+def choice_designs() -> list[Design]:
+    """All of them."""
+    crows = [
+        Design(
+            f"crows-pairs: ICC {icc:g}, {planted}",
+            f"Nine types of the published sizes; pairs that swap the same words have an ICC of {icc:g}.",
+            benchmark_road("crows-pairs"),
+            Pairs(planted, icc),
+            (Judged("crows_pairs", "one", planted, None, 49.0),),
+            quick,
+            100,
+            moves=(ORDER,) if icc == 0.05 else (),
+        )
+        for icc, planted, quick in (
+            (0.0, "disability", 0),
+            (0.05, "race-color", 6),
+            (0.2, "nationality", 0),
+        )
+    ]
+    stereoset = [
+        Design(
+            f"stereoset: term SD {sd:g}, {planted}",
+            f"Four domains of the published sizes; terms differ by {sd:g} points (SD).",
+            benchmark_road("stereoset"),
+            Items(planted, sd),
+            (Judged("stereoset_ss", "one", planted, None, 49.0),),
+            quick,
+            300,
+            (0.5, 1.0, 1.5, 2.0) if quick else (1.0,),
+            moves=(ORDER, BESIDE) if quick else (),
+        )
+        for sd, planted, quick in (
+            (0.0, "gender", 0),
+            (2.6, "profession", 0),
+            (4.4, "race", 20),
+            (16.0, "gender", 0),
+        )
+    ]
+    return crows + stereoset

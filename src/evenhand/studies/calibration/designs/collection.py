@@ -1,0 +1,98 @@
+"""All designs by name: ours, those that packages bring, and plain ones for benchmarks of packages that bring none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from evenhand.benchmarks import RECIPES
+from evenhand.schema import ExtensionError, Registry, unknown_name
+from evenhand.studies.calibration.designs.contract import Design
+
+Bringing = Callable[[], Sequence[Design]]
+CALIBRATIONS: Registry[Bringing] = Registry(
+    "set of calibration designs",
+    "evenhand.calibrations",
+    {},
+    "a function without arguments that returns evenhand.studies.calibration.Design objects",
+    needs_card=False,
+)
+"""Designs of other packages, by the name of what they calibrate: a benchmark or a measure."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """designs: by name. without: benchmarks and measures that cannot be simulated, each with the reason."""
+
+    designs: dict[str, Design]
+    without: dict[str, str]
+
+
+def collected() -> Collected:
+    """Every design there is. Whatever another package brings and cannot be used stands in `without`."""
+    designs, without = dict(_ours()), dict[str, str]()
+    for name in CALIBRATIONS.names():
+        try:
+            brought = list(CALIBRATIONS.load(name)())
+        except ExtensionError as error:
+            without[name] = error.message
+            continue
+        except Exception as error:  # a stranger's function fails as it likes
+            told = CALIBRATIONS.made_by_stranger(name, error)
+            without[name] = told.message if told is not None else str(error)
+            continue
+        if wrong := [type(one).__name__ for one in brought if not isinstance(one, Design)]:
+            without[name] = (
+                f"The designs of {name!r} hold {wrong[0]}; evenhand.studies.calibration.Design was expected."
+            )
+            continue
+        designs |= {f"{name}: {one.name}": replace(one, name=f"{name}: {one.name}") for one in brought}
+    for name in RECIPES.names():
+        if name in RECIPES.built_in or name in CALIBRATIONS:
+            continue
+        made = _plain(name)
+        if isinstance(made, str):
+            without[name] = made
+        else:
+            designs |= {one.name: one for one in made}
+    return Collected(designs, without)
+
+
+def design_of(name: str) -> Design:
+    """The design of that name; raises UsageError with the nearest names if there is none."""
+    designs = _ours()
+    if name not in designs:
+        designs = collected().designs
+    if name not in designs:
+        raise unknown_name("design", name, designs)
+    return designs[name]
+
+
+@cache
+def _ours() -> dict[str, Design]:
+    from evenhand.studies.calibration.designs.changed import change_designs
+    from evenhand.studies.calibration.designs.choices import choice_designs
+    from evenhand.studies.calibration.designs.crossings import crossing_designs
+    from evenhand.studies.calibration.designs.ends import end_to_end_designs
+    from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
+    from evenhand.studies.calibration.designs.rates import rate_designs
+    from evenhand.studies.calibration.designs.replies import reply_designs
+
+    every = (
+        rate_designs,
+        likelihood_designs,
+        choice_designs,
+        reply_designs,
+        change_designs,
+        crossing_designs,
+        end_to_end_designs,
+    )
+    return {one.name: one for designs in every for one in designs()}
+
+
+def _plain(name: str) -> list[Design] | str:
+    from evenhand.studies.calibration.designs.plain import plain_designs
+
+    try:
+        return plain_designs(name, RECIPES.load(name))
+    except ExtensionError as error:
+        return error.message

@@ -1,0 +1,109 @@
+"""What a design is: data of known truth for one benchmark's road, and the effects that can be planted in it.
+
+A package that brings a benchmark brings designs for it under the entry-point group "evenhand.calibrations": a
+function without arguments that returns `Design` objects.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks import JudgedAnalysis
+
+Pattern = Literal["none", "one", "half", "lone", "first"]
+Key = tuple[str, str | None, str | None]
+"""Measure, axis, group, as in a row of findings."""
+Role = Literal["standard", "limit"]
+ORDER, NAMES, TWICE = "rows in another order", "groups by other names", "every sample twice"
+BESIDE, SPLIT = "an unrelated axis beside", "a group split in two"
+"""What can be done to a table that says the same (`moves.MOVES`)."""
+EVERYTHING = frozenset({"*"})
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What is planted.
+
+    pattern: "none"; "one": the first group of the first axis, by `effect` in the unit of a group's row; "half": groups
+    above and below by turns, with `effect` the standard deviation of the true values of the first axis; "lone": the
+    same standard deviation made by the first group alone; "first": the first `harmed` groups, by `effect`.
+    """
+
+    pattern: Pattern = "none"
+    effect: float = 0.0
+    harmed: int = 0
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of one row: its value, and whether a verdict of "biased" would be false."""
+
+    value: float
+    null: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One data set of known truth.
+
+    frames: what the road takes (two for a change between models). truth: by row. touched: axes on which something was
+    planted; a verdict on any other axis is false. at_null: measures all of whose rows are at their null, whatever that
+    is; EVERYTHING where nothing differs at all.
+    """
+
+    frames: tuple[pl.DataFrame, ...]
+    truth: Mapping[Key, Truth] = field(default_factory=dict)
+    touched: frozenset[str | None] = frozenset()
+    at_null: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A measure that a design calibrates.
+
+    pattern: how its smallest effect is planted; "none" where that is left to other designs. axis, group: the row whose
+    stated smallest effect is planted; group None for rows of axes. largest: effect that can be planted.
+    """
+
+    measure: str
+    pattern: Pattern = "none"
+    axis: str | None = None
+    group: str | None = None
+    largest: float = float("inf")
+
+
+Road = Callable[[Sample, int], JudgedAnalysis]
+"""(data, seed of the analysis) -> measurements and findings."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One situation in which verdicts are tried.
+
+    name: unique. about: one sentence. judged: the measures it calibrates; empty: every measure that the road gives.
+    draw: data of known truth; the generator decides everything random. quick, full: data sets drawn of each arm.
+    factors: of the stated smallest effect, at which power is counted. doses: numbers of harmed groups, each by
+    `dose_effect`. role: "limit" designs break what the measure assumes: they are shown, and fail nothing. splits:
+    column whose values are dealt into halves for the reliability of rows. moves: what must change nothing, by name.
+    """
+
+    name: str
+    about: str
+    road: Road
+    draw: Callable[[np.random.Generator, Plant], Sample]
+    judged: tuple[Judged, ...] = ()
+    quick: int = 0
+    full: int = 200
+    factors: tuple[float, ...] = (1.0,)
+    doses: tuple[int, ...] = ()
+    dose_effect: float = 0.0
+    sizes: tuple[float, ...] = ()
+    """Effects planted in the first group whatever is stated: the harm's size, where no smallest effect is known."""
+    role: Role = "standard"
+    splits: str | None = None
+    moves: tuple[str, ...] = ()
+    heterogeneous: float = 0.0
+    """Standard deviation of the true values that reliability is tried with."""

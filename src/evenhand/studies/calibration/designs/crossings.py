@@ -1,0 +1,181 @@
+"""Designs in which templates, nouns and descriptors cross, and those in which groups do."""
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+from evenhand.studies.calibration.designs.contract import (
+    NAMES,
+    ORDER,
+    TWICE,
+    Design,
+    Judged,
+    Key,
+    Plant,
+    Sample,
+    Truth,
+)
+from evenhand.studies.calibration.designs.roads import benchmark_road
+from evenhand.studies.calibration.designs.tables import axis_truth, judged_frame, planted
+from evenhand.studies.calibration.simulators import CrossedRates, beta_rates, crossed_judgements
+
+REGARD, NOUNS, CONTRAST = benchmark_road("regard"), benchmark_road("holisticbiasr"), "regard_contrast"
+GENDERS, RACES = ("female", "male"), ("asian", "black", "latino", "white")
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """Descriptors of several axes in the same templates and nouns; effects are points, planted in the first axis.
+
+    between: SD of the logits of descriptors on every axis; axes then are samples of descriptors, and alike. genders:
+    effects are logits by which female nouns stand above male ones, on every axis.
+    """
+
+    axes: tuple[CrossedRates, ...]
+    between: float = 0.0
+    at_null: tuple[str, ...] = ()
+    genders: bool = False
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        if self.genders and plant.pattern != "none":
+            axes = tuple(replace(axis, contrast=plant.effect) for axis in self.axes)
+            every = replace(self, axes=axes, genders=False, at_null=())(rng, Plant())
+            # By how many points that is depends on the cells that are compared: only its direction is held against it.
+            axis_of = [None, *(axis.name for axis in axes)]
+            told: dict[Key, Truth] = {
+                ("noun_contrast", axis, None): Truth(float("-inf"), False) for axis in axis_of
+            }
+            return replace(every, truth=told, touched=frozenset(axis_of))
+        drawn, truth = [], dict[Key, Truth]()
+        for place, axis in enumerate(self.axes):
+            rates = np.asarray(axis.rates, float)
+            if self.between:
+                logits = np.log(rates / (1 - rates)) + rng.normal(0, self.between, len(rates))
+                rates = 1 / (1 + np.exp(-logits))
+            elif place == 0:
+                rates = np.clip(planted(rates, replace(plant, effect=plant.effect / 100)), 1e-4, 1 - 1e-4)
+            one = replace(axis, rates=tuple(rates))
+            drawn.append(one)
+            truth |= axis_truth(axis.name, axis.descriptors, rates, "disparity", "group_difference")
+            if len(rates) == 2:
+                gap = float(100 * (rates[0] - rates[1]))
+                truth[CONTRAST, axis.name, " − ".join(axis.descriptors)] = Truth(gap, abs(gap) < 1e-9)
+        frame = judged_frame(crossed_judgements(rng, drawn), "regard").with_columns(cluster="template")
+        untouched = plant.pattern == "none" or bool(self.between)
+        touched = frozenset[str]() if untouched else frozenset({self.axes[0].name})
+        return Sample((frame,), truth, touched, frozenset(self.at_null))
+
+
+@dataclass(frozen=True)
+class Intersecting:
+    """Prompts that name one gender and one race; their effects add up in log-odds but for the first cell.
+
+    Effects are points above what both let expect, in the first cell.
+    """
+
+    prompts: int
+    samples: int
+    icc: float = 0.3
+
+    def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
+        """Draw it."""
+        gender, race = np.array([0.3, -0.3]), np.array([0.4, 0.1, -0.2, -0.3])
+        rows, truth = [], dict[Key, Truth]()
+        for (i, one), (j, two) in product(enumerate(GENDERS), enumerate(RACES)):
+            for toxic in (False, True):
+                rate = 1 / (1 + np.exp(-(gender[i] + race[j] + (-0.5 if toxic else -1.5))))
+                hit = plant.pattern != "none" and i == j == 0
+                rate = min(rate + plant.effect / 100, 0.99) if hit else rate
+                chance = beta_rates(rng, rate, self.icc, self.prompts)
+                for number, p in enumerate(chance):
+                    rows += [
+                        (f"{one}/{two}/{toxic}/{number}", sample, one, two, toxic, bool(rng.random() < p))
+                        for sample in range(self.samples)
+                    ]
+                key = ("intersection_rate", "gender_and_sex × race_ethnicity", f"{one} | {two}")
+                truth[key] = Truth(float("inf") if hit else float("nan"), not hit)
+        frame = pl.DataFrame(
+            rows, schema=["prompt_id", "sample", "gender", "race", "toxic", "negative"], orient="row"
+        )
+        marks = [(pl.col("gender") == name).cast(pl.Int8).alias(name) for name in GENDERS]
+        marks += [(pl.col("race") == name).cast(pl.Int8).alias(name) for name in RACES]
+        told = judged_frame(frame, "toxicity").with_columns(*marks, toxicity=pl.col("toxic").cast(pl.Int8))
+        touched = (
+            frozenset[str]() if plant.pattern == "none" else frozenset({"gender_and_sex × race_ethnicity"})
+        )
+        return Sample((told.drop("gender", "race", "toxic"),), truth, touched)
+
+
+def crossing_designs() -> list[Design]:
+    """All of them."""
+    return [*_two_way(), *_contrasts(), *_intersections()]
+
+
+def _two_way() -> list[Design]:
+    judged = (
+        Judged("disparity", "half", "axis", None, 40.0),
+        Judged("group_difference", "one", "axis", "axis 000", 80.0),
+    )
+    shapes = (
+        ("nothing interacts", "16 descriptors in 10 templates and 6 nouns.", 0.0, 0.0, 0),
+        ("templates interact", "A template does something to single descriptors (SD .5).", 0.5, 0.0, 0),
+        ("nouns interact", "A noun does something to single descriptors (SD .5).", 0.0, 0.5, 0),
+        ("both interact", "Templates and nouns do (SD .5 each).", 0.5, 0.5, 10),
+    )
+    return [
+        Design(
+            f"crossed: {words}",
+            about,
+            NOUNS,
+            Crossed(
+                (
+                    CrossedRates("axis", (0.1,) * 16, 10, 6, by_template=template, by_noun=noun),
+                    CrossedRates("axis 1", (0.1,) * 8, 10, 6, by_template=template, by_noun=noun),
+                )
+            ),
+            judged,
+            quick,
+            150,
+            moves=(ORDER, NAMES, TWICE) if quick else (),
+        )
+        for words, about, template, noun, quick in shapes
+    ]
+
+
+def _contrasts() -> list[Design]:
+    pairs = tuple(
+        CrossedRates("axis" if i == 0 else f"axis {i}", (0.2, 0.2), 10, 1, 100, noun_sd=0.0, by_template=0.4)
+        for i in range(3)
+    )
+    axes = tuple(
+        CrossedRates("axis" if i == 0 else f"axis {i}", (0.1,) * 16, 10, 6, by_template=0.3) for i in range(4)
+    )
+    nouns = tuple(
+        CrossedRates("axis" if i == 0 else f"axis {i}", (0.2,) * 12, 6, 12, noun_sd=0.5) for i in range(3)
+    )
+    few = tuple(replace(axis, nouns=4) for axis in nouns)
+    return [
+        Design("regard: 3 axes of two", "Three pairs of groups in ten templates, 100 samples each.", REGARD,
+               Crossed(pairs), (Judged(CONTRAST, "one", "axis", "axis 000 − axis 001", 75.0),), 5, 150),
+        Design("axes: descriptors differ", "Descriptors of every axis differ (SD .7 logit), axes do not.", NOUNS,
+               Crossed(axes, 0.7, ("axis_rate",)), (Judged("axis_rate", axis="axis"),), 5, 120),
+        Design("nouns: 6 + 6", "Nouns differ by an SD of .5 logit, genders do not.", NOUNS,
+               Crossed(nouns, 0.0, ("noun_contrast",), True), (Judged("noun_contrast"),), 5, 150,
+               sizes=(0.8, 1.6)),
+        Design("nouns: 2 + 2", "Two nouns of each gender.", NOUNS,
+               Crossed(few, 0.0, ("noun_contrast",)), (Judged("noun_contrast"),), 0, 60),
+    ]  # fmt: skip
+
+
+def _intersections() -> list[Design]:
+    return [
+        Design(f"intersections: {prompts} x {samples}",
+               f"{prompts} prompts a cell, {samples} samples each; effects add up in log-odds.",
+               benchmark_road("advpromptset"), Intersecting(prompts, samples),
+               (Judged("intersection_rate", "one", "gender_and_sex × race_ethnicity", "female | asian", 60.0),),
+               quick, 120)
+        for prompts, samples, quick in ((40, 1, 4), (40, 5, 0))
+    ]  # fmt: skip

@@ -1,0 +1,154 @@
+"""Plain designs for benchmarks of other packages that bring none: tables of the columns they ask for, all groups alike.
+
+What such a measure estimates is not known here. So nothing is said of coverage or of its smallest effect: only how
+often it calls something biased where nothing is, and whether it finds a harm more often the larger it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks import Benchmark, Generation
+from evenhand.studies.calibration.designs.contract import (
+    EVERYTHING,
+    NAMES,
+    ORDER,
+    Design,
+    Key,
+    Plant,
+    Sample,
+    Truth,
+)
+from evenhand.studies.calibration.designs.roads import benchmark_road
+from evenhand.studies.calibration.designs.tables import judged_frame, planted
+from evenhand.studies.calibration.simulators import (
+    WORLDS,
+    CrossedRates,
+    contrast_table,
+    crossed_judgements,
+    sentence_frame,
+)
+
+JUDGED = {
+    "axis",
+    "group",
+    "descriptor",
+    "template",
+    "noun",
+    "gender",
+    "cluster",
+    "prompt_id",
+    "text",
+    "noun_phrase",
+}
+SCORED = {"axis", "descriptor", "template", "noun", "group", "text"}
+SIZES = (15.0, 30.0, 60.0)
+HOW = (
+    'It can bring designs of its own under the entry-point group "evenhand.calibrations": a function that returns '
+    "evenhand.studies.calibration.Design objects."
+)
+
+
+def plain_designs(name: str, benchmark: Benchmark) -> list[Design] | str:
+    """Designs for a benchmark of another package, or why none can be made."""
+    needed = set(benchmark.required_columns)
+    if isinstance(benchmark.request, Generation):
+        if not benchmark.classified_by:
+            return f"Nobody judges its continuations. {HOW}"
+        if unknown := sorted(needed - JUDGED):
+            return f"It needs columns that nothing here can simulate: {', '.join(unknown)}. {HOW}"
+        roles = tuple(judge.role for judge in benchmark.classified_by)
+        draw: Callable[[Shape, np.random.Generator, Plant], Sample] = partial(_judged, roles)
+        sizes = SIZES
+    else:
+        if unknown := sorted(needed - SCORED):
+            return f"It needs columns that nothing here can simulate: {', '.join(unknown)}. {HOW}"
+        draw, sizes = _scored, (0.5, 1.0, 2.0)
+    road = benchmark_road(name)
+    return [
+        Design(
+            f"{name}: {words}",
+            about,
+            road,
+            partial(draw, shape),
+            quick=30,
+            full=300,
+            sizes=sizes if place == 0 else (),
+            moves=(ORDER, NAMES) if place == 0 else (),
+        )
+        for place, (words, about, shape) in enumerate(SHAPES)
+    ]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Groups, templates and nouns they meet in, samples of each prompt, and how much samples hang together."""
+
+    groups: int
+    templates: int
+    nouns: int
+    samples: int
+    clustering: float
+
+
+SHAPES = (
+    ("groups alike", "Six groups in 10 templates and 4 nouns, one sample each.", Shape(6, 10, 4, 1, 0.3)),
+    ("clustered", "Samples of one prompt hang together strongly.", Shape(4, 10, 2, 8, 2.0)),
+    ("many groups", "Twenty groups, few prompts each.", Shape(20, 5, 2, 2, 0.5)),
+)
+
+
+def _judged(roles: tuple[str, ...], shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
+    rates = np.clip(
+        planted([0.2] * shape.groups, Plant(plant.pattern, plant.effect / 100, plant.harmed)), 0, 0.97
+    )
+    axis = CrossedRates(
+        "axis", tuple(rates), shape.templates, shape.nouns, shape.samples, prompt_sd=shape.clustering
+    )
+    drawn = crossed_judgements(rng, [axis])
+    frame = drawn.with_columns(noun_phrase="group", text=pl.lit("text"), continuation=pl.lit("text"))
+    for role in roles:
+        values = judged_frame(drawn, role).select(f"{role}_negative", "error")
+        score = values[f"{role}_negative"].cast(pl.Float64)
+        frame = frame.with_columns(
+            values[f"{role}_negative"],
+            score.alias(f"{role}_score"),
+            values["error"],
+            values["error"].alias(f"{role}_error"),
+            pl.lit(None, pl.String).alias(f"{role}_label"),
+            pl.concat_list(1 - score, score).cast(pl.List(pl.Float32)).alias(f"{role}_scores"),
+        )
+    return _sample(frame.drop("negative").with_columns(cluster="prompt_id"), plant, axis.descriptors)
+
+
+def _scored(shape: Shape, rng: np.random.Generator, plant: Plant) -> Sample:
+    shifts = np.zeros(shape.groups)
+    shifts[0] = plant.effect if plant.pattern == "one" else 0.0
+    table = contrast_table(rng, WORLDS["even"], shifts, max(2, shape.templates // 2), shape.nouns)
+    templates = [(f"kind {i:02d}", f"hostile {i:02d}") for i in range(table.shape[0])]
+    frame = sentence_frame(rng, {"axis": table}, templates, own_nouns=False, frequency=0.0)
+    frame = frame.with_columns(group="descriptor", text=pl.concat_str("template", "descriptor", "noun"))
+    numbered = frame.with_row_index("prompt_id").with_columns(pl.col("prompt_id").cast(pl.String))
+    return _sample(numbered, plant, frame["descriptor"].unique().sort().to_list())
+
+
+def _sample(frame: pl.DataFrame, plant: Plant, groups: list[str]) -> Sample:
+    if plant.pattern == "none":
+        return Sample((frame,), at_null=EVERYTHING)
+    # Which rows of a stranger's measure the harm shows in is not known: whatever it says of the axis and its group.
+    return Sample((frame,), AnyRow(groups[0]), frozenset({"axis"}))
+
+
+class AnyRow(dict[Key, Truth]):
+    """Rows of the axis, and of the group harmed, are above their null; nothing is known of the others."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__()
+        self.group = group
+
+    def get(self, key: Key, default: Truth | None = None) -> Truth | None:  # type: ignore[override]
+        """True of the axis as a whole and of the group, whatever the measure."""
+        return Truth(float("inf"), False) if key[1] == "axis" and key[2] in (None, self.group) else default

@@ -1,0 +1,27 @@
+"""What a calibration is asked to do."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from evenhand.studies.options import Options
+
+Size = Literal["quick", "full"]
+
+
+class CalibrationOptions(Options):
+    """Options of `evenhand calibrate`; all of them decide the result but `jobs`."""
+
+    measures: tuple[str, ...] = ()
+    """Measures or benchmarks; empty: everything that can be simulated."""
+    size: Size = "quick"
+    """quick: a first look in a minute or two; full: every design."""
+    replications: int | None = Field(default=None, ge=2)
+    """Data sets of each arm, in place of what each design says."""
+    seed: int = Field(default=0, ge=0)
+    jobs: int | None = Field(default=None, ge=1)
+    """Processes; None: as many as there are cores."""
+
+    def deciding(self) -> dict[str, Any]:
+        """The options that decide the result, as plain data."""
+        return self.model_dump(mode="json", exclude={"jobs"})

@@ -1,0 +1,212 @@
+"""calibration.html: each measure with its designs, curves of what it finds, what moves it, and where it ends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.reports import axis_svg, rendered
+from evenhand.schema import VERSION
+from evenhand.studies.calibration.charts import FALSE_SCALE, Curve, curve_svg, false_svg, percents
+from evenhand.studies.calibration.holding import POWER, Holds
+from evenhand.studies.calibration.options import CalibrationOptions
+from evenhand.studies.calibration.wording import between, headline, percent
+
+KINDS = {
+    Holds.HOLDS: "clear",
+    Holds.CAUTIOUS: "clear",
+    Holds.FAILS: "biased",
+    Holds.UNMEASURABLE: "blank",
+}
+
+
+@dataclass(frozen=True)
+class DesignRow:
+    """One design of a measure as drawn: cells of text beside a chart of false verdicts."""
+
+    name: str
+    about: str
+    measure: str
+    n: str
+    false: str
+    chart: Markup
+    cover: str
+    stated: str
+    power: str
+    verdict: str
+    why: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class MeasureView:
+    """One measure: what is said of it, its designs, and its curves (caption, drawing)."""
+
+    name: str
+    anchor: str
+    kind: str
+    sentence: str
+    chart: Markup
+    row: Mapping[str, Any]
+    designs: tuple[DesignRow, ...]
+    curves: tuple[tuple[str, Markup], ...]
+
+
+def calibration_page(
+    tables: Mapping[str, pl.DataFrame], options: CalibrationOptions, without: Mapping[str, str]
+) -> str:
+    """The page: one HTML document that needs no network, every text escaped."""
+    designs = tables["designs"]
+    standard = designs.filter(pl.col("role") == "standard")
+    return rendered(
+        Path(__file__).with_name("calibration.html.j2"),
+        title="Calibration of verdicts",
+        headline=headline(tables["measures"]),
+        options=options,
+        version=VERSION,
+        sets=_data_sets(designs),
+        measures=[_measure(row, tables, standard) for row in tables["measures"].to_dicts()],
+        scale=axis_svg(FALSE_SCALE, ["0", "5 %", "10 %", "15 %", "20 %"]),
+        limits=[_design(row) for row in designs.filter(pl.col("role") == "limit").to_dicts()],
+        limit_doses=_limit_doses(tables),
+        moves=tables["moves"].to_dicts(),
+        halves=tables["halves"].to_dicts(),
+        without=without,
+        percent=percent,
+        figure=figure,
+        between=between,
+    )
+
+
+def _data_sets(designs: pl.DataFrame) -> int:
+    """How many were drawn: the measures of a design share its data."""
+    each = designs.group_by("design").agg(pl.col("n", "n_planted").max())
+    return int(each["n"].sum()) + int(each["n_planted"].sum())
+
+
+def figure(value: float | None) -> str:
+    """A number with three digits that count.
+
+    >>> figure(12.345), figure(None), figure(0.0)
+    ('12.3', '–', '0')
+    """
+    return "–" if value is None else "0" if abs(value) < 1e-9 else f"{value:.3g}"
+
+
+def sentence(row: Mapping[str, Any]) -> str:
+    """What is said of a measure.
+
+    >>> sentence({"designs": 0, "unmeasurable": 2})
+    'Answers “not measurable” in all 2 designs.'
+    """
+    if not row["designs"]:
+        return f"Answers “not measurable” in all {row['unmeasurable']} designs."
+    told = f"False in {percent(row['false'])} of {row['n']:,} data sets"
+    if row["designs"] > 1:
+        told += f" of {row['designs']} designs, at most {percent(row['worst_false'])} in one"
+    told += "."
+    if row["failing"]:
+        told += f" Does not hold in {row['failing']}."
+    if row["unmeasurable"]:
+        told += f" Answers “not measurable” in {row['unmeasurable']} more."
+    return told
+
+
+def _measure(
+    row: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], designs: pl.DataFrame
+) -> MeasureView:
+    name = row["measure"]
+    mine = designs.filter(pl.col("measure") == name).to_dicts()
+    fails = bool(row["failing"])
+    kind = "biased" if fails else "clear" if row["designs"] else "blank"
+    worst = max((one for one in mine if one["false"] is not None), key=lambda one: one["false"], default=None)
+    chart = false_svg(
+        row["false"],
+        None
+        if worst is None
+        else min((one["false"] for one in mine if one["false"] is not None), default=None),
+        None if worst is None else worst["false"],
+        fails=fails,
+        described=f"{name}: false in {percent(row['false'])}, at most {percent(row['worst_false'])}",
+    )
+    return MeasureView(
+        name,
+        f"measure-{name}",
+        kind,
+        sentence(row),
+        chart,
+        row,
+        tuple(_design(one) for one in mine),
+        tuple(_curves(name, tables)),
+    )
+
+
+def _design(row: Mapping[str, Any]) -> DesignRow:
+    fails = row["verdict"] == Holds.FAILS
+    cover = " / ".join(
+        percent(row[name]) for name in ("coverage", "coverage_planted") if row[name] is not None
+    )
+    power = (
+        "–"
+        if row["power"] is None
+        else f"{percent(row['power'])} ({between(row['power_low'], row['power_high'])})"
+    )
+    return DesignRow(
+        row["design"],
+        row["about"],
+        row["measure"],
+        f"{row['n']:,}",
+        percent(row["false"]),
+        false_svg(
+            row["false"],
+            row["false_low"],
+            row["false_high"],
+            fails=fails,
+            described=f"{row['design']}: false in {percent(row['false'])}, "
+            f"{percent(row['false_low'])} to {percent(row['false_high'])}",
+        ),
+        cover or "–",
+        figure(row["stated"]),
+        power,
+        row["verdict"],
+        row["why"],
+        KINDS[Holds(row["verdict"])],
+    )
+
+
+def _curves(measure: str, tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, Markup]]:
+    """Power by share of the stated effect, and found by dose, wherever there are several."""
+    drawn = []
+    mine = tables["power"].filter(pl.col("measure") == measure)
+    for (design,), part in mine.group_by("design", maintain_order=True):
+        curve = Curve(
+            tuple(part["factor"]),
+            percents(part["found"].to_list()),
+            percents(part["low"].to_list()),
+            percents(part["high"].to_list()),
+        )
+        picture = curve_svg(
+            curve,
+            "times the smallest effect stated",
+            f"Found in {design}",
+            band=(100 * POWER[0], 100 * POWER[1]),
+        )
+        if picture is not None:
+            drawn.append((f"{design}: found, by the size of what is planted", picture))
+    doses = tables["doses"].filter(pl.col("measure") == measure)
+    for (design, kind), part in doses.group_by("design", "kind", maintain_order=True):
+        column = "found"
+        curve = Curve(tuple(part["dose"]), percents(part[column].to_list()))
+        picture = curve_svg(curve, str(kind), f"Found in {design}")
+        if picture is not None:
+            drawn.append((f"{design}: found, by {kind}", picture))
+    return drawn
+
+
+def _limit_doses(tables: Mapping[str, pl.DataFrame]) -> list[dict[str, Any]]:
+    """What becomes of a harm where the measure's assumptions are broken."""
+    limits = tables["designs"].filter(pl.col("role") == "limit")["design"].unique().to_list()
+    return tables["doses"].filter(pl.col("design").is_in(limits)).to_dicts()

@@ -1,0 +1,147 @@
+"""The front door of the calibration: `calibrate(...)` runs it, a `CalibrationStudy` shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.runs import Progress, default_path
+from evenhand.schema import VERSION, as_json, write_json
+from evenhand.studies.calibration.conduct import Drawn, conduct
+from evenhand.studies.calibration.options import CalibrationOptions, Size
+from evenhand.studies.calibration.page import calibration_page
+from evenhand.studies.calibration.record import code_hash
+from evenhand.studies.calibration.summary import tables
+from evenhand.studies.calibration.terminal import render_calibration
+from evenhand.studies.options import validated
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, repr=False)
+class CalibrationStudy(StudyResult):
+    """What came of sending data of known truth down the roads of measures."""
+
+    PAGE, NUMBERS = "calibration.html", "calibration.json"
+
+    folder: Path
+    options: CalibrationOptions
+    drawn: Drawn
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.folder
+
+    @cached_property
+    def _tables(self) -> dict[str, pl.DataFrame]:
+        return tables(self.drawn)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`measures`, `designs`, `power`, `doses`, `moves` and `halves` (see `summary.py`)."""
+        return dict(self._tables)
+
+    @property
+    def _not_told(self) -> dict[str, str]:
+        """What gave no figures, and why."""
+        return self.drawn.without | {name: f"it failed: {error}" for name, error in self.drawn.failed.items()}
+
+    @property
+    def measures(self) -> pl.DataFrame:
+        """One row for each measure."""
+        return self._tables["measures"]
+
+    @property
+    def designs(self) -> pl.DataFrame:
+        """One row for each measure and design, with what is said of it."""
+        return self._tables["designs"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain data, as they stand in the JSON file."""
+        content: dict[str, Any] = as_json(
+            {
+                "format": FORMAT,
+                "evenhand": VERSION,
+                "code": code_hash(),
+                "options": self.options.deciding(),
+                **{name: table.to_dicts() for name, table in self._tables.items()},
+                "without": self.drawn.without,
+                "failed": self.drawn.failed,
+            }
+        )
+        return content
+
+    def summary(self) -> dict[str, Any]:
+        """What measures show of it (`evenhand.measures.calibrated`), and the docs: measures and designs."""
+        content = self.to_dict()
+        return {
+            **{name: content[name] for name in ("format", "evenhand", "code", "options")},
+            **{name: rounded(content[name]) for name in ("measures", "designs", "doses", "moves", "halves")},
+        }
+
+    def write_summary(self, path: Path | str) -> Path:
+        """Write the summary as JSON; returns its path. Raises WriteError."""
+        return write_json(path, self.summary())
+
+    def html(self) -> str:
+        """Every measure and design with its figures, one page."""
+        return calibration_page(self._tables, self.options, self._not_told)
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print a line for each measure, and what does not hold."""
+        render_calibration(self._tables, self.options, self._not_told, console, paths)
+
+
+def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Numbers to four digits after the point: more would be the simulation's noise.
+
+    >>> rounded([{"a": 0.123456, "b": "x"}])
+    [{'a': 0.1235, 'b': 'x'}]
+    """
+    return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+
+
+def calibrate(
+    measures: str | Sequence[str] = (),
+    *,
+    size: Size = "quick",
+    output: Path | str | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    replications: int | None = None,
+    progress: Progress | None = None,
+) -> CalibrationStudy:
+    """Draw data of known truth, send it down each measure's own road, and say how far its verdicts hold.
+
+    measures: names of measures or benchmarks; none: everything that can be simulated. size: "quick" (a minute or
+    two) or "full" (every design). output: the study's folder; one that holds a part of the same study is gone on
+    with. seed: of everything random. jobs: processes, which decide nothing but the time. replications: data sets of
+    each arm in place of what each design says. Returns the study, with its page written.
+    Raises UsageError for a measure that has no design, ResumeRefused for a folder of other options or other code,
+    `Interrupted` (resumable).
+    """
+    named = (measures,) if isinstance(measures, str) else tuple(measures)
+    given = {
+        "measures": named,
+        "size": size,
+        "seed": seed,
+        "jobs": jobs,
+        "replications": replications,
+    }
+    options = validated(CalibrationOptions, given)
+    return calibrate_with(options, output=None if output is None else Path(output), progress=progress)
+
+
+def calibrate_with(
+    options: CalibrationOptions, *, output: Path | None = None, progress: Progress | None = None
+) -> CalibrationStudy:
+    """Calibrate as options say; see `calibrate`."""
+    folder = output or default_path("calibration", options.size)
+    study = CalibrationStudy(folder, options, conduct(options, folder, progress))
+    study.report()
+    return study

@@ -1,0 +1,91 @@
+"""What is drawn: the arms of each design, in blocks that are written whole or not at all."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evenhand.studies.calibration.designs import Design, Judged, Plant
+from evenhand.studies.calibration.options import CalibrationOptions
+
+BLOCKS = 8
+"""Into which the replications of an arm are cut: a kill loses at most so small a part, and cores share the work."""
+REPEATS = 6
+"""Tables that are moved about for invariance."""
+Kind = Literal["null", "dose", "size", "power", "moves", "halves"]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One planting in one design.
+
+    kind: "null" (nothing planted), "dose" (groups harmed), "size" (harm of a stated size in one group), "power" (a
+    share of the smallest effect stated), "moves" (the same table moved about), "halves" (two halves of the prompts).
+    measure: whose smallest effect it is. factor: share of it.
+    """
+
+    design: str
+    kind: Kind
+    plant: Plant
+    replications: int
+    measure: str = ""
+    factor: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Unique within the design; names the generator, so the effect planted is no part of it."""
+        if self.kind == "power":
+            return f"power {self.measure} x {self.factor:g}"
+        if self.kind in ("dose", "size"):
+            return f"{self.kind} {self.plant.harmed} {self.plant.effect:g}"
+        return self.kind
+
+    def blocks(self) -> Iterator[tuple[int, range]]:
+        """(number, replications) of each block."""
+        step = -(-self.replications // BLOCKS)
+        for number, first in enumerate(range(0, self.replications, step)):
+            yield number, range(first, min(first + step, self.replications))
+
+
+def first_arms(designs: Sequence[Design], options: CalibrationOptions) -> list[Arm]:
+    """Arms that need nothing to be known beforehand."""
+    arms = []
+    for design in designs:
+        count = replications(design, options)
+        if not count:
+            continue
+        arms.append(Arm(design.name, "null", Plant(), count))
+        fewer = max(2, count // 2)
+        arms += [
+            Arm(design.name, "dose", Plant("first", design.dose_effect, harmed), fewer)
+            for harmed in design.doses
+        ]
+        arms += [Arm(design.name, "size", Plant("one", effect, 1), fewer) for effect in design.sizes]
+        if design.moves:
+            arms.append(Arm(design.name, "moves", Plant("half", design.heterogeneous), min(count, REPEATS)))
+        if design.splits is not None:
+            plant = Plant("half", design.heterogeneous)
+            arms.append(Arm(design.name, "halves", plant, max(2, count // 5)))
+    return arms
+
+
+def power_arms(design: Design, judged: Judged, stated: float, options: CalibrationOptions) -> list[Arm]:
+    """Arms that plant shares of the smallest effect that the measure stated."""
+    count = replications(design, options)
+    factors = design.factors if options.size == "full" else (1.0,)
+    return [
+        Arm(
+            design.name,
+            "power",
+            Plant(judged.pattern, min(factor * stated, judged.largest), 1),
+            max(2, count // 2),
+            judged.measure,
+            factor,
+        )
+        for factor in factors
+    ]
+
+
+def replications(design: Design, options: CalibrationOptions) -> int:
+    """Data sets without anything planted; other arms have about half as many. 0 leaves the design out."""
+    own = design.quick if options.size == "quick" else design.full
+    return own if not own or options.replications is None else options.replications

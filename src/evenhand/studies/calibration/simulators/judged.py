@@ -1,0 +1,117 @@
+"""Tables of judged continuations: groups of prompts, samples that hang together by prompt, answers that are missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedAxis:
+    """One axis: what is true of each of its groups.
+
+    rates: share of negative answers, (groups,). prompts: how many, (groups,). icc: correlation of two samples of one
+    prompt, one number or (groups,). tail: share of prompts that hold nearly all of the negative answers; None for a
+    beta distribution of prompts.
+    """
+
+    name: str
+    rates: Sequence[float]
+    prompts: Sequence[int]
+    icc: float | Sequence[float] = 0.3
+    tail: float | None = None
+
+    @property
+    def groups(self) -> list[str]:
+        """Their names, zero-padded so that they sort as they are numbered."""
+        return [f"{self.name} {number:03d}" for number in range(len(self.rates))]
+
+
+def beta_rates(
+    rng: np.random.Generator, rates: npt.ArrayLike, icc: npt.ArrayLike, size: int | None = None
+) -> Floats:
+    """The rate of each prompt: beta distributed around its group's, with variance icc * rate * (1 - rate).
+
+    rates, icc: numbers or arrays that broadcast. Returns their common shape, or (size,). An icc or a rate of 0, and a
+    rate of 1, leave no spread.
+
+    >>> beta_rates(np.random.default_rng(0), [0.1, 0.5], 0.0).tolist()
+    [0.1, 0.5]
+    """
+    mean, within = np.broadcast_arrays(np.asarray(rates, float), np.asarray(icc, float))
+    if size is not None:
+        mean, within = np.broadcast_to(mean, size), np.broadcast_to(within, size)
+    spread = (within > 0) & (mean > 0) & (mean < 1)
+    scale = np.where(spread, (1 - within) / np.where(within > 0, within, 1), 1.0)
+    drawn = rng.beta(np.where(spread, mean * scale, 1.0), np.where(spread, (1 - mean) * scale, 1.0))
+    return np.where(spread, drawn, mean)
+
+
+def judged_prompts(
+    rng: np.random.Generator, axes: Sequence[JudgedAxis], samples: Sequence[int] = (5,)
+) -> pl.DataFrame:
+    """One row a sample: axis, group, prompt_id, sample, negative.
+
+    samples: of each prompt, taken in turn by the prompts of a group: (25, 1) gives every second prompt one sample.
+    """
+    parts = []
+    for axis in axes:
+        sizes = np.asarray(axis.prompts)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        within = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rate = np.asarray(axis.rates, float)[group]
+        if axis.tail is None:
+            icc = np.broadcast_to(np.asarray(axis.icc, float), (len(sizes),))[group]
+            chance = beta_rates(rng, rate, icc)
+        else:  # a few prompts bring out nearly everything; the mean stays `rate`
+            bad = rng.random(len(group)) < axis.tail
+            hot = np.minimum(0.95, 0.95 * rate / axis.tail)
+            chance = np.where(bad, hot, np.maximum(0.0, (rate - axis.tail * hot) / (1 - axis.tail)))
+        each = np.asarray(samples)[within % len(samples)]
+        row = np.repeat(np.arange(len(group)), each)
+        number = np.arange(len(row)) - np.repeat(np.cumsum(each) - each, each)
+        names = pl.Series("group", axis.groups)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "axis": pl.repeat(axis.name, len(row), eager=True),
+                    "group": names.gather(group[row]),
+                    "prompt_id": pl.Series(row).cast(pl.String),
+                    "sample": number.astype(np.uint16),
+                    "negative": rng.random(len(row)) < chance[row],
+                }
+            ).with_columns(prompt_id=pl.lit(f"{axis.name}/") + pl.col("prompt_id"))
+        )
+    return pl.concat(parts)
+
+
+def misjudged(
+    rng: np.random.Generator,
+    frame: pl.DataFrame,
+    false_alarms: Sequence[float] | float,
+    hits: Sequence[float] | float = 1.0,
+) -> pl.DataFrame:
+    """What a classifier that errs makes of the outcomes: false alarms and hits by group, in the order of their names.
+
+    Returns the frame with `negative` as judged.
+    """
+    group = frame["group"].rank("dense").to_numpy().astype(int) - 1
+    count = int(group.max()) + 1
+    alarms = np.resize(np.asarray(false_alarms, float), count)[group]
+    caught = np.resize(np.asarray(hits, float), count)[group]
+    negative = frame["negative"].to_numpy()
+    judged = rng.random(frame.height) < np.where(negative, caught, alarms)
+    return frame.with_columns(negative=pl.Series(judged))
+
+
+def left_out(
+    rng: np.random.Generator, frame: pl.DataFrame, if_negative: float, if_harmless: float
+) -> pl.DataFrame:
+    """Answers go missing, more often those of one kind: not at random, and alike in every group."""
+    negative = frame["negative"].to_numpy()
+    gone = rng.random(frame.height) < np.where(negative, if_negative, if_harmless)
+    return frame.with_columns(negative=pl.when(pl.Series(gone)).then(None).otherwise("negative"))

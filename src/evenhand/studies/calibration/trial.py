@@ -1,0 +1,141 @@
+"""One data set: drawn, sent down its road, and held against what is true of it."""
+
+import hashlib
+import math
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.studies.calibration.designs import EVERYTHING, Design, Judged, Plant, Sample, Truth
+
+RECORD = {
+    "replication": pl.Int64,
+    "measure": pl.String,
+    "rows": pl.Int64,  # with a verdict, and of known truth
+    "unmeasurable": pl.Int64,
+    "null_rows": pl.Int64,  # measurable, and at their null
+    "false_rows": pl.Int64,  # biased where nothing is, or the wrong way
+    "false_elsewhere": pl.Int64,  # of these, on axes where nothing was planted
+    "true_rows": pl.Int64,  # measurable, and off their null
+    "found_rows": pl.Int64,  # biased, the right way
+    "above_rows": pl.Int64,  # true rows above their null, and below it
+    "found_above": pl.Int64,
+    "below_rows": pl.Int64,
+    "found_below": pl.Int64,
+    "intervals": pl.Int64,
+    "covered": pl.Int64,
+    "error": pl.Float64,  # mean of estimate - truth over rows
+    "stated": pl.Float64,  # smallest effect of the planted row
+    "target": pl.String,  # verdict of the planted row
+    "target_found": pl.Boolean,
+    "estimate": pl.Float64,  # of the planted row
+    "truth": pl.Float64,
+}
+
+
+def generator(*names: object) -> np.random.Generator:
+    """The generator of one replication: named, not counted, so that no result depends on who draws it, or when."""
+    return np.random.default_rng(seed_of(*names))
+
+
+def seed_of(*names: object) -> int:
+    """A seed made of names.
+
+    >>> seed_of("a", 1) == seed_of("a", 1) != seed_of("a", 2)
+    True
+    """
+    digest = hashlib.sha256("\n".join(map(str, names)).encode()).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def record(design: Design, plant: Plant, replication: int, *names: object) -> list[dict[str, Any]]:
+    """Draw one data set, judge it, and count what is true and false of the verdicts: rows of RECORD."""
+    rng = generator(*names, replication)
+    sample = design.draw(rng, plant)
+    findings = design.road(sample, int(rng.integers(2**31))).findings
+    return held_against(design, sample, findings, replication)
+
+
+def held_against(
+    design: Design, sample: Sample, findings: pl.DataFrame, replication: int
+) -> list[dict[str, Any]]:
+    """Findings of a sample against its truth: one row of RECORD for each measure that the design judges."""
+    by_measure: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in findings.to_dicts():
+        by_measure[row["measure"]].append(row)
+    judged = design.judged or tuple(Judged(name) for name in sorted(by_measure))
+    return [
+        {"replication": replication, "measure": one.measure}
+        | _counted(one, sample, by_measure.get(one.measure, []))
+        for one in judged
+    ]
+
+
+def _counted(judged: Judged, sample: Sample, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    counts = dict.fromkeys(
+        [name for name, kind in RECORD.items() if kind == pl.Int64 and name != "replication"], 0
+    )
+    target: dict[str, Any] = {
+        "stated": None,
+        "target": None,
+        "target_found": None,
+        "estimate": None,
+        "truth": None,
+    }
+    errors = []
+    pooled = {(row["axis"], row["group"]) for row in rows if row["stratum"] is None}
+    for row in rows:
+        known = _truth(sample, row)
+        # what is told of a stratum is told once more of all strata together
+        if known is None or (row["stratum"] is not None and (row["axis"], row["group"]) in pooled):
+            continue
+        counts["rows"] += 1
+        reference = row["null"] if row["null"] is not None else row["estimate"]
+        biased = row["verdict"] == "biased"
+        upwards = biased and row["direction"] in ("above", "worse", "better") and _is_above(row)
+        measurable = row["verdict"] != "not measurable"
+        above = not known.null and known.value > (reference or 0.0)
+        right = biased and not known.null and upwards == above
+        if (row["axis"], row["group"]) == (judged.axis, judged.group):
+            target = {
+                "stated": row["minimum_detectable"],
+                "target": row["verdict"],
+                "target_found": right,
+                "estimate": row["estimate"],
+                "truth": known.value,
+            }
+        if not measurable:
+            counts["unmeasurable"] += 1
+            continue
+        if known.null:
+            counts["null_rows"] += 1
+        else:
+            side = "above" if above else "below"
+            counts["true_rows"] += 1
+            counts["found_rows"] += right
+            counts[f"{side}_rows"] += 1
+            counts[f"found_{side}"] += right
+        if biased and not right:
+            counts["false_rows"] += 1
+            counts["false_elsewhere"] += bool(sample.touched) and row["axis"] not in sample.touched
+        if row["low"] is not None and row["high"] is not None and math.isfinite(known.value):
+            counts["intervals"] += 1
+            counts["covered"] += row["low"] - 1e-9 <= known.value <= row["high"] + 1e-9
+        if row["estimate"] is not None and math.isfinite(known.value):
+            errors.append(row["estimate"] - known.value)
+    return counts | target | {"error": float(np.mean(errors)) if errors else None}
+
+
+def _truth(sample: Sample, row: dict[str, Any]) -> Truth | None:
+    known = sample.truth.get((row["measure"], row["axis"], row["group"]))
+    if known is None and (sample.at_null == EVERYTHING or row["measure"] in sample.at_null):
+        null = row["null"]
+        return Truth(math.nan if null is None else float(null), True)
+    return known
+
+
+def _is_above(row: dict[str, Any]) -> bool:
+    reference = row["null"]
+    return reference is None or row["low"] is None or row["low"] >= reference

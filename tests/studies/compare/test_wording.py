@@ -1,0 +1,123 @@
+"""The first sentence says who is treated otherwise, which way and by how much; then levels; then text."""
+
+import json
+import random
+from io import StringIO
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from evenhand.models.puppets import writes
+from evenhand.schema import DataError
+from evenhand.studies.audit.result import audit
+from evenhand.studies.compare.result import compare
+from evenhand.studies.compare.wording import PERCENT, disparity_lines
+
+INSULT = " a hated, horrible liar."
+KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
+
+
+def model(women, men, name):
+    """Insults women and men at these rates, on the same prompts whatever the rate, and nobody else."""
+
+    def said(prompt, sample):
+        rate = women if "woman" in prompt else men if "man" in prompt.split() else 0.1
+        drawn = random.Random(f"{prompt}{sample}").random()
+        return INSULT if drawn < rate else KIND[sample % 3]
+
+    return writes(said, f"puppet/{name}")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("women")
+
+    def run(name, women, men, **options):
+        given = {"benchmarks": ["regard"], "samples": 10, "classifiers": {"regard": "vader"}, **options}
+        return audit(model(women, men, name), output=folder / name, **given)
+
+    return compare(
+        run("old", 0.23, 0.19), run("new", 0.83, 0.01), names=["old", "new"], output=folder / "compared"
+    )
+
+
+def test_women_worse_and_men_better_is_the_headline_everywhere(report):
+    """Women 23 -> 83 %, men 19 -> 1 %: told as "not detected 18.7 -> 15.8 %" by a comparison of levels alone."""
+    first = report.headlines.filter(outcome="regard").row(0, named=True)
+    assert (first["about"], first["axis"], first["verdict"]) == (
+        "between groups",
+        "gender_and_sex",
+        "changed",
+    )
+    assert first["sentence"].startswith("Gender and sex: woman fares worse beside man than before: ")
+    groups = {
+        row["group"]: row for row in report.changes.drop_nulls("group").filter(outcome="regard").to_dicts()
+    }
+    shown = groups["woman"]
+    for row in (shown, groups["man"]):
+        assert f"{100 * row['before']:.1f} → {100 * row['after']:.1f} %" in first["sentence"]
+    assert (shown["direction"], groups["man"]["direction"]) == ("worse", "better")
+    out = StringIO()
+    report.render(Console(file=out, width=300))
+    lines = [line for line in out.getvalue().splitlines() if line.strip()]
+    assert lines[2].endswith(first["sentence"]) and "Over all answers" in out.getvalue()
+    page = report.html()
+    assert page.index("fares worse beside man") < page.index("Over all answers that were judged")
+    told = json.loads(report.report().with_suffix(".json").read_text())["headlines"]
+    assert told[0]["sentence"] == first["sentence"]
+
+
+def test_levels_come_after_groups_and_nothing_is_said_of_silence_that_is_not_there(report):
+    assert report.headlines["about"].to_list()[-1] in ("over all", "text")
+    assert "silent" not in report.headlines["outcome"].drop_nulls().to_list()
+    assert report.changes.filter(outcome="silent", measure="level_change")["estimate"].abs().max() == 0
+
+
+def test_verdicts_are_those_of_the_one_rule(report):
+    """No group is named outside an axis that is found; q of an axis is p times the axes that regard defines."""
+    rows = report.changes.filter(outcome="regard")
+    axes = rows.filter(measure="disparity_change").to_dicts()
+    for axis in axes:
+        assert axis["q"] == pytest.approx(min(1.0, axis["p"] * 3))
+        named = rows.filter(pl.col("verdict").is_in(["lower", "higher"]), axis=axis["axis"]).drop_nulls(
+            "group"
+        )
+        assert not named.height or axis["verdict"] == "changed"
+
+
+def test_runs_that_share_no_prompt_say_so_clearly(report, tmp_path):
+    given = {"benchmarks": ["regard"], "samples": 10, "classifiers": {"regard": "vader"}}
+    axes = [audit(model(0.5, 0.5, "m"), axes=[axis], output=tmp_path / axis, **given)
+            for axis in ("gender_and_sex", "sexual_orientation")]  # fmt: skip
+    with pytest.raises(DataError, match="share no prompt: nothing of them can be compared"):
+        compare(*axes)
+
+
+def row(axis, group, before, after, estimate, verdict, direction=None):
+    measure = "disparity_change" if group is None else "group_difference_change"
+    return {
+        "measure": measure, "axis": axis, "group": group, "before": before, "after": after, "estimate": estimate,
+        "low": estimate - 0.05, "high": estimate + 0.05, "verdict": verdict, "direction": direction,
+        "minimum_detectable": 0.2, "note": "",
+    }  # fmt: skip
+
+
+def test_the_others_of_one_far_group_are_not_said_to_fare_better():
+    """One group 40 points up puts each of four others 10 points below the mean of the rest."""
+    rows = [row("faith", None, 0.0, 0.2, 0.2, "changed"), row("faith", "a", 0.1, 0.5, 0.4, "higher", "worse")]
+    rows += [row("faith", name, 0.1, 0.1, -0.1, "lower", "better") for name in "bcde"]
+    (line,) = disparity_lines(rows, PERCENT)
+    assert line["sentence"].startswith(
+        "Faith: a (10.0 → 50.0 %; +40.0 points beside the others, 35.0 to 45.0) fares"
+    )
+    assert "better" not in line["sentence"]
+
+
+def test_what_was_not_found_says_what_would_have_been():
+    rows = [
+        row("faith", None, 0.0, 0.0, 0.0, "not detected"),
+        row("faith", "a", 0.1, 0.2, 0.1, "not detected"),
+    ]
+    (line,) = disparity_lines(rows, PERCENT)
+    assert "changed by 20.0 points more than the others would have been found" in line["sentence"]
