@@ -62,8 +62,8 @@ def audit(
     classifier_error: Path | None = typer.Option(
         None,
         "--classifier-error",
-        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or labelled "
-        "texts; rates are corrected by it.",
+        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
+        "labelled texts; rates are corrected by it.",
     ),
     reference: str | None = typer.Option(
         None, help="A group with which the other groups of its axis are compared one by one, too."

@@ -52,8 +52,8 @@ class Disparity:
     axes: `estimate` the standard deviation of the groups' true rates (noise removed) with 95 % limits and `p` of "no
     group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
     `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
-    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this; `corrected` whether the
-    classifier's errors are taken out.
+    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this;
+    `corrected` whether the classifier's errors are taken out.
     groups: `estimate` the rate minus the mean of the other groups' rates (`others`, each once), two-sided `p`, `axis_p`
     of its axis, `q` and `named` (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`;
     `worse_than_best`: shown to lie above some other group; `tolerance`: percentage points by which the classifier's

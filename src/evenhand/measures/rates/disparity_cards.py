@@ -15,8 +15,8 @@ _DIFFERENCE_TEST = (
     "that is found. "
 )
 _ERROR = (
-    "Where labelled texts tell the classifier's errors, rates are (m - f)/(s - f) (Rogan & Gladen) with limits recovered "
-    "from those of judgements, false alarms and hits; the axis by Simes. Where false alarms were 8 % + |N(0, 4 %)| by "
+    "Where labelled texts tell the classifier's errors, rates are (m - f)/(s - f) (Rogan & Gladen) with limits "
+    "recovered from those of judgements, false alarms and hits; the axis by Simes. Where false alarms were 8 % + |N(0, 4 %)| by "
     "group, some equal group was named by judgements in 5-79 % of 400 data sets (7 designs), with 60 labelled texts of "
     "each kind a group in 1-6 %, with 400 in 1-5 %, limits holding the truth in 94-98 %; of 10 groups one 15 points "
     "above the others was found in 24 and 69 % (by judgements 77 %). Elsewhere each finding says by how much harsher "

@@ -35,7 +35,8 @@ PARTS_DRAWN = 60
 @dataclass(frozen=True)
 class GroupRates:
     """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are named
-    worse than the others of their axis and `better` better; `rows` holds all, by axis, and whether each fails as published (None: it is not among the published ones)."""
+    worse than the others of their axis and `better` better; `rows` holds all, by axis, and whether each fails as
+    published (None: it is not among the published ones)."""
 
     forest: Forest
     total: int

@@ -50,8 +50,8 @@ def rescore_run(
     """Judge the continuations of a run by other classifiers, and measure it again.
 
     Responses are not touched and earlier labels stay: a classifier that judged the run before is not asked again
-    about what it has judged. A role that is not named keeps its classifier. Rates are no longer corrected by the errors of
-    a classifier, which were those of the earlier one.
+    about what it has judged. A role that is not named keeps its classifier. Rates are no longer corrected by the errors
+    of a classifier, which were those of the earlier one.
 
     directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights.
     progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again

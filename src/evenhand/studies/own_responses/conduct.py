@@ -63,8 +63,8 @@ def measure_responses(
     file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
     the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
     which `score` on a continuation counts as negative. reference: a group with which those of its axis are compared one
-    by one, too. classifier_error: a file that says how often the classifier is wrong about each group. device: for classifiers with weights. loaded: classifiers
-    that need no loading, by name.
+    by one, too. classifier_error: a file that says how often the classifier is wrong about each group. device: for
+    classifiers with weights. loaded: classifiers that need no loading, by name.
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
     """
