@@ -232,6 +232,9 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
             style=STYLES.get(verdict, "") if verdict != NOT_DETECTED else "",
         )
     out.show(table)
+    reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
+    if reasons and len(set(reasons)) == 1:
+        out.line(f"Not measurable: {reasons[0]}", "dim")
 
 
 def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Printer) -> None:
