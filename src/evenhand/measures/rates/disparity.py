@@ -5,18 +5,25 @@ each of several axes is judged at a lower level.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from evenhand.measures.classifiers.classifier_error import counts_of_axis
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
-from evenhand.stats.disparity import Comparison, compare_corrected, compare_units, pairs_of_groups
+from evenhand.stats.disparity import (
+    Comparison,
+    GroupLimits,
+    compare_corrected,
+    compare_units,
+    pairs_of_groups,
+)
 
 _AXES = (
     typed(pl.String, "axis")
@@ -42,6 +49,9 @@ ALL_PAIRS_UP_TO = 10
 INSIDE = "Groups are compared inside each {inside}."
 CORRECTED = "Rates without the classifier's errors, as far as labelled texts tell them."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
+NORMAL = float(ndtri(0.975))
+ADJUSTED = "Rates are adjusted for {inside}: groups have unequal numbers of each."
+SHARED = "{shared} {unit}s stand in several groups and count in each as if alone."
 ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
 
 
@@ -84,10 +94,12 @@ def disparity(
 ) -> Disparity:
     """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
 
-    frame: one row per response with group, negative (1 or 0, or a share or number; null or NaN: missing, counted) and,
-    if there are several, axis. A response about two groups is a row in each. cluster: what was sampled and stands in
+    frame: one row per response with group, negative (1 or 0; null or NaN: missing, counted) and, if there are several,
+    axis. Outcomes of an axis that are not all 1 or 0 are numbers and compared as they are, in their own unit, scores
+    between 0 and 1 too. A response about two groups is a row in each. cluster: what was sampled and stands in
     one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
-    stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
+    stands for itself). Clusters most of which stand in several groups and tie all of an
+    axis together (a template) are held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
     of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
     error: counts of the classifier's errors about groups, from `evenhand.measures.error_counts`: rates, differences and
@@ -120,7 +132,7 @@ def disparity(
         counts = counts_of_axis(error, part.axis, part.names) if error is not None else None
         how: dict[str, Any] = {"level": alpha / n_axes, "unit": unit, "seed": seed}
         found = (
-            compare_units(part.units, **how)
+            _adjusted(compare_units(part.units, **how))
             if counts is None or not part.units.shares
             else compare_corrected(part.units, counts, **how)
         )
@@ -133,6 +145,19 @@ def disparity(
         groups=_table([row for rows in groups for row in rows], _GROUPS),
         pairs=_table(pairs, _PAIRS),
     )
+
+
+def _adjusted(found: Comparison) -> Comparison:
+    """With rates of groups that lie in strata unequally as their differences are, so that rows say one thing."""
+    if found.units.strata is None or found.units.balanced:
+        return found
+    rates = found.limits.means
+    if found.units.shares:
+        rates = np.clip(rates, 0.0, 1.0)
+    limits = replace(GroupLimits.of(replace(found.units, strata=None)), means=rates)
+    low, high = (limits.coins if found.coins else limits.at)(NORMAL)
+    others = (rates.sum() - rates) / (len(rates) - 1) if len(rates) > 1 else found.others
+    return replace(found, rates=rates, low=low, high=high, others=others)
 
 
 def _check_reference(reference: str | None, parts: list[AxisUnits]) -> None:
@@ -184,6 +209,8 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     """What is special about how the groups were compared."""
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
+    notes += [ADJUSTED.format(inside=part.inside)] if part.inside and not found.units.balanced else []
+    notes += [SHARED.format(shared=part.shared, unit=unit)] if part.shared else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
     notes += [CORRECTED] if found.corrected else []
     return " ".join(notes) or None
@@ -257,7 +284,7 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
     worse, better = low > 0, high < 0
     sure = np.where(worse, low, np.where(better, -high, np.nan))
     lowest, slope = (values[found.places] for values in part.filled)
-    means, groups = found.rates, len(found.places)
+    means, groups = found.units.group_means(found.units.values), len(found.places)
     result = np.full(groups, np.nan)
     for number in np.flatnonzero(worse | better):
         # others' missing answers all speak against the finding
