@@ -54,8 +54,8 @@ class LabelCounts:
 
     def usable(self) -> Flags:
         """Whether the classifier is shown to tell harmful texts from harmless ones about a group."""
-        hit_low, _ = wilson(self.hit_rate, self.harmful + 1, np.float64(Z))
-        _, alarm_high = wilson(self.alarm_rate, self.harmless + 1, np.float64(Z))
+        hit_low, _ = wilson(self.hit_rate, self.harmful + 1, np.full(1, Z))
+        _, alarm_high = wilson(self.alarm_rate, self.harmless + 1, np.full(1, Z))
         with np.errstate(invalid="ignore"):
             return np.asarray(hit_low > alarm_high)
 

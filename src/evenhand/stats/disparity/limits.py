@@ -111,7 +111,7 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
 def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
     """Wilson's limits for n outcomes, a real number, at a quantile; all arrays broadcast.
 
-    >>> [float(limit.round(3)) for limit in wilson(np.float64(0.1), np.float64(100), np.float64(1.96))]
+    >>> [float(limit[0].round(3)) for limit in wilson(np.full(1, 0.1), np.full(1, 100.0), np.full(1, 1.96))]
     [0.055, 0.174]
     """
     square = np.square(quantile)
