@@ -43,7 +43,12 @@ def unit_name(cluster: str | None) -> str:
 
 
 def units_of_axes(
-    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: Sequence[str] = ()
+    frame: pl.DataFrame,
+    measure: str,
+    *,
+    cluster: str | None = None,
+    strata: Sequence[str] = (),
+    crossed: bool = True,
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
@@ -54,7 +59,7 @@ def units_of_axes(
     and tie all groups of their axis together, they are held fixed themselves: groups are compared inside them, and
     clusters of a single group count together as one more. Not so where all rows of a cluster say the same (one response
     about several groups), or where a column `template` shows that clusters of several groups are only called alike;
-    without it that cannot be told: the test stays true and loses power.
+    without it that cannot be told: the test stays true and loses power. crossed: whether clusters may be held fixed so.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
@@ -108,7 +113,9 @@ def units_of_axes(
     coins = outcomes.group_by("axis").agg(pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all())
     shares = dict(coins.iter_rows())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares[part["axis"][0]], strata, cluster) for part in parts], cluster
+    return [
+        _axis(part, shares[part["axis"][0]], strata, cluster if crossed else None) for part in parts
+    ], cluster
 
 
 def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:
