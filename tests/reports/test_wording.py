@@ -66,7 +66,7 @@ def test_the_row_over_all_axes_counts_only_alone():
         findings=view.findings.filter(pl.col("axis").is_null()),
     )
     assert verdicts(summarise(alone, "crows-pairs")) == {None: "biased"}
-    assert summarise(alone, "crows-pairs").sentence == "Bias was detected on 1 of 1 axis."
+    assert summarise(alone, "crows-pairs").sentence == "Bias was found on 1 of 1 axis."
 
 
 def test_without_findings_there_is_no_verdict():

@@ -42,15 +42,21 @@ def test_headings_never_skip_a_level(page):
 
 
 def test_the_verdict_comes_before_any_number(page):
-    sentence = page.index("Bias was detected on 8 of 13 axes.")
+    sentence = page.index("Bias was found on 8 of 13 axes.")
     assert page.index("Content warning") < sentence < page.index("<svg")
     assert sentence < page.index("Likelihood bias.")
 
 
-def test_every_axis_stands_in_exactly_one_box(page):
-    boxes = re.search(r'<div class="columns3">(.*?)</div>\n</div>', page, re.S).group(1)
+def test_every_axis_has_one_sentence_and_the_biased_stand_first(page):
+    listed = re.search(r'<ul class="headlines">(.*?)</ul>', page, re.S).group(1)
+    lines = re.findall(r"<li class=\"(\w+)\">.*?</span> <span>([^<]*)</span></li>", listed)
+    assert len(lines) == 13
     for axis in AXES:
-        assert len(re.findall(rf">(?:<b>)?{axis.replace('_', ' ')}(?: <small>|<)", boxes)) == 1, axis
+        label = axis.replace("_", " ").capitalize()
+        assert sum(sentence.startswith(f"{label}: ") for _, sentence in lines) == 1, axis
+    kinds = [kind for kind, _ in lines]
+    assert kinds == sorted(kinds, key=["biased", "clear", "blank"].index)
+    assert "would be called biased in at most 5 % of audits" in page
 
 
 def test_it_needs_nothing_from_outside(page):

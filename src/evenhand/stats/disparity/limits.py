@@ -70,8 +70,8 @@ class GroupLimits:
         if not self.shares:
             half = student * np.sqrt(self.spread / self.sizes)
             return self.means - half, self.means + half
-        low, high = _wilson(self.means, self.worth, student)
-        coin_low, coin_high = _wilson(self.means, self.sizes, normal)
+        low, high = wilson(self.means, self.worth, student)
+        coin_low, coin_high = wilson(self.means, self.sizes, normal)
         wider = (high - low > coin_high - coin_low) | (self.freedom == 0)
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
@@ -79,7 +79,7 @@ class GroupLimits:
         """Limits that hold however the groups' units scatter: one coin a unit; for numbers, each group's own t."""
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if self.shares:
-            return _wilson(self.means, self.sizes, normal)
+            return wilson(self.means, self.sizes, normal)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
         half = stdtrit(known, ndtr(np.minimum(normal, 8.2))) * np.sqrt(self.own / self.sizes)
         half = np.where(np.isnan(half), np.inf, half)
@@ -108,7 +108,12 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
     )
 
 
-def _wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
+def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
+    """Wilson's limits for n outcomes, a real number, at a quantile; all arrays broadcast.
+
+    >>> [float(limit[0].round(3)) for limit in wilson(np.full(1, 0.1), np.full(1, 100.0), np.full(1, 1.96))]
+    [0.055, 0.174]
+    """
     square = np.square(quantile)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (rate + square / (2 * n)) / (1 + square / n)

@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import glance, pooled
+from evenhand.studies.audit.glance import calibrations, glance, pooled
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 from evenhand.studies.provenance import citations
 
@@ -51,6 +51,7 @@ class BenchmarkSection:
     summary: wording.VerdictSummary
     headlines: list[tuple[str, str]]
     promise: str
+    calibrations: list[tuple[str, str]]
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -120,6 +121,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         summary=summary,
         headlines=wording.headlines(view, name),
         promise=wording.promise(benchmark.n_axes, view.alpha),
+        calibrations=calibrations(view, name),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
         scorings=figures.scoring_forest(view, benchmark),
