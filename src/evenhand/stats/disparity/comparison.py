@@ -13,8 +13,7 @@ from evenhand.stats.disparity.effects import (
     critical_z,
     group_level,
     planned_z,
-    smallest_differences,
-    smallest_spread as spread_that_is_found,
+    smallest_effects,
 )
 from evenhand.stats.disparity.limits import GroupLimits, Z
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
@@ -88,6 +87,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
     coins = test.variance_p <= _UNEVEN_LEVEL
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
     axis_p = simes(found.p) if coins else test.axis_p
+    if limits.cautious:
+        axis_p = max(axis_p, simes(found.p))
     if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
@@ -104,7 +105,7 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         obstacle=None,
         differences=found,
         spread=spread_of_groups(limits, None if coins else test, axis_p),
-        burden=burden(known, seed),
+        burden=max(burden(known), 0.0),
         gap=largest_gap(known, limits, coins=coins, seed=seed),
         axis_p=axis_p,
         coins=coins,
@@ -142,9 +143,11 @@ def _smallest(
     else:  # nothing was seen to vary: as before a run, at the rate of half an event more
         z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
-    design = Design(sizes, base, phi, None if limits.shares else limits.spread)
-    found = smallest_differences(design, np.maximum(z1, 1.0), used)
-    return np.where(sizes < 2, np.nan, found), spread_that_is_found(design, level)
+    typical = int(max(round(float(units.samples.mean())), 1))
+    crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
+    variance = None if limits.shares else limits.spread
+    design = Design(sizes, base, phi, variance, typical, crossed, coins or limits.cautious)
+    return smallest_effects(design, z1, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:
@@ -155,6 +158,8 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
         return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
     if np.ptp(units.values) == 0 and not units.shares:
         return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
+    if not units.shares and float(np.square(units.residuals()).sum()) <= 1e-20 * float(np.square(units.centred).sum()):
+        return f"Within each group all {unit}s gave the same outcome, so that it is not known how far they scatter."
     smallest = smallest_p(units)
     if smallest > level:
         return (
