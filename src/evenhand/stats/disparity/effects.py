@@ -8,7 +8,7 @@ from scipy.special import fdtri, ncfdtr, ndtri, stdtrit
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.limits import COINS, OWN, Z, too_unequal
+from evenhand.stats.disparity.limits import COINS, KNOWN, OWN, Z, too_unequal
 from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
@@ -86,7 +86,9 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     12.95
     """
     # what is named above a rate is named below its complement; of the two directions, the one with the larger effect
-    base = np.minimum(design.base, 1 - design.base)[:, None] if design.variance is None else design.base[:, None]
+    base = (
+        np.minimum(design.base, 1 - design.base)[:, None] if design.variance is None else design.base[:, None]
+    )
     sizes = design.sizes[:, None]
     groups = len(sizes)
     inverse = 1 / sizes
@@ -118,16 +120,20 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
 def _widths(design: Design, base: Floats, d: Floats, level: float) -> Floats:
     """Distance from the difference to its recovered limit facing 0, at rates base and base + d."""
     quantile = float(-ndtri(level / 2))
-    moderated = 1.0
-    if not design.cautious:
-        coins = 0.0 if design.crossed else COINS
-        moderated = (design.freedom * design.phi + coins) / (design.freedom + coins)
-    if not design.cautious and moderated < 1 - 1e-9:
+    if design.cautious:
+        freedom, coins = design.sizes - 1, COINS
+    else:
+        freedom, coins = np.full(len(design.sizes), design.freedom), 0.0 if design.crossed else COINS
+    moderated = (freedom * design.phi + coins) / (freedom + coins)
+    if design.cautious:
+        moderated = moderated if design.sizes.min() >= KNOWN else np.ones_like(moderated)
+    elif moderated[0] < 1 - 1e-9:
         quantile = float(stdtrit(design.freedom, 1 - level / 2))
-    own = (base + d) - _bound(base + d, design.sizes[:, None] / moderated, quantile, -1)
-    kinds, counts = np.unique(design.sizes, return_counts=True)
-    distance = np.square(_bound(base, kinds[None, :] / moderated, quantile, 1) - base)
-    mine = np.square(_bound(base, design.sizes[:, None] / moderated, quantile, 1) - base)
+    worth = design.sizes / moderated
+    own = (base + d) - _bound(base + d, worth[:, None], quantile, -1)
+    kinds, counts = np.unique(worth, return_counts=True)
+    distance = np.square(_bound(base, kinds[None, :], quantile, 1) - base)
+    mine = np.square(_bound(base, worth[:, None], quantile, 1) - base)
     rest = (distance @ counts.astype(np.float64))[:, None] - mine
     return np.asarray(np.sqrt(np.square(own) + np.maximum(rest, 0) / (len(design.sizes) - 1) ** 2))
 
@@ -198,7 +204,8 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
         scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
         base = 0.0
         if design.variance is None:
-            base = float(np.mean(np.minimum(design.base, 1 - design.base)))
+            base = float(np.mean(design.base))
+            base = min(base, 1 - base)
         found = scale * simulated_differences(drawn, base, found / scale)
     found = np.where(sizes < 2, np.nan, found)
     if groups == 2:

@@ -10,9 +10,9 @@ from evenhand.stats.disparity.units import Units
 
 COINS = 3.0
 """Prompts' worth of the worst case (one coin a unit) by which the learnt clustering is moderated."""
-OWN = 10.0
+OWN = 5.0
 """Units' worth of the common variance by which that of a group's numbers is moderated."""
-_UNEQUAL, _FEW = 3.0, 15
+_UNEQUAL, _MUCH, _FEW, KNOWN = 2.0, 5.0, 10, 20
 Z = float(ndtri(0.975))
 
 
@@ -70,7 +70,7 @@ class GroupLimits:
         """Lower and upper limits at this normal quantile: (groups,), or (many, groups) for many of them.
 
         Wilson's with as many outcomes as the units are worth and Student's quantile, or with one coin a unit where
-        that is narrower; for numbers that are no shares, Student's with the group's own variance, moderated by ten
+        that is narrower; for numbers that are no shares, Student's with the group's own variance, moderated by five
         units of the pooled one. Where the limits are cautious, those of `coins`.
         """
         if self.cautious:
@@ -89,10 +89,17 @@ class GroupLimits:
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
     def coins(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """Limits that hold however the groups' units scatter: one coin a unit; for numbers, each group's own t."""
+        """Limits that hold however the groups' units scatter: one coin a unit, where all have twenty units the group's
+        own clustering, moderated by three coins; for numbers, each group's own t."""
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if self.shares:
-            return _wilson(self.means, self.sizes, normal)
+            phi = own_clustering(self.means, self.sizes, np.nan_to_num(self.own))
+            student = stdtrit(np.maximum(self.sizes - 1, 1), ndtr(np.minimum(normal, 8.2)))
+            quantile = np.where(phi < 1, np.maximum(student, normal), normal)
+            low, high = _wilson(self.means, self.sizes / phi, quantile)
+            coin_low, coin_high = _wilson(self.means, self.sizes, normal)
+            narrower = high - low < coin_high - coin_low
+            return np.where(narrower, low, coin_low), np.where(narrower, high, coin_high)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
         half = stdtrit(known, ndtr(np.minimum(normal, 8.2))) * np.sqrt(self.own / self.sizes)
         # a single unit tells nothing of its scatter: as wide as that of the widest group
@@ -107,11 +114,14 @@ def too_unequal(sizes: Floats, several: bool) -> bool:
 
     several: whether units average several samples (or are numbers): single ones of 0 or 1 scatter as their rate says.
 
-    >>> too_unequal(np.array([4.0, 60.0]), True), too_unequal(np.array([20.0, 60.0]), True)
+    >>> too_unequal(np.array([4.0, 60.0]), True), too_unequal(np.array([40.0, 60.0]), True)
     (True, False)
     """
     able = sizes[sizes > 1]
-    return several and able.size > 0 and bool(able.min() < _FEW and sizes.max() > _UNEQUAL * able.min())
+    if not several or not able.size:
+        return False
+    ratio = float(sizes.max() / able.min())
+    return ratio >= _UNEQUAL and bool(able.min() < _FEW * min(ratio, _MUCH))
 
 
 def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float) -> Floats:
@@ -126,6 +136,15 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
     )
     typical = float((coin * inverse).sum() / coin.sum())
     return learnt_clustering(np.full(len(sizes), phi), typical, units.strata is not None, inverse)
+
+
+def own_clustering(rate: Floats, sizes: Floats, variance: Floats) -> Floats:
+    """Variance of a unit over that of a coin, of each group alone: 1 where units of any group, or events, are few."""
+    coin = rate * (1 - rate) + variance / np.maximum(sizes, 1)
+    own = np.divide(variance, coin, out=np.ones_like(rate), where=coin > 1e-12)
+    known = (sizes.min() >= KNOWN) & (sizes * rate * (1 - rate) >= COINS)
+    weight = np.maximum(sizes - 1, 0)
+    return np.where(known, np.clip((weight * own + COINS) / (weight + COINS), 0.0, 1.0), 1.0)
 
 
 def learnt_clustering(phi: Floats, typical: float, strata: bool, inverse: Floats | None = None) -> Floats:

@@ -8,7 +8,8 @@ from scipy.special import chdtr, chdtrc
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.limits import GroupLimits
+from evenhand.stats.disparity.differences import Differences
+from evenhand.stats.disparity.limits import GroupLimits, Z
 from evenhand.stats.disparity.units import Units
 
 _SPLITS, _DRAWN = 100, 1_000_000
@@ -52,7 +53,25 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     elif low <= 0:
         low = _other_bound(estimate, observed, test)
     low = min(low, estimate) if estimate > 0 else low
-    return Spread(estimate, low, max(high, estimate, low))
+    # one group alone may lie at its own limit: what means that happen to be equal cannot rule out
+    ends = limits.at(Z)
+    alone = float(np.max(np.maximum(means - ends[0], ends[1] - means)[sizes > 1], initial=0.0))
+    return Spread(estimate, low, max(high, estimate, low, alone / np.sqrt(len(means))))
+
+
+def spread_of_two(difference: Differences, axis_p: float) -> Spread:
+    """The standard deviation of two means is their difference over the root of 2, and so are its limits.
+
+    difference: of both groups from each other, one row each; axis_p: p of the axis, at least that of the rows.
+    """
+    size, low, high = (
+        float(part[0]) / np.sqrt(2) for part in (difference.estimate, difference.low, difference.high)
+    )
+    least = max(low, -high, 0.0)
+    noise = (high - low) / (2 * Z)
+    estimate = float(np.sqrt(max(size**2 - noise**2, 0.0)))
+    least = 0.0 if axis_p > 0.05 else least
+    return Spread(max(estimate, least), least, max(abs(low), abs(high)))
 
 
 def _noise(limits: GroupLimits, means: Floats) -> Floats:
@@ -140,7 +159,12 @@ def burden(units: Units) -> float:
     thirds = units.group_means(values**3)
     place = np.argsort(np.lexsort((thirds, whole, sizes)))
     order = np.lexsort((values, place[units.groups]))
-    values, sizes, whole, able = values[order], sizes[np.argsort(place)], whole[np.argsort(place)], able[np.argsort(place)]
+    values, sizes, whole, able = (
+        values[order],
+        sizes[np.argsort(place)],
+        whole[np.argsort(place)],
+        able[np.argsort(place)],
+    )
     groups = place[units.groups][order]
     starts = np.cumsum(sizes) - sizes
     generator = np.random.default_rng(0)
