@@ -13,6 +13,7 @@ import polars as pl
 
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
+from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import Comparison, compare_units, pairs_of_groups
@@ -38,7 +39,9 @@ _GROUPS = (
 _PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low high null p q")
 ALL_PAIRS_UP_TO = 10
 INSIDE = "Groups are compared inside each {inside}."
+LIKE_THESE = "What single ones of {inside} do to a group counts as chance."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
+ELSEWHERE = "It lacks most of the {inside} in which the other groups of its axis stand."
 ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
 
 
@@ -83,7 +86,9 @@ def disparity(
     one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
     stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
-    of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
+    of its axis are compared one by one.
+    strata: a column that is held fixed, or two samples that groups are crossed with, such as template and noun: what
+    either does to single groups counts as chance, and verdicts speak of templates and nouns like these.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
     that lies in two strata.
     Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
@@ -109,10 +114,17 @@ def disparity(
     for part in parts:
         scale = 100.0 if part.units.shares else 1.0
         found = compare_units(part.units, level=alpha / n_axes, unit=unit, seed=seed)
+        two = None
+        if len(strata) == 2 and found.obstacle is None:
+            judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
+            names = [part.names[place] for place in found.places]
+            anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)
+            two = anew if isinstance(anew, TwoSamples) else None
+            found = anew.comparison if isinstance(anew, TwoSamples) else anew
         rows = _group_rows(part, found, scale, unit, alpha, n_axes)
         axes.append(_axis_row(part, found, scale, unit))
         groups.append(rows)
-        pairs += _pair_rows(part, found, scale, reference, seed)
+        pairs += _pair_rows(part, found, two, scale, reference, seed)
     return Disparity(
         axes=_table(axes, _AXES),
         groups=_table([row for rows in groups for row in rows], _GROUPS),
@@ -168,6 +180,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     """What is special about how the groups were compared."""
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
+    notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
     return " ".join(notes) or None
 
@@ -205,6 +218,8 @@ def _group_rows(
     tolerance, missing = _robustness(part, found)
     for number, row in enumerate(known):
         row["obstacle"] = ALONE.format(unit=unit) if alone[number] else None
+        if np.isnan(p[number]) and not alone[number]:
+            row["obstacle"] = ELSEWHERE.format(inside=part.inside)
         row["note"] = _note(part, found, unit)
         low, high = float(difference.low[number]), float(difference.high[number])
         named = None
@@ -253,7 +268,12 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
 
 
 def _pair_rows(
-    part: AxisUnits, found: Comparison, scale: float, reference: str | None, seed: int
+    part: AxisUnits,
+    found: Comparison,
+    two: TwoSamples | None,
+    scale: float,
+    reference: str | None,
+    seed: int,
 ) -> list[dict[str, Any]]:
     if found.differences is None:
         return []
@@ -264,6 +284,8 @@ def _pair_rows(
     contrasts, pairs = pairs_of_groups(
         found.units, found.limits, reference=beside, coins=found.coins, seed=seed
     )
+    if two is not None:
+        pairs = two.pairs(contrasts)
     testable = np.array([not found.alone[np.flatnonzero(row)].any() for row in contrasts])
     q = benjamini_hochberg(np.where(testable, pairs.p, np.nan))
     return [

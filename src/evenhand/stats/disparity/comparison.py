@@ -101,10 +101,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
         low, high = plain.coins(Z)
-    if groups == 2:
-        spread = spread_of_two(found, axis_p)
-    else:
-        spread = spread_of_groups(limits, None if coins else test, axis_p)
+    dealt = None if coins else test
+    spread = spread_of_two(found, axis_p) if groups == 2 else spread_of_groups(limits, dealt, axis_p)
     smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
     return Comparison(
         places=places,

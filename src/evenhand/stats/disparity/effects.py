@@ -198,14 +198,15 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
     if sizes.sum() <= FEW_UNITS and groups > 1:
         several = 0 if design.variance is not None else design.samples
-        phi = round(design.phi, 2)
+        phi = round(20 * design.phi) / 20
         counts = tuple(int(size) for size in sizes)
         drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious)
         scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
         base = 0.0
         if design.variance is None:
             base = float(np.mean(design.base))
-            base = min(base, 1 - base)
+            # a half that was missed by chance would ask for more than either direction does
+            base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
         found = scale * simulated_differences(drawn, base, found / scale)
     found = np.where(sizes < 2, np.nan, found)
     if groups == 2:

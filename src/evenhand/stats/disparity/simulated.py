@@ -1,7 +1,7 @@
 """Power of the whole procedure where units are few: data are drawn, and each set goes through deals and limits.
 
-With some dozens of units neither normal tails nor a common critical value say what is found: what deals allow depends on
-the very outcomes, and limits moderated for few units are wide.
+With some dozens of units neither normal tails nor a common critical value say what is found: what deals allow depends
+on the very outcomes, and limits moderated for few units are wide.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,17 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clustering
 from evenhand.stats.power import POWER
 
-FEW_UNITS = 200
+FEW_UNITS = 160
 """Up to so many units of an axis the smallest effect is simulated."""
-_SETS, _VALUES, _SIZES = 240, 2_500_000, 3
+_SETS, _VALUES, _SIZES = 160, 1_000_000, 2
 _Z_GRID = np.concatenate([np.linspace(0, 4.5, 28), [6.0, 8.0, 12.0, 25.0]])
 _ALPHA = 0.05
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn: units of each group, samples of a unit (0: numbers with SD 1), blocks (units of each stratum, 0
-    for none), variance of a unit over that of a coin, the level of the axis, and whether groups are so unequal that
-    limits take one coin a unit (own scatter, for numbers)."""
+    """What is drawn: units of each group, samples of a unit (0: numbers with SD 1), whether units of all groups
+    share strata, variance of a unit over that of a coin, the level of the axis, and whether limits are cautious."""
 
     sizes: tuple[int, ...]
     samples: int
@@ -50,7 +49,7 @@ def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
     for kind in kinds:
         place = int(np.flatnonzero(sizes == kind)[0])
         guess = float(start[place])
-        found = _needed(drawn, round(base, 3), place, round(guess, 2) if np.isfinite(guess) else -1.0)
+        found = _needed(drawn, round(base, 2), place, round(guess, 1) if np.isfinite(guess) else -1.0)
         ratios.append(found / guess if np.isfinite(guess) else found)
     nearest = np.abs(np.log(sizes)[:, None] - np.log(kinds)[None, :]).argmin(axis=1)
     ratio = np.array(ratios)[nearest]
@@ -61,6 +60,7 @@ def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
 
 @lru_cache(maxsize=4096)
 def _needed(drawn: Drawn, base: float, place: int, guess: float) -> float:
+    base = max(base, 0.5 / sum(drawn.sizes)) if drawn.samples else base
     room = 1 - base if drawn.samples else 1e3
     guess = min(guess if guess > 0 else room / 1.6, room)
     shift = np.zeros(len(drawn.sizes))

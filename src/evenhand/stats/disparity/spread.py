@@ -139,8 +139,8 @@ def _other_bound(estimate: float, observed: float, test: Deals | Approximation |
 def burden(units: Units) -> float:
     """Mean of all groups minus the lowest, chosen on one half of the units and valued on the other (many splits).
 
-    Unbiased where no group differs (and may then lie below 0); it grows with the share of groups that are harmed until
-    all are. Neither the names of groups nor the order of units change it. NaN where fewer than two groups have two units.
+    Unbiased where no group differs (and may then lie below 0); it grows with the share of harmed groups until
+    all are. Neither the names of groups nor the order of units change it. NaN: fewer than two groups have two units.
 
     >>> units = Units.of(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
     >>> round(burden(units), 6)
