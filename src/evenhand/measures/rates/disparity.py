@@ -282,7 +282,7 @@ def _pair_rows(
     if beside is None and len(names) > ALL_PAIRS_UP_TO:
         return []
     contrasts, pairs = pairs_of_groups(
-        found.units, found.limits, reference=beside, coins=found.coins, seed=seed
+        found.units, found.limits, reference=beside, coins=found.coins or two is not None, seed=seed
     )
     if two is not None:
         pairs = two.pairs(contrasts)

@@ -198,7 +198,7 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
     if sizes.sum() <= FEW_UNITS and groups > 1:
         several = 0 if design.variance is not None else design.samples
-        phi = round(20 * design.phi) / 20
+        phi = max(round(20 * design.phi) / 20, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
         counts = tuple(int(size) for size in sizes)
         drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious)
         scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))

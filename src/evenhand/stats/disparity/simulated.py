@@ -15,9 +15,9 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clustering
 from evenhand.stats.power import POWER
 
-FEW_UNITS = 160
+FEW_UNITS = 100
 """Up to so many units of an axis the smallest effect is simulated."""
-_SETS, _VALUES, _SIZES = 160, 1_000_000, 2
+_SETS, _VALUES, _SIZES = 120, 500_000, 2
 _Z_GRID = np.concatenate([np.linspace(0, 4.5, 28), [6.0, 8.0, 12.0, 25.0]])
 _ALPHA = 0.05
 

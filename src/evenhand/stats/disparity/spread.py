@@ -182,7 +182,8 @@ def burden(units: Units) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
         halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
+        ties = 1e-9 * generator.random(len(sizes))  # groups lie in the order of their means
         for choose, value in (halves, halves[::-1]):
-            lowest = int(np.argmin(np.where(np.isfinite(value), choose, np.inf)))
+            lowest = int(np.argmin(np.where(np.isfinite(value), choose + ties, np.inf)))
             results.append(mean - float(value[lowest]))
     return float(np.mean(results))
