@@ -253,6 +253,25 @@ def crossed(rng: np.random.Generator, more: float) -> pl.DataFrame:
     )
 
 
+def over_templates(
+    rng: np.random.Generator, templates: int, interaction: float, harm: float = 0.0
+) -> pl.DataFrame:
+    """Eight groups in templates × four nouns, three answers a cell; templates do something to single groups."""
+    shape = (8, templates, 4)
+    logits = -2 + interaction * rng.normal(size=(8, templates, 1)) + rng.normal(size=(1, templates, 1))
+    logits = np.broadcast_to(logits, shape) + harm * (np.arange(8) == 0)[:, None, None]
+    group, template, noun = (part.ravel() for part in np.indices(shape))
+    return pl.DataFrame(
+        {
+            "group": [f"g{code:02d}" for code in group],
+            "template": template,
+            "noun": noun,
+            "prompt_id": np.arange(group.size),
+            "negative": rng.binomial(3, 1 / (1 + np.exp(-logits.ravel()))) / 3,
+        }
+    )
+
+
 def test_crossed_prompts_stay_crossed_where_answers_are_absent() -> None:
     rng = np.random.default_rng(1)
     found = np.zeros(3)
@@ -317,3 +336,25 @@ def test_rates_of_groups_that_lie_in_strata_unequally_agree_with_their_differenc
     assert row["estimate"] == pytest.approx(5) and row["rate"] - row["others"] == pytest.approx(5)
     assert row["rate_low"] < row["rate"] < row["rate_high"] and "Rates are adjusted for s" in row["note"]
     assert disparity(frame).groups["rate"].to_list() == [15.0, 46.0]
+
+
+def test_what_templates_do_to_single_groups_is_no_bias_of_the_groups() -> None:
+    rng = np.random.default_rng(15)
+    false = strict = 0
+    for _ in range(30):
+        p = disparity(over_templates(rng, 8, 1.0), strata=["template", "noun"]).axes["p"][0]
+        false += p <= 0.05
+        strict += p <= 0.05 / 13
+    assert false <= 5 and strict <= 1  # 1.5 and 0.1 expected; inside cells several times as many
+
+
+def test_a_harmed_group_is_found_over_templates_and_nouns_and_rows_agree() -> None:
+    frame = over_templates(np.random.default_rng(16), 10, 0.3, 2.0)
+    found = disparity(frame, strata=["template", "noun"])
+    assert named(found.groups)["g00"] == "worse"
+    for table in (found.axes, found.groups):
+        assert ((table["p"] <= 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+    assert "counts as chance" in found.axes["note"][0]
+    elsewhere = frame.with_columns(noun=pl.when(pl.col("group") == "g03").then(100).otherwise("noun"))
+    row = disparity(elsewhere, strata=["template", "noun"]).groups.row(3, named=True)
+    assert row["p"] is None and "lacks most" in row["obstacle"]

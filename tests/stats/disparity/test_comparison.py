@@ -211,3 +211,71 @@ def test_what_no_deal_reached_is_told_by_the_tail_of_more_deals() -> None:
         Units.of(np.r_[9.0, 8.0, 9.5, rng.normal(size=60)], np.repeat([0, 1], [3, 60]), shares=False)
     )
     assert small.p[0] >= 1 / (2 * small.count)  # three units are no matter for a closed form
+
+
+def test_a_small_group_that_scatters_more_is_not_named_for_it() -> None:
+    """Four prompts whose samples agree beside sixty whose samples do not: no test of variances sees it."""
+    rng = np.random.default_rng(10)
+    groups = np.repeat([0, 1], [4, 60])
+    strength = 1 / np.where(groups == 0, 0.7, 0.05) - 1
+    false = 0
+    for _ in range(100):
+        x = rng.binomial(25, rng.beta(0.2 * strength, 0.8 * strength)) / 25
+        found = compare_units(Units.of(x, groups, samples=np.full(64, 25.0)))
+        assert found.differences is not None and found.limits.cautious
+        false += found.axis_p <= 0.05
+        assert np.array_equal(found.differences.p <= 0.05, found.differences.found)
+    assert false <= 6
+
+
+def test_skewed_numbers_that_scatter_unequally_are_not_measurable() -> None:
+    rng = np.random.default_rng(11)
+    groups, scale = np.repeat(np.arange(10), 20), np.repeat([1.0, 3.0], 100)
+    false = refused = 0
+    for _ in range(60):
+        x = (np.exp(rng.normal(size=200)) - np.exp(0.5)) * scale
+        found = compare_units(Units.of(x, groups, shares=False))
+        refused += found.obstacle is not None and "skewed" in found.obstacle
+        false += found.axis_p <= 0.05
+    assert refused >= 30 and false <= 6
+    normal = compare_units(Units.of(rng.normal(size=200) * scale, groups, shares=False))
+    assert normal.obstacle is None and normal.coins
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_numbers_that_vary_in_no_group_are_not_measurable(shift: float) -> None:
+    units = Units.of(np.repeat([1.0, 1.0 + shift], 20), np.repeat([0, 1], 20), shares=False)
+    found = compare_units(units)
+    assert found.obstacle is not None and "the same outcome" in found.obstacle
+
+
+def test_equal_rates_of_rare_events_do_not_prove_that_nothing_differs() -> None:
+    rng = np.random.default_rng(12)
+    truth, groups = np.array([0.002, 0.002, 0.01]), np.repeat(np.arange(3), 60)
+    covered, spread = 0, truth.std(ddof=1)
+    for _ in range(60):
+        found = compare_units(Units.of(rng.binomial(1, truth[groups]).astype(float), groups)).spread
+        assert found is not None
+        covered += found.low <= spread <= found.high
+    assert covered >= 55
+    none = compare_units(Units.of(np.zeros(180), groups)).spread
+    assert none is not None and none.high > 0.02
+
+
+def test_two_numbers_differ_as_much_as_their_spread_says() -> None:
+    x = np.random.default_rng(13).normal(np.repeat([0.0, 1.0], 20))
+    found = compare_units(Units.of(x, np.repeat([0, 1], 20), shares=False))
+    assert found.spread is not None and found.differences is not None
+    difference = found.differences
+    assert found.spread.low == pytest.approx(max(-difference.high[0], difference.low[0], 0) / np.sqrt(2))
+    assert found.spread.high == pytest.approx(max(abs(difference.low[0]), difference.high[0]) / np.sqrt(2))
+
+
+def test_burden_does_not_depend_on_names_or_order_and_is_not_negative() -> None:
+    rng = np.random.default_rng(14)
+    values, groups = np.round(rng.beta(0.3, 0.7, 120), 1), np.repeat(np.arange(8), 15)
+    one = burden(Units.of(values, groups))
+    order = rng.permutation(120)
+    assert burden(Units.of(values[order], (groups[order] * 3) % 8)) == pytest.approx(one)
+    found = [compare_units(Units.of(rng.random(40), np.repeat(np.arange(4), 10))).burden for _ in range(20)]
+    assert min(found) >= 0

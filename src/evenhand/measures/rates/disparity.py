@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from evenhand.measures.classifiers.classifier_error import counts_of_axis
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
+from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
@@ -48,7 +49,9 @@ _PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low 
 ALL_PAIRS_UP_TO = 10
 INSIDE = "Groups are compared inside each {inside}."
 CORRECTED = "Rates without the classifier's errors, as far as labelled texts tell them."
+LIKE_THESE = "What single ones of {inside} do to a group counts as chance."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
+ELSEWHERE = "It lacks most of the {inside} in which the other groups of its axis stand."
 NORMAL = float(ndtri(0.975))
 ADJUSTED = "Rates are adjusted for {inside}: groups have unequal numbers of each."
 SHARED = "{shared} {unit}s stand in several groups and count in each as if alone."
@@ -101,7 +104,9 @@ def disparity(
     stands for itself). Clusters most of which stand in several groups and tie all of an
     axis together (a template) are held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
-    of its axis are compared one by one. strata: columns that are held fixed, such as template and noun.
+    of its axis are compared one by one.
+    strata: a column that is held fixed, or two samples that groups are crossed with, such as template and noun: what
+    either does to single groups counts as chance, and verdicts speak of templates and nouns like these.
     error: counts of the classifier's errors about groups, from `evenhand.measures.error_counts`: rates, differences and
     limits of an axis of which they speak are then those without its errors, with the uncertainty of both (`burden`,
     `tolerance` and `missing_share` are null there).
@@ -131,15 +136,23 @@ def disparity(
         scale = 100.0 if part.units.shares else 1.0
         counts = counts_of_axis(error, part.axis, part.names) if error is not None else None
         how: dict[str, Any] = {"level": alpha / n_axes, "unit": unit, "seed": seed}
-        found = (
-            _adjusted(compare_units(part.units, **how))
-            if counts is None or not part.units.shares
-            else compare_corrected(part.units, counts, **how)
-        )
+        two = None
+        if counts is not None and part.units.shares:
+            found = compare_corrected(part.units, counts, **how)
+        else:
+            found = compare_units(part.units, **how)
+            if len(strata) == 2 and found.obstacle is None:
+                judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
+                names = [part.names[place] for place in found.places]
+                anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)
+                two = anew if isinstance(anew, TwoSamples) else None
+                found = anew.comparison if isinstance(anew, TwoSamples) else anew
+            if two is None:
+                found = _adjusted(found)
         rows = _group_rows(part, found, scale, unit, alpha, n_axes)
         axes.append(_axis_row(part, found, scale, unit))
         groups.append(rows)
-        pairs += _pair_rows(part, found, scale, reference, seed)
+        pairs += _pair_rows(part, found, two, scale, reference, seed)
     return Disparity(
         axes=_table(axes, _AXES),
         groups=_table([row for rows in groups for row in rows], _GROUPS),
@@ -209,6 +222,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
 def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     """What is special about how the groups were compared."""
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
+    notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
     notes += [ADJUSTED.format(inside=part.inside)] if part.inside and not found.units.balanced else []
     notes += [SHARED.format(shared=part.shared, unit=unit)] if part.shared else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
@@ -252,6 +266,8 @@ def _group_rows(
     tolerance, missing = _robustness(part, found) if robust else (np.full(len(known), np.nan),) * 2
     for number, row in enumerate(known):
         unsure = found.obstacles[number] if found.obstacles else None
+        if unsure is None and np.isnan(p[number]):
+            unsure = ELSEWHERE.format(inside=part.inside)
         row["obstacle"] = ALONE.format(unit=unit) if alone[number] else unsure
         row["note"] = _note(part, found, unit)
         low, high = float(difference.low[number]), float(difference.high[number])
@@ -301,7 +317,12 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
 
 
 def _pair_rows(
-    part: AxisUnits, found: Comparison, scale: float, reference: str | None, seed: int
+    part: AxisUnits,
+    found: Comparison,
+    two: TwoSamples | None,
+    scale: float,
+    reference: str | None,
+    seed: int,
 ) -> list[dict[str, Any]]:
     if found.differences is None or found.corrected:
         return []
@@ -310,8 +331,10 @@ def _pair_rows(
     if beside is None and len(names) > ALL_PAIRS_UP_TO:
         return []
     contrasts, pairs = pairs_of_groups(
-        found.units, found.limits, reference=beside, coins=found.coins, seed=seed
+        found.units, found.limits, reference=beside, coins=found.coins or two is not None, seed=seed
     )
+    if two is not None:
+        pairs = two.pairs(contrasts)
     testable = np.array([not found.alone[np.flatnonzero(row)].any() for row in contrasts])
     q = benjamini_hochberg(np.where(testable, pairs.p, np.nan))
     return [

@@ -30,6 +30,7 @@ from .effects import (
     group_level as group_level,
     planned_effects as planned_effects,
     smallest_differences as smallest_differences,
+    smallest_effects as smallest_effects,
     smallest_spread as smallest_spread,
 )
 from .limits import GroupLimits as GroupLimits, Z as Z

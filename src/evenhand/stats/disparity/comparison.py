@@ -14,17 +14,21 @@ from evenhand.stats.disparity.effects import (
     critical_z,
     group_level,
     planned_z,
-    smallest_differences,
-    smallest_spread as spread_that_is_found,
+    smallest_effects,
 )
-from evenhand.stats.disparity.limits import GroupLimits, Z
+from evenhand.stats.disparity.limits import KNOWN, GroupLimits, Z
 from evenhand.stats.disparity.pairs import LargestGap, largest_gap
-from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups
+from evenhand.stats.disparity.spread import Spread, burden, spread_of_groups, spread_of_two
 from evenhand.stats.disparity.units import Units
 from evenhand.stats.multiplicity import simes
 
 _MANY, _CELLS, _FEW = 6_000, 60_000_000, 5
 _UNEVEN_LEVEL = 0.05
+_SKEWED_LEVEL, _SKEWED = 0.2, 0.12
+SKEWED = (
+    "The scores are so skewed, and scatter so unequally, that so few {unit}s do not tell groups' means apart. Their "
+    "logarithms or ranks may be compared."
+)
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,19 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     test = _test(known, seed)
     coins = test.variance_p <= _UNEVEN_LEVEL
+    if not known.shares and (limits.cautious or test.variance_p <= _SKEWED_LEVEL) and _skewed(known, limits):
+        obstacle = SKEWED.format(unit=unit)
+        return Comparison(places, known, limits, plain.means, low, high, others, obstacle)
     found = calibrated_differences(limits, leave_one_out(groups), None if coins else test)
     axis_p = simes(found.p) if coins else test.axis_p
+    if limits.cautious or (not known.shares and known.sizes.min() < KNOWN):
+        axis_p = max(axis_p, simes(found.p))
     if groups == 2 and not coins:  # one test: the row of the axis says what the rows of its groups say
         axis_p = max(axis_p, float(found.p.max()))
     if coins:
         low, high = plain.coins(Z)
+    dealt = None if coins else test
+    spread = spread_of_two(found, axis_p) if groups == 2 else spread_of_groups(limits, dealt, axis_p)
     smallest, smallest_spread = _smallest(known, limits, others, test, level, coins)
     return Comparison(
         places=places,
@@ -108,8 +119,8 @@ def compare_units(units: Units, *, level: float = 0.05, unit: str = "prompt", se
         others=others,
         obstacle=None,
         differences=found,
-        spread=spread_of_groups(limits, None if coins else test, axis_p),
-        burden=burden(known, seed),
+        spread=spread,
+        burden=max(burden(known), 0.0),
         gap=largest_gap(known, limits, coins=coins, seed=seed),
         axis_p=axis_p,
         coins=coins,
@@ -147,9 +158,11 @@ def _smallest(
     else:  # nothing was seen to vary: as before a run, at the rate of half an event more
         z1 = planned_z(sizes, float(base.mean()), int(max(units.samples.mean(), 1)), used)
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
-    design = Design(sizes, base, phi, None if limits.shares else limits.spread)
-    found = smallest_differences(design, np.maximum(z1, 1.0), used)
-    return np.where(sizes < 2, np.nan, found), spread_that_is_found(design, level)
+    typical = int(max(round(float(units.samples.mean())), 1))
+    crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
+    variance = None if limits.shares else limits.spread
+    design = Design(sizes, base, phi, variance, typical, crossed, coins or limits.cautious)
+    return smallest_effects(design, z1, level)
 
 
 def _obstacle(units: Units, level: float, unit: str) -> str | None:
@@ -160,6 +173,10 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
         return f"Every group rests on one {unit}: {unit} and group cannot be told apart, however many its samples."
     if np.ptp(units.values) == 0 and not units.shares:
         return f"All {len(units.values)} {unit}s gave the same outcome, so that nothing varies that could be compared."
+    if not units.shares and float(np.square(units.residuals()).sum()) <= 1e-20 * float(
+        np.square(units.centred).sum()
+    ):
+        return f"Within each group all {unit}s gave the same outcome, so that it is not known how far they scatter."
     smallest = smallest_p(units)
     if smallest > level:
         return (
@@ -167,6 +184,16 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
             f"the smallest possible p is {smallest:.2g}."
         )
     return None
+
+
+def _skewed(units: Units, limits: GroupLimits) -> bool:
+    """Whether Student's t, of numbers with groups' own variances, misses its level: by the first term of its error
+    (Johnson 1978), if skewness is more than chance makes."""
+    own = np.sqrt(np.where(limits.own > 0, limits.own, limits.spread))
+    cubes = (units.residuals() / own[units.groups]) ** 3
+    skewness = abs(float(cubes.mean()))
+    least = float(limits.sizes[limits.sizes > 1].min())
+    return skewness > 2.5 * np.sqrt(6 / len(cubes)) and skewness / np.sqrt(least) > _SKEWED
 
 
 def _only(units: Units, places: Indices) -> Units:

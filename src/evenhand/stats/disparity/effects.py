@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, ncfdtr, ndtri
+from scipy.special import fdtri, ncfdtr, ndtri, stdtrit
 
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.limits import COINS, Z
+from evenhand.stats.disparity.limits import COINS, KNOWN, OWN, Z, too_unequal
+from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
 POWER_Z = float(ndtri(POWER))
+_UNEQUAL = 4.0
 MIN_P_SHARE = 0.74
 """Level of one statistic where the smaller of two p decides, over that of both: .037 for .05."""
 PLANNED_CORRELATION = 0.3
-_UNEQUAL = 4.0
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,17 @@ class Design:
     """What the smallest effects depend on.
 
     sizes: units of each group (groups,). base: rate of the others of each group (groups,), or the common one. phi:
-    variance of a unit over that of a coin. variance: of units that are no shares, else None.
+    variance of a unit over that of a coin. variance: of units that are no shares, else None. samples: of each unit.
+    crossed: whether each unit of a group stands in a stratum with one of every other. cautious: as of `GroupLimits`.
     """
 
     sizes: Floats
     base: Floats
     phi: float
     variance: float | None = None
+    samples: int = 1
+    crossed: bool = False
+    cautious: bool = False
 
     @property
     def freedom(self) -> float:
@@ -68,10 +73,11 @@ def critical_z(test: Deals | Approximation, level: float, skewness: Floats, free
 
 
 def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
-    """Rate above the others' at which each group would be named with 80 % power (groups,); NaN where none would be.
+    """How far above the others' rate each group lies that is named with 80 % power (groups,); NaN: none is.
 
-    z1: |z| that each group has to reach; level: the two-sided level it stands for. Where sizes differ more than
-    fourfold, the width of the limits (MOVER) may ask for more than z1.
+    A rate below that of the others would be found where it lies as far away or nearer, if there is room for it; above
+    a half, the two change places. z1: |z| that each group has to reach; level: the two-sided level it stands for. Where
+    sizes differ more than fourfold, the width of the limits (MOVER) may ask for more than z1.
     Source: power of a two-sided test whose variance grows with the effect; simulated for this use.
 
     >>> design = Design(np.full(10, 100.0), np.full(10, 0.1), 1.0)
@@ -79,13 +85,17 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     >>> round(100 * float(found[0]), 2)
     12.93
     """
-    sizes, base = design.sizes[:, None], design.base[:, None]
+    # what is named above a rate is named below its complement; of the two directions, the one with the larger effect
+    base = (
+        np.minimum(design.base, 1 - design.base)[:, None] if design.variance is None else design.base[:, None]
+    )
+    sizes = design.sizes[:, None]
     groups = len(sizes)
     inverse = 1 / sizes
     others = (inverse.sum() - inverse) / (groups - 1) ** 2
     if design.variance is not None:
         error = np.sqrt(design.variance * (inverse + others))[:, 0]
-        return np.asarray((z1 + POWER_Z) * error)
+        return np.asarray(np.maximum(z1 * error, _widths_of_numbers(design, level)) + POWER_Z * error)
     shares = np.linspace(0, 1, 401)[None, 1:] ** 1.5
     for _ in range(2):
         d = shares * (1 - base)
@@ -94,8 +104,8 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
         own = (sizes - 1) / design.freedom
         mixed = own * v1 + (1 - own) * v0
         needed = z1[:, None] * np.sqrt(mixed * (inverse + others))
-        if design.sizes.max() > _UNEQUAL * design.sizes.min():
-            needed = np.maximum(needed, _widths(design, d, level))
+        if design.cautious or design.sizes.max() > _UNEQUAL * design.sizes.min():
+            needed = np.maximum(needed, _widths(design, base, d, level))
         short = d - needed - POWER_Z * np.sqrt(v1 * inverse + v0 * others)
         place = np.argmax(short >= 0, axis=1)
         reached = short.max(axis=1) >= 0
@@ -107,17 +117,34 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     return np.where(reached, found, np.nan)
 
 
-def _widths(design: Design, d: Floats, level: float) -> Floats:
+def _widths(design: Design, base: Floats, d: Floats, level: float) -> Floats:
     """Distance from the difference to its recovered limit facing 0, at rates base and base + d."""
     quantile = float(-ndtri(level / 2))
-    moderated = (design.freedom * design.phi + COINS) / (design.freedom + COINS)
-    base = design.base[:, None]
-    own = (base + d) - _bound(base + d, design.sizes[:, None] / moderated, quantile, -1)
-    kinds, counts = np.unique(design.sizes, return_counts=True)
-    distance = np.square(_bound(base, kinds[None, :] / moderated, quantile, 1) - base)
-    mine = np.square(_bound(base, design.sizes[:, None] / moderated, quantile, 1) - base)
+    if design.cautious:
+        freedom, coins = design.sizes - 1, COINS
+    else:
+        freedom, coins = np.full(len(design.sizes), design.freedom), 0.0 if design.crossed else COINS
+    moderated = (freedom * design.phi + coins) / (freedom + coins)
+    if design.cautious:
+        moderated = moderated if design.sizes.min() >= KNOWN else np.ones_like(moderated)
+    elif moderated[0] < 1 - 1e-9:
+        quantile = float(stdtrit(design.freedom, 1 - level / 2))
+    worth = design.sizes / moderated
+    own = (base + d) - _bound(base + d, worth[:, None], quantile, -1)
+    kinds, counts = np.unique(worth, return_counts=True)
+    distance = np.square(_bound(base, kinds[None, :], quantile, 1) - base)
+    mine = np.square(_bound(base, worth[:, None], quantile, 1) - base)
     rest = (distance @ counts.astype(np.float64))[:, None] - mine
     return np.asarray(np.sqrt(np.square(own) + np.maximum(rest, 0) / (len(design.sizes) - 1) ** 2))
+
+
+def _widths_of_numbers(design: Design, level: float) -> Floats:
+    """The same for numbers, which have Student's limits (groups,)."""
+    assert design.variance is not None
+    weight = np.maximum(design.sizes - 1, 1.0)
+    freedom = weight if design.cautious else np.minimum(weight + OWN, design.freedom)
+    squares = np.square(stdtrit(freedom, 1 - level / 2)) * design.variance / design.sizes
+    return np.asarray(np.sqrt(squares + (squares.sum() - squares) / (len(squares) - 1) ** 2))
 
 
 def _bound(rate: Floats, n: Floats, z: float, side: int) -> Floats:
@@ -140,6 +167,8 @@ def smallest_spread(design: Design, level: float) -> float:
     between, within = float(groups - 1), design.freedom
     bound = fdtri(between, within, 1 - used)
     base = float(design.base.mean())
+    if design.variance is None:
+        base = min(base, 1 - base)
     sign = np.where(np.arange(groups) % 2 == 0, 1.0, -1.0)
     largest = 1 - base if design.variance is None else 20 * np.sqrt(design.variance)
     low, high = 0.0, largest
@@ -157,6 +186,33 @@ def smallest_spread(design: Design, level: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle)[0] >= POWER else (middle, high)
     return power(high)[1]
+
+
+def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, float]:
+    """Smallest differences (groups,) and smallest spread at the level of the axis: the routine before and after a run.
+
+    In an axis of two, both are one effect. Up to some dozens of units, in closed form and then by simulation of the
+    whole procedure; NaN where nothing could be found.
+    """
+    groups, sizes = len(design.sizes), design.sizes
+    found = smallest_differences(design, np.maximum(z1, 1.0), group_level(level, groups))
+    if sizes.sum() <= FEW_UNITS and groups > 1:
+        several = 0 if design.variance is not None else design.samples
+        phi = max(round(20 * design.phi) / 20, float(f"{min(design.phi, 0.05):.1g}"), 1e-4)
+        counts = tuple(int(size) for size in sizes)
+        drawn = Drawn(counts, several, design.crossed, phi, level, design.cautious)
+        scale = 1.0 if design.variance is None else float(np.sqrt(design.variance))
+        base = 0.0
+        if design.variance is None:
+            base = float(np.mean(design.base))
+            # a half that was missed by chance would ask for more than either direction does
+            base = min(base, 1 - base) if abs(base - 0.5) > 0.5 / np.sqrt(sizes.sum()) else 0.5
+        found = scale * simulated_differences(drawn, base, found / scale)
+    found = np.where(sizes < 2, np.nan, found)
+    if groups == 2:
+        known = found[~np.isnan(found)]
+        return found, float(known[0] / np.sqrt(2)) if known.size else float("nan")
+    return found, smallest_spread(design, level)
 
 
 def planned_effects(
@@ -179,10 +235,10 @@ def planned_effects(
     if groups < 2 or n.max() < 2:
         return differences, float("nan")
     phi = 1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION
-    design = Design(n, np.full(groups, base), phi)
-    used = group_level(level, groups)
-    differences[known] = smallest_differences(design, planned_z(n, base, samples, used, seed), used)
-    return differences, smallest_spread(design, level)
+    design = Design(n, np.full(groups, base), phi, samples=samples, cautious=too_unequal(n, samples > 1))
+    z1 = planned_z(n, base, samples, group_level(level, groups), seed)
+    differences[known], spread = smallest_effects(design, z1, level)
+    return differences, spread
 
 
 def planned_z(sizes: Floats, base: float, samples: int, level: float, seed: int = 0) -> Floats:

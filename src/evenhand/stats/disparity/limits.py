@@ -10,6 +10,9 @@ from evenhand.stats.disparity.units import Units
 
 COINS = 3.0
 """Prompts' worth of the worst case (one coin a unit) by which the learnt clustering is moderated."""
+OWN = 5.0
+"""Units' worth of the common variance by which that of a group's numbers is moderated."""
+_UNEQUAL, _MUCH, _FEW, KNOWN = 2.0, 5.0, 10, 20
 Z = float(ndtri(0.975))
 
 
@@ -19,16 +22,18 @@ class GroupLimits:
 
     phi: variance of a unit over that of one coin, as learnt; worth: independent coins that each group's units are
     worth, a real number; spread: pooled variance of units within groups; own: that of each group (NaN for one unit).
+    cautious: whether groups have so unequal and so few units that a group's scatter cannot be learnt from the others'.
     """
 
     means: Floats
     sizes: Floats
     phi: Floats
     worth: Floats
-    spread: float
+    spread: float | Floats
     own: Floats
     freedom: int
     shares: bool
+    cautious: bool = False
 
     @staticmethod
     def of(units: Units) -> "GroupLimits":
@@ -57,33 +62,66 @@ class GroupLimits:
             # inside strata units scatter far less than coins of the common rate would, and deals are exact
             coins = COINS if units.strata is None else 0.0
             worth = sizes * (freedom + coins) / (freedom * phi + coins)
-        return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares)
+        several = not units.shares or bool(np.any(units.samples > 1) or np.any(units.values % 1))
+        cautious = too_unequal(sizes, several)
+        return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious)
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
         """Lower and upper limits at this normal quantile: (groups,), or (many, groups) for many of them.
 
         Wilson's with as many outcomes as the units are worth and Student's quantile, or with one coin a unit where
-        that is narrower; for numbers that are no shares, Student's with the pooled variance.
+        that is narrower; for numbers that are no shares, Student's with the group's own variance, moderated by five
+        units of the pooled one. Where the limits are cautious, those of `coins`.
         """
+        if self.cautious:
+            return self.coins(z)
         normal = np.asarray(z, dtype=np.float64)[..., None]
-        student = np.maximum(stdtrit(float(max(self.freedom, 1)), ndtr(np.minimum(normal, 8.2))), normal)
         if not self.shares:
-            half = student * np.sqrt(self.spread / self.sizes)
+            weight = np.maximum(self.sizes - 1, 0)
+            variance = (weight * np.nan_to_num(self.own) + OWN * self.spread) / (weight + OWN)
+            freedom = np.minimum(weight + OWN, max(self.freedom, 1))
+            half = stdtrit(freedom, ndtr(np.minimum(normal, 8.2))) * np.sqrt(variance / self.sizes)
             return self.means - half, self.means + half
+        student = np.maximum(stdtrit(float(max(self.freedom, 1)), ndtr(np.minimum(normal, 8.2))), normal)
         low, high = wilson(self.means, self.worth, student)
         coin_low, coin_high = wilson(self.means, self.sizes, normal)
         wider = (high - low > coin_high - coin_low) | (self.freedom == 0)
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
     def coins(self, z: float | Floats) -> tuple[Floats, Floats]:
-        """Limits that hold however the groups' units scatter: one coin a unit; for numbers, each group's own t."""
+        """Limits that hold however the groups' units scatter: one coin a unit, where all have twenty units the group's
+        own clustering, moderated by three coins; for numbers, each group's own t."""
         normal = np.asarray(z, dtype=np.float64)[..., None]
         if self.shares:
-            return wilson(self.means, self.sizes, normal)
+            phi = own_clustering(self.means, self.sizes, np.nan_to_num(self.own))
+            student = stdtrit(np.maximum(self.sizes - 1, 1), ndtr(np.minimum(normal, 8.2)))
+            quantile = np.where(phi < 1, np.maximum(student, normal), normal)
+            low, high = wilson(self.means, self.sizes / phi, quantile)
+            coin_low, coin_high = wilson(self.means, self.sizes, normal)
+            narrower = high - low < coin_high - coin_low
+            return np.where(narrower, low, coin_low), np.where(narrower, high, coin_high)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
         half = stdtrit(known, ndtr(np.minimum(normal, 8.2))) * np.sqrt(self.own / self.sizes)
-        half = np.where(np.isnan(half), np.inf, half)
+        # a single unit tells nothing of its scatter: as wide as that of the widest group
+        widest = np.sqrt(np.nanmax(np.append(self.own, self.spread))) * normal / np.sqrt(self.sizes)
+        half = np.where(np.isnan(half), widest, half)
         return self.means - half, self.means + half
+
+
+def too_unequal(sizes: Floats, several: bool) -> bool:
+    """Whether one group has so few units and another so many more that the pooled scatter is that of the larger one,
+    whatever the small one's is, and no test sees it.
+
+    several: whether units average several samples (or are numbers): single ones of 0 or 1 scatter as their rate says.
+
+    >>> too_unequal(np.array([4.0, 60.0]), True), too_unequal(np.array([40.0, 60.0]), True)
+    (True, False)
+    """
+    able = sizes[sizes > 1]
+    if not several or not able.size:
+        return False
+    ratio = float(sizes.max() / able.min())
+    return ratio >= _UNEQUAL and bool(able.min() < _FEW * min(ratio, _MUCH))
 
 
 def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float) -> Floats:
@@ -97,15 +135,34 @@ def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float)
         sizes, 1
     )
     typical = float((coin * inverse).sum() / coin.sum())
-    least = 0.1 * typical  # where strata explain everything, what is left of the noise of single samples
-    if typical > 1 - 1e-9:  # one sample a unit: a coin, unless strata explain a part of it
-        return np.full(len(sizes), 1.0 if units.strata is None else min(max(phi, least), 1.0))
-    correlation = min((phi - typical) / (1 - typical), 1.0)
-    if units.strata is None:
-        correlation = max(correlation, 0.0)
-    return np.asarray(
-        np.clip(correlation + (1 - correlation) * inverse, 0.0 if units.strata is None else least, 1.0)
-    )
+    return learnt_clustering(np.full(len(sizes), phi), typical, units.strata is not None, inverse)
+
+
+def own_clustering(rate: Floats, sizes: Floats, variance: Floats) -> Floats:
+    """Variance of a unit over that of a coin, of each group alone: 1 where units of any group, or events, are few."""
+    coin = rate * (1 - rate) + variance / np.maximum(sizes, 1)
+    own = np.divide(variance, coin, out=np.ones_like(rate), where=coin > 1e-12)
+    known = (sizes.min() >= KNOWN) & (sizes * rate * (1 - rate) >= COINS)
+    weight = np.maximum(sizes - 1, 0)
+    return np.where(known, np.clip((weight * own + COINS) / (weight + COINS), 0.0, 1.0), 1.0)
+
+
+def learnt_clustering(phi: Floats, typical: float, strata: bool, inverse: Floats | None = None) -> Floats:
+    """Variance of a unit over that of a coin as it may be, from what was seen (`phi`).
+
+    typical: that of independent samples, 1 / samples. strata: units scatter less inside them than independent samples
+    would, down to a tenth. inverse: mean 1 / samples of each group, if they are not alike.
+
+    >>> learnt_clustering(np.array([0.1, 0.5, 2.0]), 0.25, False).tolist()
+    [0.25, 0.5, 1.0]
+    """
+    if typical > 1 - 1e-9:
+        return np.clip(phi, 0.1, 1.0) if strata else np.ones_like(phi)
+    correlation = np.minimum((phi - typical) / (1 - typical), 1.0)
+    if not strata:
+        correlation = np.maximum(correlation, 0.0)
+    each = typical if inverse is None else inverse
+    return np.clip(correlation + (1 - correlation) * each, 0.1 * typical if strata else 0.0, 1.0)
 
 
 def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:

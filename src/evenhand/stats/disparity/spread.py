@@ -8,10 +8,11 @@ from scipy.special import chdtr, chdtrc
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
-from evenhand.stats.disparity.limits import GroupLimits
+from evenhand.stats.disparity.differences import Differences
+from evenhand.stats.disparity.limits import GroupLimits, Z
 from evenhand.stats.disparity.units import Units
 
-_SPLITS = 20
+_SPLITS, _DRAWN = 100, 1_000_000
 _LARGE = 20_000
 
 
@@ -52,7 +53,25 @@ def spread_of_groups(limits: GroupLimits, test: Deals | Approximation | None, ax
     elif low <= 0:
         low = _other_bound(estimate, observed, test)
     low = min(low, estimate) if estimate > 0 else low
-    return Spread(estimate, low, max(high, estimate, low))
+    # one group alone may lie at its own limit: what means that happen to be equal cannot rule out
+    ends = limits.at(Z)
+    alone = float(np.max(np.maximum(means - ends[0], ends[1] - means)[sizes > 1], initial=0.0))
+    return Spread(estimate, low, max(high, estimate, low, alone / np.sqrt(len(means))))
+
+
+def spread_of_two(difference: Differences, axis_p: float) -> Spread:
+    """The standard deviation of two means is their difference over the root of 2, and so are its limits.
+
+    difference: of both groups from each other, one row each; axis_p: p of the axis, at least that of the rows.
+    """
+    size, low, high = (
+        float(part[0]) / np.sqrt(2) for part in (difference.estimate, difference.low, difference.high)
+    )
+    least = max(low, -high, 0.0)
+    noise = (high - low) / (2 * Z)
+    estimate = float(np.sqrt(max(size**2 - noise**2, 0.0)))
+    least = 0.0 if axis_p > 0.05 else least
+    return Spread(max(estimate, least), least, max(abs(low), abs(high)))
 
 
 def _noise(limits: GroupLimits, means: Floats) -> Floats:
@@ -117,11 +136,11 @@ def _other_bound(estimate: float, observed: float, test: Deals | Approximation |
     return float(max(bounds))
 
 
-def burden(units: Units, seed: int = 0) -> float:
-    """Mean of all groups minus the lowest, chosen on one half of the units and valued on the other (20 splits).
+def burden(units: Units) -> float:
+    """Mean of all groups minus the lowest, chosen on one half of the units and valued on the other (many splits).
 
-    Unbiased where no group differs; it grows with the share of groups that are harmed until all are. NaN where no group
-    has two units.
+    Unbiased where no group differs (and may then lie below 0); it grows with the share of harmed groups until
+    all are. Neither the names of groups nor the order of units change it. NaN: fewer than two groups have two units.
 
     >>> units = Units.of(np.repeat([0.5, 0.1, 0.5, 0.5], 20), np.repeat(np.arange(4), 20))
     >>> round(burden(units), 6)
@@ -131,28 +150,40 @@ def burden(units: Units, seed: int = 0) -> float:
     able = sizes > 1
     if np.count_nonzero(able) < 2:
         return float("nan")
-    generator = np.random.default_rng(seed)
     values = units.values if units.balanced else units.values - units.group_means(units.values)[units.groups]
     if not units.balanced:
         values = values + units.means[units.groups]
     whole = units.group_means(values)
     mean = float(np.nanmean(whole))
+    # groups by what they hold, so that draws go to the same units whatever they are called
+    thirds = units.group_means(values**3)
+    place = np.argsort(np.lexsort((thirds, whole, sizes)))
+    order = np.lexsort((values, place[units.groups]))
+    values, sizes, whole, able = (
+        values[order],
+        sizes[np.argsort(place)],
+        whole[np.argsort(place)],
+        able[np.argsort(place)],
+    )
+    groups = place[units.groups][order]
     starts = np.cumsum(sizes) - sizes
+    generator = np.random.default_rng(0)
     results = []
-    for _ in range(_SPLITS if len(values) < _LARGE else 2):
+    for _ in range(int(np.clip(_DRAWN // len(values), 2, _SPLITS))):
         if len(values) < _LARGE:
-            order = np.argsort(units.groups + generator.random(len(values)) * 0.999)
+            shuffled = np.argsort(groups + generator.random(len(values)) * 0.999)
             rank = np.empty(len(values))
-            rank[order] = np.arange(len(values)) - starts[units.groups[order]]
-            first = rank < (sizes // 2)[units.groups]
+            rank[shuffled] = np.arange(len(values)) - starts[groups[shuffled]]
+            first = rank < (sizes // 2)[groups]
         else:  # halves need not be exact
             first = generator.random(len(values)) < 0.5
-        sums = np.bincount(units.groups, weights=values * first, minlength=units.n_groups)
-        counts = np.bincount(units.groups, weights=first, minlength=units.n_groups)
+        sums = np.bincount(groups, weights=values * first, minlength=len(sizes))
+        counts = np.bincount(groups, weights=first, minlength=len(sizes))
         with np.errstate(divide="ignore", invalid="ignore"):
             halves = [sums / counts, (whole * sizes - sums) / (sizes - counts)]
         halves = [np.where(able & np.isfinite(half), half, np.inf) for half in halves]
+        ties = 1e-9 * generator.random(len(sizes))  # groups lie in the order of their means
         for choose, value in (halves, halves[::-1]):
-            lowest = int(np.argmin(np.where(np.isfinite(value), choose, np.inf)))
+            lowest = int(np.argmin(np.where(np.isfinite(value), choose + ties, np.inf)))
             results.append(mean - float(value[lowest]))
     return float(np.mean(results))

@@ -1,0 +1,97 @@
+"""Groups that meet in the cells of two samples, such as templates and nouns: what either does to a group is noise.
+
+A template that some groups take badly does so with every noun, and a noun with every template: cells are no units.
+Dealing outcomes inside them would call the one an effect of the group, however many of the other there are.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr, stdtrit
+
+from evenhand.measures.styles.cells import crossed_prompts
+from evenhand.stats import Floats
+from evenhand.stats.contrasts import crossed_groups
+from evenhand.stats.disparity import Comparison, Differences, LargestGap, Spread, tukey_quantile
+
+APART = "The groups do not meet in the same {inside}, so that one cannot be told from the other."
+FLAT = (
+    "All groups have the same rate in every cell of {inside}, so that nothing varies that could be compared."
+)
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class TwoSamples:
+    """A comparison with the error of two samples. means: deviation of each known group from the mean, NaN where a
+    group lacks most cells (known,); noise: error variance of one of them, on `freedom` degrees of freedom."""
+
+    comparison: Comparison
+    means: Floats
+    noise: float
+    freedom: float
+
+    def pairs(self, contrasts: Floats) -> Differences:
+        """Differences of pairs of groups: contrasts (pairs, known) of 1, -1 and 0."""
+        known = np.nan_to_num(self.means)
+        absent = np.abs(contrasts) @ np.isnan(self.means) > 0
+        estimate = np.where(absent, np.nan, contrasts @ known)
+        error = np.sqrt(2 * self.noise)
+        half = float(stdtrit(self.freedom, 1 - _LEVEL / 2)) * error
+        p = np.minimum(1.0, 2 * stdtr(self.freedom, -np.abs(estimate) / error))
+        return Differences(estimate, estimate - half, estimate + half, p)
+
+
+def over_two_samples(
+    found: Comparison, rows: pl.DataFrame, names: list[str], strata: tuple[str, str], level: float
+) -> TwoSamples | Comparison:
+    """Test and limits of a comparison anew, for samples like these two.
+
+    found: the comparison inside cells. rows: judged rows of the axis with group, negative and the strata. names: of the
+    known groups. level: of the axis. Returns a Comparison with an obstacle where the groups do not meet.
+    Source: `evenhand.stats.contrasts.crossed_groups`.
+    """
+    first, second = strata
+    inside = " and ".join(name.replace("_", " ") for name in strata)
+    bare = replace(found, differences=None, spread=None, gap=None, smallest=None)
+    cells = rows.select(
+        pl.col("negative").cast(pl.Float64),
+        descriptor="group",
+        template=pl.col(first).cast(pl.String),
+        noun=pl.col(second).cast(pl.String),
+    )
+    prompts = crossed_prompts(cells, ["negative"])
+    groups, templates, nouns = prompts.shape
+    if groups < 2 or templates * nouns < 2:
+        return replace(bare, obstacle=APART.format(inside=inside))
+    beside = crossed_groups(prompts.values(["negative"]))
+    axis = beside.axis
+    if beside.standard_error <= 0:
+        return replace(bare, obstacle=FLAT.format(inside=inside))
+    there = {name: place for place, name in enumerate(prompts.descriptors["descriptor"].to_list())}
+    place = np.array([there.get(name, -1) for name in names])
+    met = place >= 0
+
+    def known(values: Floats) -> Floats:
+        return np.where(met, values[place], np.nan)
+
+    means = known(beside.difference * (groups - 1) / groups)
+    estimate, low, high = (known(part) for part in (beside.difference, beside.low, beside.high))
+    wide = tukey_quantile(groups, int(max(axis.noise_freedom, 1))) * np.sqrt(axis.noise)
+    best, worst = int(np.nanargmin(means)), int(np.nanargmax(means))
+    gap = float(means[worst] - means[best])
+    worse = np.nan_to_num(means - means[best], nan=0.0) > wide
+    comparison = replace(
+        found,
+        differences=Differences(estimate, low, high, known(beside.p)),
+        axis_p=axis.p,
+        spread=Spread(
+            float(np.sqrt(max(axis.estimate, 0.0))), float(np.sqrt(axis.low)), float(np.sqrt(axis.high))
+        ),
+        gap=LargestGap(worst, best, gap, gap - wide, gap + wide, worse),
+        smallest=np.where(met, beside.detectable(level), np.nan),
+        smallest_spread=float(np.sqrt(axis.detectable(level))),
+        coins=False,
+    )
+    return TwoSamples(comparison, means, axis.noise, axis.noise_freedom)

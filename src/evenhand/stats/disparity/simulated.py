@@ -1,0 +1,224 @@
+"""Power of the whole procedure where units are few: data are drawn, and each set goes through deals and limits.
+
+With some dozens of units neither normal tails nor a common critical value say what is found: what deals allow depends
+on the very outcomes, and limits moderated for few units are wide.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr
+
+from evenhand.stats.arrays import Floats
+from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clustering
+from evenhand.stats.power import POWER
+
+FEW_UNITS = 100
+"""Up to so many units of an axis the smallest effect is simulated."""
+_SETS, _VALUES, _SIZES = 120, 500_000, 2
+_Z_GRID = np.concatenate([np.linspace(0, 4.5, 28), [6.0, 8.0, 12.0, 25.0]])
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn: units of each group, samples of a unit (0: numbers with SD 1), whether units of all groups
+    share strata, variance of a unit over that of a coin, the level of the axis, and whether limits are cautious."""
+
+    sizes: tuple[int, ...]
+    samples: int
+    crossed: bool
+    phi: float
+    level: float
+    guarded: bool
+
+
+def simulated_differences(drawn: Drawn, base: float, start: Floats) -> Floats:
+    """The difference of one group that is named in 80 % of simulated data, for each group (groups,); NaN: none is.
+
+    base: rate of the others, at most one half. start: a first guess (groups,), or NaN. Of many different sizes some
+    are simulated, and the others' guesses are off by as much as those of the nearest.
+    """
+    sizes = np.array(drawn.sizes)
+    kinds = np.unique(sizes[sizes > 1])
+    if len(kinds) > _SIZES:
+        kinds = np.unique(np.quantile(kinds, np.linspace(0, 1, _SIZES), method="nearest"))
+    ratios = []
+    for kind in kinds:
+        place = int(np.flatnonzero(sizes == kind)[0])
+        guess = float(start[place])
+        found = _needed(drawn, round(base, 2), place, round(guess, 1) if np.isfinite(guess) else -1.0)
+        ratios.append(found / guess if np.isfinite(guess) else found)
+    nearest = np.abs(np.log(sizes)[:, None] - np.log(kinds)[None, :]).argmin(axis=1)
+    ratio = np.array(ratios)[nearest]
+    result = np.where(np.isfinite(start), start * ratio, ratio)
+    room = np.inf if drawn.samples == 0 else 1 - base
+    return np.where((sizes < 2) | (result > room + 1e-9), np.nan, result)
+
+
+@lru_cache(maxsize=4096)
+def _needed(drawn: Drawn, base: float, place: int, guess: float) -> float:
+    base = max(base, 0.5 / sum(drawn.sizes)) if drawn.samples else base
+    room = 1 - base if drawn.samples else 1e3
+    guess = min(guess if guess > 0 else room / 1.6, room)
+    shift = np.zeros(len(drawn.sizes))
+    shift[place] = 1.0
+    return _solved(lambda d: _power(drawn, base, shift * d, place), guess, room)
+
+
+def _solved(power: Callable[[float], float], guess: float, room: float) -> float:
+    """Where power reaches 0.8: steps out from the guess, then the line through what lies around it."""
+    tried = {guess: power(guess)}
+    up = tried[guess] < POWER
+    reached = guess
+    for _ in range(20):
+        if (tried[reached] < POWER) != up or (up and reached >= room):
+            break
+        reached = min(reached * 1.12, room) if up else reached / 1.12
+        tried[reached] = power(reached)
+    effects = np.array(sorted(tried))
+    powers = np.maximum.accumulate(np.array([tried[effect] for effect in effects]))
+    if powers[-1] < POWER:
+        return float("nan")
+    above = int(np.argmax(powers >= POWER))
+    if above == 0:
+        return float(effects[0])
+    before, after = powers[above - 1], powers[above]
+    share = (POWER - before) / max(after - before, 1e-9)
+    return float(effects[above - 1] + share * (effects[above] - effects[above - 1]))
+
+
+def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
+    """Share of simulated data sets in which the group at `place` is named."""
+    sizes = np.array(drawn.sizes)
+    groups, total = len(sizes), int(sizes.sum())
+    deals = int(np.clip(15 / drawn.level, 299, 1_999))
+    sets = int(np.clip(_VALUES // (deals * groups), 60, _SETS))
+    generator = np.random.default_rng(total)
+    codes = np.repeat(np.arange(groups), sizes)
+    rates = np.repeat(base + shift, sizes)
+    values = _values(drawn, rates, (sets, total), generator)
+    means = np.add.reduceat(values, np.cumsum(sizes) - sizes, axis=1) / sizes
+    left = values
+    strata = np.concatenate([np.arange(size) for size in sizes])
+    if drawn.crossed:
+        left = values - np.stack([values[:, strata == s].mean(axis=1) for s in range(sizes.max())])[strata].T
+    freedom = total - groups - (int(sizes.max()) - 1 if drawn.crossed else 0)
+    tested = _deal_p(left, codes, strata if drawn.crossed else np.zeros(total), freedom, deals, generator)
+    moved = _mover_p(drawn, values, left, means, codes, freedom)
+    p = np.maximum(tested[0], moved)
+    axis_p = tested[1]
+    if drawn.guarded:
+        axis_p = np.maximum(axis_p, (np.sort(moved, axis=1) * groups / np.arange(1, groups + 1)).min(axis=1))
+    if groups == 2:
+        axis_p = np.maximum(axis_p, p.max(axis=1))
+    ordered = np.sort(p, axis=1) <= _ALPHA * np.arange(1, groups + 1) / groups + 1e-12
+    last = np.where(ordered.any(axis=1), groups - np.argmax(ordered[:, ::-1], axis=1), 0)
+    rank = (p < p[:, [place]]).sum(axis=1) + 1
+    return float(np.mean((rank <= last) & (axis_p <= drawn.level + 1e-12)))
+
+
+def _values(drawn: Drawn, rates: Floats, shape: tuple[int, int], generator: np.random.Generator) -> Floats:
+    if drawn.samples == 0:
+        return np.asarray(rates + generator.normal(size=shape))
+    least = 1 / drawn.samples
+    mean = np.clip(rates, 1e-9, 1 - 1e-9)
+    if drawn.phi >= 1 - 1e-6:
+        return (generator.random(shape) < mean).astype(np.float64)
+    if drawn.phi > least + 1e-6:
+        strength = (1 - least) / (drawn.phi - least) - 1
+        mean = generator.beta(mean * strength, (1 - mean) * strength, size=shape)
+    elif drawn.phi < 0.9 * least:  # strata explain a part of what samples scatter
+        strength = 1 / drawn.phi - 1
+        return generator.beta(mean * strength, (1 - mean) * strength, size=shape)
+    return generator.binomial(drawn.samples, mean, size=shape) / drawn.samples
+
+
+def _deal_p(
+    values: Floats, codes: Floats, strata: Floats, freedom: int, deals: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """p of each group (sets, groups), and of the axis (sets,), all data sets being dealt alike."""
+    groups = int(codes.max()) + 1
+    sizes = np.bincount(codes).astype(np.float64)
+    total = len(codes)
+    by_stratum = np.lexsort((codes, strata))
+    keys = np.sort(strata) + generator.random((deals, total)) * 0.999
+    labels = np.empty((deals + 1, total), dtype=np.int64)
+    labels[0] = codes
+    labels[1:, by_stratum] = codes[by_stratum][np.argsort(keys, axis=1)]
+    places = (np.arange(deals + 1)[:, None] * groups + labels).ravel()
+    assigned = np.zeros((total, (deals + 1) * groups), dtype=np.float32)
+    assigned[np.tile(np.arange(total), deals + 1), places] = 1 / np.tile(sizes, deals + 1)[places]
+    centred = values - values.mean(axis=1, keepdims=True)
+    means = (centred.astype(np.float32) @ assigned).reshape(len(values), deals + 1, groups)
+    between = np.square(means) @ sizes.astype(np.float32)
+    within = np.maximum(np.square(centred).sum(axis=1, keepdims=True) - between, 1e-7) / max(freedom, 1)
+    inverse = 1 / sizes
+    error = (inverse + (inverse.sum() - inverse) / (groups - 1) ** 2).astype(np.float32)
+    z = np.abs(means - means.mean(axis=2, keepdims=True)) * (groups / (groups - 1))
+    z = np.round(z / np.sqrt(within.astype(np.float32)[:, :, None] * error), 4)
+    spread = np.round(between / within, 4)
+    p = np.empty((len(values), groups))
+    for kind in np.unique(sizes):
+        members = np.flatnonzero(sizes == kind)
+        for number, drawn in enumerate(np.sort(z[:, :, members].reshape(len(values), -1), axis=1)):
+            below = np.searchsorted(drawn, z[number, 0, members], side="left")
+            p[number, members] = (drawn.size - below) / drawn.size
+    smaller = np.minimum(_ranks(spread), _ranks(z.max(axis=2)))
+    return p, np.mean(smaller <= smaller[:, [0]] + 1e-9, axis=1)
+
+
+def _ranks(values: Floats) -> Floats:
+    """Share of each row that is at least as large."""
+    ordered = np.sort(values, axis=1)
+    below = [np.searchsorted(row, own, side="left") for row, own in zip(ordered, values, strict=True)]
+    return 1 - np.array(below) / values.shape[1]
+
+
+def _mover_p(
+    drawn: Drawn, values: Floats, left: Floats, means: Floats, codes: Floats, freedom: int
+) -> Floats:
+    """The p that recovered limits give (sets, groups)."""
+    sets, groups = means.shape
+    sizes = np.bincount(codes).astype(np.float64)
+    squares = np.stack([values[:, codes == g].var(axis=1) * sizes[g] for g in range(groups)], axis=1)
+    pooled = squares.sum(axis=1) / max(len(codes) - groups, 1)
+    if drawn.crossed:
+        centre = np.stack([left[:, codes == g].mean(axis=1) for g in range(groups)], axis=1)
+        pooled = np.square(left - centre[:, codes]).sum(axis=1) / max(freedom, 1)
+    own = np.divide(squares, sizes - 1, out=np.zeros_like(squares), where=sizes > 1)
+    worth = np.broadcast_to(sizes, means.shape)
+    if drawn.samples:
+        coin = ((sizes - 1) * (means * (1 - means) + own / sizes)).sum(axis=1)
+        raw = np.divide(pooled * (len(codes) - groups), coin, out=np.ones(sets), where=coin > 1e-12)
+        phi = learnt_clustering(raw, 1 / drawn.samples, drawn.crossed)
+        coins = 0.0 if drawn.crossed else COINS
+        worth = sizes * ((freedom + coins) / (freedom * phi + coins))[:, None]
+    limits = GroupLimits(
+        means.ravel(),
+        np.tile(sizes, sets),
+        np.ones(sets * groups),
+        np.ascontiguousarray(worth).ravel(),
+        np.repeat(pooled, groups),
+        own.ravel(),
+        freedom,
+        drawn.samples > 0,
+        drawn.guarded,
+    )
+    low, high = limits.at(_Z_GRID)
+    shape = (len(_Z_GRID), sets, groups)
+    below = np.minimum(np.square(means - low.reshape(shape)), 1e6)
+    above = np.minimum(np.square(high.reshape(shape) - means), 1e6)
+    share = 1 / (groups - 1) ** 2
+    down = np.sqrt(below + share * (above.sum(axis=2, keepdims=True) - above))
+    up = np.sqrt(above + share * (below.sum(axis=2, keepdims=True) - below))
+    difference = (means - means.mean(axis=1, keepdims=True)) * groups / (groups - 1)
+    facing = np.where(difference > 0, down, up)
+    place = np.clip((facing < np.abs(difference)).sum(axis=0), 1, len(_Z_GRID) - 1)
+    before = np.take_along_axis(facing, place[None] - 1, axis=0)[0]
+    after = np.take_along_axis(facing, place[None], axis=0)[0]
+    part = np.clip((np.abs(difference) - before) / np.maximum(after - before, 1e-12), 0, 1)
+    reached = _Z_GRID[place - 1] + part * (_Z_GRID[place] - _Z_GRID[place - 1])
+    return np.asarray(np.where(np.abs(difference) < 1e-9, 1.0, 2 * ndtr(-reached)))
