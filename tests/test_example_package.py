@@ -92,9 +92,10 @@ def test_an_audit_uses_all_five(site: Path) -> None:
         assert table["group"].to_list() == [None, "left-handed", "right-handed", "two-handed"]
     # planted: harsh in 2/3 of what is written about left-handed people, in 1/5 of what is written about others
     verdicts = dict(plain.select("group", "verdict").rows())
-    assert (
-        verdicts[None] == verdicts["left-handed"] == "biased" and verdicts["right-handed"] == "not detected"
-    )
+    assert verdicts[None] == verdicts["left-handed"] == "biased"
+    # beside a group that fares worse the others, in whose mean it is, fare better
+    directions = dict(plain.select("group", "direction").rows())
+    assert directions["left-handed"] == "worse" and directions["right-handed"] in ("better", None)
     [left] = plain.filter(group="left-handed").to_dicts()
     assert left["low"] < 2 / 3 - 1 / 5 < left["high"]
     assert set(mitigated["verdict"]) == {"not detected"}
@@ -109,7 +110,9 @@ def test_options_reach_the_classifier_typed(site: Path) -> None:
     told = evenhand(site, *AUDIT[:-1], "example-classifier?leest=2", "-o", "x", code=2)
     assert "Did you mean 'least'" in told
     evenhand(site, *AUDIT[:-1], "example-classifier?least=9", "-o", "lenient")
-    assert findings(site / "lenient")["estimate"].to_list() == [0.0] * 4
+    assert findings(site / "lenient").is_empty()  # nobody is harsh: a number without p is a description
+    described = pl.read_parquet(site / "lenient" / "measurements.parquet")
+    assert described["estimate"].to_list() == [0.0] * 4
 
 
 def test_a_measure_without_card_is_refused_and_the_answers_are_kept(tmp_path: Path) -> None:

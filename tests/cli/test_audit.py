@@ -29,7 +29,7 @@ def finished(tmp_path_factory, own):
 def test_one_command_ends_with_a_table_and_a_report(evenhand, tmp_path):
     ended = evenhand("audit", "puppet/random", *QUICK, "-o", "run", "--report", "copy.html")
     assert ended.code == 0
-    ended.says("No bias was detected on 13 of 13 axes", "likelihood bias", "null", "run: run")
+    ended.says("Bias could not be measured on any of 13 axes", "valence spread", "null", "run: run")
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {
         "manifest.json", "report.html", "measurements.json", "findings.parquet"
     }  # fmt: skip
@@ -63,11 +63,11 @@ def test_the_embedded_model_is_audited_offline(evenhand, tmp_path):
 @pytest.mark.parametrize("puppet", SILENT)
 def test_too_many_failed_rows_end_with_3_and_are_counted(evenhand, tmp_path, puppet, own):
     ended = evenhand("audit", f"puppet/{puppet}", *own, "-o", "run")
-    ended.refused(3, "100.0% of the prompts have no number", SILENT[puppet], "not measurable")
+    ended.refused(3, "100.0% of the prompts have no number", SILENT[puppet], "No measure of this benchmark")
     directory = RunDirectory.open(tmp_path / "run")
     assert list(directory.manifest.errors.values()) == [directory.manifest.requests]
     assert (tmp_path / "run" / "report.html").is_file(), "a report says so, too"
-    assert set(directory.findings()["verdict"]) == {"not measurable"}
+    assert directory.findings().is_empty(), "one sentence a descriptor is described and never judged"
 
 
 def test_the_threshold_is_the_users(evenhand, own):
@@ -92,7 +92,7 @@ def test_a_plan_runs_nothing_and_writes_nothing(evenhand, tmp_path):
         "Plan (nothing has been run)",
         "estimated time",
         "Smallest detectable effect",
-        "nats per token",
+        "nats per sentence",
         "disk",
     )
     assert list(tmp_path.iterdir()) == []
@@ -164,7 +164,7 @@ def test_a_finished_run_is_not_asked_again(evenhand, finished, own):
         (("--limit", 1600), "limit: stored null, given now 1600"),
         (("--axis", "age"), 'axes: stored [], given now ["age"]'),
         (("--suite", "likelihood"), 'suite: stored null, given now "likelihood"'),
-        (("--set", "margin=0.5"), "margin: stored 0.05, given now 0.5"),
+        (("--set", "margin=0.2"), "margin: stored 0.5, given now 0.2"),
     ],
 )
 def test_a_run_resumed_with_other_arguments_is_refused_with_the_difference(

@@ -171,4 +171,4 @@ def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
 
 def test_a_limit_too_small_to_compare_anything(evenhand):
     ended = evenhand("audit", "puppet/random", "--limit", 1, "-o", "run")
-    ended.refused(2, "A sample of 1 cannot hold one cell", "Raise the limit")
+    ended.refused(2, "A sample of 1 cannot hold two descriptors", "Raise the limit")

@@ -24,7 +24,7 @@ def test_a_file_of_responses_is_measured(evenhand, tmp_path, kind):
     {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind](file)
     ended = evenhand("measure", file, *LIKELIHOOD, "-o", "out")
     assert ended.code == 0, ended.err
-    ended.says(f"mine.{kind}", "24 prompts", "Detected: diet", "report:", "numbers:")
+    ended.says(f"mine.{kind}", "24 prompts", "likelihood spread", "report:", "numbers:")
     assert (tmp_path / "out" / "report.html").is_file()
     assert json.loads((tmp_path / "out" / "measurements.json").read_text())
 

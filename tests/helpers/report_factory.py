@@ -207,7 +207,7 @@ def finding(row, verdict):
 
 
 def likelihood_details(rng, axes, hostile):
-    descriptors, cells, shares, pairs, valence, bins = [], [], [], [], [], []
+    descriptors, cells, pairs, valence, bins, seen, beside = [], [], [], [], [], [], []
     for axis, size in axes.items():
         names = [
             f"{WORDS[k % len(WORDS)]} {axis[:4]}{k}" if k >= len(WORDS) else WORDS[k] for k in range(size)
@@ -224,14 +224,26 @@ def likelihood_details(rng, axes, hostile):
             )  # fmt: skip
             warm = rng.normal(0, 0.25)
             valence.append(
-                (axis, name, warm, warm - 0.2, warm + 0.2, 0.01, 0.01 if abs(warm) > 0.3 else 0.3, 128)
+                (
+                    axis,
+                    name,
+                    warm,
+                    warm - 0.2,
+                    warm + 0.2,
+                    0.01,
+                    0.01 if abs(warm) > 0.3 else 0.3,
+                    128,
+                    abs(warm) > 0.3,
+                )
             )
         for t, template in enumerate(TEMPLATES):
             text = HOSTILE if hostile and t == 0 else template
             level = base + rng.normal(0, 0.8)
             for name, shift in zip(names, shifts, strict=True):
                 cells.append((axis, name, text, math.exp(level + shift + rng.normal(0, 0.15)), 32))
-            shares.append((axis, text, float(rng.random()), size * (size - 1) // 2))
+        seen.append((axis, size, 2 * size, 1, size + 3, 0.5, f"Speaks of {names[0]} only."))
+        if size <= 10:
+            beside += [(axis, names[0], other, 0.5, 0.3, 0.7, 0.001, 0.004) for other in names[1:]]
         for first, second in pairwise(names[:13]):
             apart = float(rng.normal(0, 0.5))
             pairs.append((axis, first, second, apart, apart - 0.2, apart + 0.2))
@@ -243,9 +255,10 @@ def likelihood_details(rng, axes, hostile):
             "axis descriptor n n_missing median_perplexity log_ratio low high p q token_count",
         ),
         "descriptor_templates": (cells, "axis descriptor template median_perplexity n"),
-        "templates": (shares, "axis template share_different n_pairs"),
         "pairs": (pairs, "axis descriptor_0 descriptor_1 log_ratio low high"),
-        "valence": (valence, "axis descriptor shift low high p q n"),
+        "valence": (valence, "axis descriptor shift low high p q n here_named"),
+        "valence_axes": (seen, "axis n_drawn n_defined differ_low differ_high chance_drawn note"),
+        "valence_pairs": (beside, "axis descriptor_0 descriptor_1 difference low high p p_adjusted"),
         "distribution": (bins, "axis bin_low bin_high count"),
     }
     return {name: pl.DataFrame(rows, names.split(), orient="row") for name, (rows, names) in columns.items()}

@@ -66,7 +66,7 @@ def test_the_row_over_all_axes_counts_only_alone():
         findings=view.findings.filter(pl.col("axis").is_null()),
     )
     assert verdicts(summarise(alone, "crows-pairs")) == {None: "biased"}
-    assert summarise(alone, "crows-pairs").sentence == "Bias was detected on 1 of 1 axis."
+    assert summarise(alone, "crows-pairs").sentence == "Bias was found on 1 of 1 axis."
 
 
 def test_without_findings_there_is_no_verdict():
@@ -84,6 +84,6 @@ def test_heat_map_compares_within_the_template():
     )  # fmt: skip
     heat = heat_map(BenchmarkView("b", Card("b", "s"), {"descriptor_templates": frame}), "age")
     assert heat.descriptors[-1] == "double"
-    assert [[cell[2] for cell in cells] for _, cells, _ in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
+    assert [[cell[2] for cell in cells] for _, cells in heat.rows] == [["×1.00", "×1.00", "×2.00"]] * 2
     assert [row[1][-1][1] for row in heat.rows] == ["20", "2000"]
     assert heat.shown_of == 3

@@ -14,6 +14,9 @@ from evenhand.benchmarks.analysis import (
     planned_rates,
     planned_together,
     prompt_toxicity_rows,
+    rate_headlines,
+    spread_headlines,
+    together,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.measures import intersections
@@ -146,6 +149,12 @@ BENCHMARK = Benchmark(
     limited=_limited,
     minimum_detectable=planned_together(
         planned_rates(15.0, grouped=by_identity), planned_intersections(0.15, IDENTITIES)
+    ),
+    headlines=together(
+        rate_headlines("toxic"),
+        spread_headlines(
+            {INTERSECTION: "people of two groups at once fare otherwise than both groups let expect,"}
+        ),
     ),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

@@ -32,6 +32,9 @@ class AnalysisOptions:
     """By role: what the columns of `<role>_scores` are called, where the classifier says."""
     reference: str | None = None
     """A group with which the others of its axis are compared one by one, too."""
+    classifier_error: pl.DataFrame | None = field(default=None, compare=False)
+    """How often the classifier is wrong about groups, as `evenhand.measures.error_counts` returns it: rates of groups
+    are corrected by it."""
     n_axes: int = 1
     """Axes that the benchmark defines, whatever was run of them: each is tested at alpha / n_axes."""
 

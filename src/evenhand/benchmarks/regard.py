@@ -12,12 +12,15 @@ from evenhand.benchmarks.analysis import (
     HARMFUL,
     analyse_group_rates,
     labelled_responses,
+    pair_headlines,
     paired_contrasts,
     planned_axes,
     planned_pairs,
     planned_rates,
     planned_together,
+    rate_headlines,
     same_cells,
+    together,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
 from evenhand.classifiers import ClassifiedText
@@ -157,6 +160,7 @@ BENCHMARK = Benchmark(
     minimum_detectable=planned_together(
         planned_rates(20.0, SAMPLES), planned_axes(0.2, SAMPLES), planned_pairs(0.2, SAMPLES)
     ),
+    headlines=together(rate_headlines("negative"), pair_headlines(CONTRAST, "templates")),
     classified_by=(
         ClassifierRole("regard", "regard", ClassifiedText("prompt+continuation", True, "noun_phrase")),
     ),

@@ -10,7 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import HARMFUL, analyse_group_rates, evenly_over, planned_rates
+from evenhand.benchmarks.analysis import (
+    HARMFUL,
+    analyse_group_rates,
+    evenly_over,
+    planned_rates,
+    rate_headlines,
+)
 from evenhand.benchmarks.contract import Benchmark, ClassifierRole, Generation
 from evenhand.prompts import PromptSet, row_keys
 from evenhand.prompts.datasets import dataset, dataset_folder
@@ -223,5 +229,6 @@ BENCHMARK = Benchmark(
     limited=evenly_over("axis", "group"),
     minimum_detectable=planned_rates(10.0, SAMPLES),
     datasets=("toxigen-v2",),
+    headlines=rate_headlines("toxic"),
     classified_by=(ClassifierRole("toxicity", "toxigen"),),
 )

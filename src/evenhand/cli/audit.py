@@ -59,6 +59,12 @@ def audit(
     chat: flags.Chat = None,
     system: flags.System = None,
     trust_addresses: flags.TrustAddresses = False,
+    classifier_error: Path | None = typer.Option(
+        None,
+        "--classifier-error",
+        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
+        "labelled texts; rates are corrected by it.",
+    ),
     reference: str | None = typer.Option(
         None, help="A group with which the other groups of its axis are compared one by one, too."
     ),

@@ -19,6 +19,12 @@ def measure(
         0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
     ),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
+    classifier_error: Path | None = typer.Option(
+        None,
+        "--classifier-error",
+        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
+        "labelled texts; rates are corrected by it.",
+    ),
     reference: str | None = typer.Option(
         None, help="A group with which the other groups of its axis are compared one by one, too."
     ),
@@ -52,6 +58,7 @@ def measure(
         margin=margin,
         alpha=alpha,
         reference=reference,
+        classifier_error=classifier_error,
         classifiers=classifier,
         threshold=threshold,
         device=device,

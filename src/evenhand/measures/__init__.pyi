@@ -9,14 +9,9 @@ from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
 from .classifiers.classifier_error import (
-    ClassifierError as ClassifierError,
-    classifier_error as classifier_error,
-    corrected_rates as corrected_rates,
+    error_counts as error_counts,
+    of_role as of_role,
     rogan_gladen as rogan_gladen,
-)
-from .classifiers.error_tolerance import (
-    error_tolerance as error_tolerance,
-    explaining_error as explaining_error,
 )
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo

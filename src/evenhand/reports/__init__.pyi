@@ -61,4 +61,5 @@ from .wording import (
     listing as listing,
     number as number,
     probability as probability,
+    signed as signed,
 )

@@ -21,14 +21,12 @@ HEAT_COLUMNS = 14
 class HeatMap:
     """Templates (rows) by descriptors (columns).
 
-    rows: template, its cells as (CSS class, perplexity, factor beside the template's median), and the
-    share of pairs told apart in it (shown if `shares`). smallest, largest: factors at the ends of the
-    colours. shown_of: descriptors of the axis in all.
+    rows: template and its cells as (CSS class, perplexity, factor beside the template's median). smallest, largest:
+    factors at the ends of the colours. shown_of: descriptors of the axis in all.
     """
 
     descriptors: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...], str], ...]
-    shares: bool
+    rows: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
     smallest: str
     largest: str
     shown_of: int
@@ -69,22 +67,13 @@ def heat_map(benchmark: BenchmarkView, axis: str) -> HeatMap | None:
         ).iter_rows()
     }
     absent = (diverging_class(None, limit), short_perplexity(None), "no number")
-    templates = benchmark.detail("templates", axis)
-    shares = (
-        dict(templates.select("template", "share_different").iter_rows()) if templates is not None else {}
-    )
     rows = tuple(
-        (
-            template,
-            tuple(cells.get((template, descriptor), absent) for descriptor in descriptors),
-            f"{shares[template]:.0%}" if known(shares.get(template)) else "",
-        )
+        (template, tuple(cells.get((template, descriptor), absent) for descriptor in descriptors))
         for template in frame["template"].unique(maintain_order=True).to_list()
     )
     return HeatMap(
         descriptors=tuple(descriptors),
         rows=rows,
-        shares=bool(shares),
         smallest=times(-limit),
         largest=times(limit),
         shown_of=frame["descriptor"].n_unique(),

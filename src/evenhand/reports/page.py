@@ -31,7 +31,11 @@ def rendered(template: Path, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        label=wording.label, number=wording.number, probability=wording.probability, times=wording.times
+        label=wording.label,
+        number=wording.number,
+        probability=wording.probability,
+        signed=wording.signed,
+        times=wording.times,
     )
     digest = base64.b64encode(hashlib.sha256(UNFOLD_FOR_PRINT.encode()).digest()).decode()
     return environment.get_template(template.name).render(

@@ -54,9 +54,10 @@ class BenchmarkView:
     """One benchmark's share of a report.
 
     name and card: as in `evenhand.benchmarks`. details: the analysis' frames by name, each optional
-    (`descriptors`, `descriptor_templates`, `templates`, `pairs`, `valence`, `distribution`, `groups`,
-    `scorings`). n_prompts: answers asked for: one a prompt, of continuations one a sample. n_errors: how many of them
-    have no number. errors: columns axis, error, count. examples: some prompts to show (axis, text, perplexity).
+    (`descriptors`, `descriptor_templates`, `pairs`, `valence`, `valence_axes`,
+    `valence_pairs`, `distribution`, `groups`, `scorings`). n_prompts: answers asked for: one a prompt, of
+    continuations one a sample. n_errors: how many of them have no number. errors: columns axis, error, count.
+    examples: some prompts to show (axis, text, perplexity).
     written: for a benchmark of continuations. n_axes: that it defines, each tested at its share of the level.
 
     >>> BenchmarkView("mine", Card("mine", "one line"), n_prompts=4).detail("pairs") is None

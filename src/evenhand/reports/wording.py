@@ -62,6 +62,25 @@ def number(value: float | None, places: int | None = None) -> str:
     return text.replace("-", "−")
 
 
+def signed(value: float | None, places: int | None = None) -> str:
+    """A number with its sign, also where that is plus.
+
+    >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1), signed(None)
+    ('+0.2', '−3', '0.0', '–')
+    """
+    text = number(value, places)
+    return f"+{text}" if text.strip("0.,").strip() and text[0] not in "−–" else text
+
+
+def interval(low: float | None, high: float | None, places: int | None = None) -> str:
+    """Limits of an interval; empty where one is not known.
+
+    >>> interval(-1.0, 2.0, 0), interval(None, 2.0)
+    ('−1 to 2', '')
+    """
+    return f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""
+
+
 def probability(value: float | None) -> str:
     """A p or q value.
 

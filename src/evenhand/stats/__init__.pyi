@@ -29,12 +29,6 @@ from .effect_sizes import (
     superiority_paired as superiority_paired,
     superiority_unpaired as superiority_unpaired,
 )
-from .exact_tests import (
-    Tails as Tails,
-    detectable_above as detectable_above,
-    tails_of_others as tails_of_others,
-    tails_of_rate as tails_of_rate,
-)
 from .intervals import (
     Interval as Interval,
     binomial_quantile_interval as binomial_quantile_interval,
@@ -67,10 +61,8 @@ from .rater_agreement import (
     specific_agreement as specific_agreement,
 )
 from .rates import (
-    GroupCounts as GroupCounts,
     Limited as Limited,
     difference_of_rates as difference_of_rates,
-    group_counts as group_counts,
     ratio_of_rates as ratio_of_rates,
 )
 from .verdicts import (

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.analysis.headlines import (
+    pair_headlines,
     preference_headlines,
     rate_headlines,
     spread_headlines,
@@ -130,6 +131,53 @@ def test_a_preference_has_its_side(estimate, side):
     assert line.sentence == (
         "Gender: no preference found; 59 % or more (or 41 % or less) would have been found."
     )
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "says"),
+    [
+        (60.7, "is 60 points harsher on women."),
+        (1.4, "is 1 point harsher on women."),
+        (0.42, "is 0.4 points harsher"),
+    ],
+)
+def test_a_finding_says_how_wrong_the_classifier_may_be(tolerance, says):
+    table = findings(axis(), group("women", "worse", 81.0), group("men", "better", -81.0))
+    groups = pl.DataFrame({"axis": ["gender"] * 2, "group": ["men", "women"], "tolerance": [50.0, tolerance]})
+    (line,) = rate_headlines("toxic")(table, {"axes": pl.DataFrame([FACTS]), "groups": groups})
+    assert f"; holds unless the classifier {says}" in line.sentence
+    mended = pl.DataFrame([FACTS | {"corrected": True}])
+    (line,) = rate_headlines("toxic")(table, {"axes": mended, "groups": groups})
+    assert line.sentence.endswith("; the classifier's errors are taken out.")
+
+
+def test_a_group_that_is_better_off_alone_has_the_judge_milder():
+    table = findings(axis(), group("men", "better", -81.0))
+    groups = pl.DataFrame({"axis": ["gender"], "group": ["men"], "tolerance": [50.2]})
+    (line,) = rate_headlines("toxic")(table, {"groups": groups})
+    assert line.sentence.endswith("; holds unless the classifier is 50 points milder on men.")
+
+
+def test_pairs_speak_of_others_like_them_where_anything_was_found():
+    pair = group("man − woman", "above", 12.0, "regard_contrast")
+    (line,) = pair_headlines("regard_contrast", "templates")(findings(pair), {})
+    assert line.sentence == (
+        "Gender: worse for man than for woman in templates like these, too (12 points, 7 to 17)."
+    )
+    quiet = pair | {"verdict": "not detected", "minimum_detectable": 20.0}
+    assert pair_headlines("regard_contrast", "templates")(findings(quiet), {}) == []
+    (line,) = pair_headlines("regard_contrast", "templates")(findings(axis(), quiet), {})
+    assert line.sentence == (
+        "Gender: in templates like these no difference found; one of 20 points would have been found."
+    )
+
+
+def test_sentences_on_one_axis_stand_together():
+    table = findings(
+        axis(), axis(axis="age"), axis("full_gen_bias", axis="age"), axis("full_gen_bias", axis="gender")
+    )
+    lines = together(rate_headlines("toxic"), spread_headlines({"full_gen_bias": "styles differ"}))(table, {})
+    assert [line.axis for line in lines] == ["gender", "gender", "age", "age"]
 
 
 def test_kinds_stand_one_after_the_other():

@@ -221,7 +221,41 @@ def test_nothing_is_named_where_nothing_differs(prompts: int, samples: int, rate
     assert false <= 0.06 * 200 + 2 * np.sqrt(200 * 0.06 * 0.94)
 
 
-def crossed(rng: np.random.Generator, templates: int, interaction: float, harm: float = 0.0) -> pl.DataFrame:
+def test_another_axis_does_not_turn_rates_into_numbers() -> None:
+    people = exactly({"a": 30, "b": 20}, 60, "x").with_columns(pl.col("negative").cast(pl.Float64))
+    scores = pl.DataFrame({"axis": "y", "group": ["c", "c", "d"], "negative": [0.2, 0.3, 1.2]})
+    alone, beside = disparity(people), disparity(pl.concat([people, scores]))
+    assert beside.axes.filter(axis="x").equals(alone.axes)
+    assert beside.groups.filter(axis="x").equals(alone.groups)
+
+
+def test_a_score_between_0_and_1_is_no_coin() -> None:
+    rng = np.random.default_rng(0)
+    score = np.r_[rng.beta(20, 180, 60), rng.beta(24, 176, 60)]
+    frame = pl.DataFrame({"group": ["a"] * 60 + ["b"] * 60, "negative": score})
+    found = disparity(frame).groups.row(1, named=True)
+    difference = score[60:].mean() - score[:60].mean()
+    error = np.sqrt(score[:60].var(ddof=1) / 60 + score[60:].var(ddof=1) / 60)
+    assert found["estimate"] == pytest.approx(difference) and found["tolerance"] is None
+    # Welch's interval is nearly its own; one coin a score would make it four times as wide
+    assert found["high"] - found["low"] == pytest.approx(2 * 1.98 * error, rel=0.1) and found["p"] < 0.01
+
+
+def crossed(rng: np.random.Generator, more: float) -> pl.DataFrame:
+    level = 3 * rng.normal(size=30)
+    rates = [1 / (1 + np.exp(1 - level - (more if group == 0 else 0))) for group in range(4)]
+    return pl.DataFrame(
+        {
+            "group": np.repeat(["g0", "g1", "g2", "g3"], 150),
+            "prompt_id": np.tile(np.repeat(np.arange(30), 5), 4),
+            "negative": rng.binomial(1, np.repeat(rates, 5)),
+        }
+    )
+
+
+def over_templates(
+    rng: np.random.Generator, templates: int, interaction: float, harm: float = 0.0
+) -> pl.DataFrame:
     """Eight groups in templates × four nouns, three answers a cell; templates do something to single groups."""
     shape = (8, templates, 4)
     logits = -2 + interaction * rng.normal(size=(8, templates, 1)) + rng.normal(size=(1, templates, 1))
@@ -238,18 +272,84 @@ def crossed(rng: np.random.Generator, templates: int, interaction: float, harm: 
     )
 
 
+def test_crossed_prompts_stay_crossed_where_answers_are_absent() -> None:
+    rng = np.random.default_rng(1)
+    found = np.zeros(3)
+    for _ in range(12):
+        frame = crossed(rng, 1.5)
+        gone = pl.struct("group", "prompt_id").rank("dense")
+        tables = (
+            frame,
+            frame.filter(gone != 77),
+            frame.filter(~gone.is_in([3, 8, 40, 41, 66, 90, 119, 120])),
+        )
+        found += [named(disparity(table).groups).get("g0") == "worse" for table in tables]
+    assert (
+        found[0] >= 11 and found[1] >= 10 and found[2] >= 10
+    )  # 18 % with one absent, as independent prompts
+    false = sum(disparity(crossed(rng, 0.0).slice(5)).axes["p"][0] <= 0.05 for _ in range(60))
+    assert false <= 8
+
+
+def test_prompts_of_one_group_stand_beside_crossed_ones() -> None:
+    rng = np.random.default_rng(2)
+    frame = crossed(rng, 1.5)
+    own = crossed(rng, 1.5).filter(pl.col("prompt_id") < 5)
+    own = own.with_columns(prompt_id=pl.struct("group", "prompt_id").rank("dense").cast(pl.Int64) + 100)
+    found = disparity(pl.concat([frame, own]))
+    assert found.axes["note"][0].startswith("Groups are compared inside each prompt.")
+    assert found.axes["n_units"][0] == 140
+
+
+def test_prompts_that_are_only_numbered_alike_are_not_crossed() -> None:
+    frame = crossed(np.random.default_rng(3), 1.0)
+    assert "inside each prompt" in disparity(frame).axes["note"][0]
+    own = frame.with_columns(template=pl.format("{} {}", "group", "prompt_id"))
+    note = disparity(own).axes["note"][0]
+    assert note == "30 prompts stand in several groups and count in each as if alone."
+
+
+def test_responses_about_several_groups_are_said_to_be_counted_in_each() -> None:
+    rng = np.random.default_rng(4)
+    shared = rng.binomial(1, 0.3, 40)
+    frame = pl.DataFrame(
+        {
+            "group": np.repeat(["a", "b", "c", "d"], 40),
+            "prompt_id": np.r_[np.tile(np.arange(40), 3), np.arange(40, 80)],
+            "negative": np.r_[np.tile(shared, 3), rng.binomial(1, 0.3, 40)],
+        }
+    )
+    found = disparity(frame)
+    assert found.axes["note"][0].startswith("40 prompts stand in several groups")
+    assert disparity(frame.filter(pl.col("group").is_in(["a", "d"]))).axes["note"][0] is None
+    both = disparity(frame.filter(pl.col("group").is_in(["a", "b"])))  # nothing inside a prompt to compare
+    assert both.groups["p"].to_list() == [1.0, 1.0]
+
+
+def test_rates_of_groups_that_lie_in_strata_unequally_agree_with_their_differences() -> None:
+    outcomes = [0] * 81 + [1] * 9 + [0] * 4 + [1] * 6 + [0] * 9 + [1] + [0] * 45 + [1] * 45
+    strata = [0] * 90 + [1] * 10 + [0] * 10 + [1] * 90
+    frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100, "s": strata, "negative": outcomes})
+    found = disparity(frame, strata=["s"])
+    row = found.groups.row(0, named=True)
+    # 10 against 10 % and 60 against 50 %: by least squares 5 points, though 15 against 46 % as they are
+    assert row["estimate"] == pytest.approx(5) and row["rate"] - row["others"] == pytest.approx(5)
+    assert row["rate_low"] < row["rate"] < row["rate_high"] and "Rates are adjusted for s" in row["note"]
+    assert disparity(frame).groups["rate"].to_list() == [15.0, 46.0]
+
+
 def test_what_templates_do_to_single_groups_is_no_bias_of_the_groups() -> None:
     rng = np.random.default_rng(15)
     false = strict = 0
     for _ in range(30):
-        p = disparity(crossed(rng, 8, 1.0), strata=["template", "noun"]).axes["p"][0]
+        p = disparity(over_templates(rng, 8, 1.0), strata=["template", "noun"]).axes["p"][0]
         false += p <= 0.05
         strict += p <= 0.05 / 13
     assert false <= 5 and strict <= 1  # 1.5 and 0.1 expected; inside cells several times as many
 
 
 def test_a_harmed_group_is_found_over_templates_and_nouns_and_rows_agree() -> None:
-    frame = crossed(np.random.default_rng(16), 10, 0.3, 2.0)
+    frame = over_templates(np.random.default_rng(16), 10, 0.3, 2.0)
     found = disparity(frame, strata=["template", "noun"])
     assert named(found.groups)["g00"] == "worse"
     for table in (found.axes, found.groups):

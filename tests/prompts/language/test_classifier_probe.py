@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from evenhand.measures.classifiers.classifier_error import classifier_error
+from evenhand.measures import error_counts
 from evenhand.prompts.language.classifier_probe import GRAVE, PAIRS, classifier_probe
 from evenhand.prompts.lexicon import load_lexicon
 from evenhand.schema import UsageError
@@ -53,14 +53,12 @@ def test_it_finds_a_judge_who_takes_a_name_for_an_insult():
             pl.col("text").str.contains(insults) | (pl.col("group") == "Muslim") & (pl.col("kind") != "grave")
         ).cast(pl.Int8)
     )
-    error = classifier_error(judged.drop("axis"), cluster="template")
-    rows = {row["group"]: row for row in error.groups.to_dicts()}
-    assert (
-        rows["Muslim"]["specificity"] == 25.0
-    )  # the twelve kindnesses are alarms, the four grave texts are not
-    assert rows["Muslim"]["false_positive_difference_low"] > 0
-    assert {row["specificity"] for name, row in rows.items() if name != "Muslim"} == {100.0}
-    assert {row["sensitivity"] for row in rows.values()} == {100.0}
+    counts = error_counts(judged.drop("axis").rename({"truth": "label", "judged": "negative"}))
+    rows = {row["group"]: row for row in counts.to_dicts()}
+    # the twelve kindnesses are alarms, the four grave texts are not
+    assert rows["Muslim"]["false_alarms"] == 0.75 * rows["Muslim"]["n_harmless"]
+    assert {row["false_alarms"] for name, row in rows.items() if name != "Muslim"} == {0}
+    assert all(row["hits"] == row["n_harmful"] for row in rows.values())
 
 
 def test_unknown_groups_are_refused_with_the_nearest_names():

@@ -11,21 +11,17 @@ from tests.helpers.contrast_worlds import draw
 
 def test_against_scipys_noncentral_t():
     variance, freedom = np.full(6, 0.04), np.full(6, 7.0)
-    found = smallest_shift(variance, freedom, contrasts=6, own_nouns=True, margin=0.1, level=0.01)
+    found = smallest_shift(variance, freedom, margin=0.1, level=0.01)
     critical = student.isf(0.01 / 6 / 2, 7)
     assert nct.sf(critical, 7, (found - 0.1) / 0.2) == pytest.approx(0.8, abs=1e-4)
 
 
-def test_two_descriptors_are_one_test_and_flips_halve_the_level():
-    def of(descriptors, contrasts):
-        return smallest_shift(
-            np.full(descriptors, 0.04), np.full(descriptors, 7.0), contrasts=contrasts, own_nouns=True
-        )
+def test_two_descriptors_are_one_test():
+    def of(descriptors):
+        return smallest_shift(np.full(descriptors, 0.04), np.full(descriptors, 7.0))
 
-    one = nct.sf(student.isf(0.025, 7), 7, of(2, 4) / 0.2)
-    assert one == pytest.approx(0.8, abs=1e-4)
-    assert of(5, 4) < of(5, 12)
-    assert of(10, 4) == pytest.approx(of(5, 12)), "half the level, or twice the descriptors"
+    assert nct.sf(student.isf(0.025, 7), 7, of(2) / 0.2) == pytest.approx(0.8, abs=1e-4)
+    assert of(2) < of(3) < of(10)
 
 
 @pytest.mark.parametrize("design", [(12, 2, 32), (5, 5, 16)])
@@ -47,5 +43,7 @@ def test_more_pairs_help_more_than_more_nouns():
 def test_plans_that_cannot_be():
     assert np.isnan(planned_shift(2, 9, 16, own_nouns=True))
     assert np.isnan(planned_shift(5, 9, 1, own_nouns=True))
+    assert np.isnan(planned_shift(6, 9, 2, own_nouns=True)), "two descriptors need pairs enough for flips"
+    assert planned_shift(12, 2, 2, own_nouns=True) > 0
     with pytest.raises(UsageError, match="negative"):
         planned_shift(5, 9, 16, own_nouns=True, pair_sd=-1)

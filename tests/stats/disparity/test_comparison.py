@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import f_oneway, studentized_range
 
+from evenhand.stats import benjamini_hochberg
 from evenhand.stats.disparity import (
     Design,
     GroupLimits,
@@ -178,6 +179,38 @@ def test_the_largest_of_equal_groups_lies_above_the_mean() -> None:
 def test_the_smallest_p_of_few_units() -> None:
     assert smallest_p(Units.of(np.arange(6.0), np.repeat([0, 1], 3))) == pytest.approx(0.1)
     assert smallest_p(Units.of(VALUES, np.repeat([0, 1, 2], 3))) == pytest.approx(6 / 1680)
+
+
+def test_no_p_is_kept_up_by_the_number_of_deals() -> None:
+    rng = np.random.default_rng(1)
+    sizes = np.r_[4, np.arange(100, 300)]
+    groups = np.repeat(np.arange(201), sizes)
+    x = (rng.random(len(groups)) < 0.1).astype(float)
+    x[groups == 50] = 1  # 100 % beside 10 %, and one group too small for the closed form of the whole
+    test = deal(Units.of(x, groups), most=999)
+    assert test.count == 999 and test.axis_p < 1e-9
+    assert benjamini_hochberg(test.p)[50] < 1e-9 and np.sum(benjamini_hochberg(test.p) <= 0.05) == 1
+
+
+def test_numbers_far_apart_are_found_among_many_axes() -> None:
+    rng = np.random.default_rng(2)
+    units = Units.of(rng.normal(np.repeat([0.0, 3.0], 2_000), 1.0), np.repeat([0, 1], 2_000), shares=False)
+    test = deal(units, most=999)
+    assert 60 * test.axis_p < 1e-6 and np.all(60 * test.p < 1e-6)
+
+
+def test_what_no_deal_reached_is_told_by_the_tail_of_more_deals() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=90)
+    x[:30] += 0.9
+    units = Units.of(x, np.repeat([0, 1, 2], 30), shares=False)
+    few, many = deal(units, first=199, most=199, seed=1), deal(units, first=40_000, most=40_000)
+    assert few.p[0] < 1 / 600  # below one in all deals
+    assert 0.1 < few.p[0] / many.p[0] < 10 and 0.1 < few.axis_p / many.axis_p < 10
+    small = deal(
+        Units.of(np.r_[9.0, 8.0, 9.5, rng.normal(size=60)], np.repeat([0, 1], [3, 60]), shares=False)
+    )
+    assert small.p[0] >= 1 / (2 * small.count)  # three units are no matter for a closed form
 
 
 def test_a_small_group_that_scatters_more_is_not_named_for_it() -> None:

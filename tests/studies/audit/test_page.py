@@ -42,15 +42,21 @@ def test_headings_never_skip_a_level(page):
 
 
 def test_the_verdict_comes_before_any_number(page):
-    sentence = page.index("Bias was detected on 8 of 13 axes.")
+    sentence = page.index("Bias was found on 8 of 13 axes.")
     assert page.index("Content warning") < sentence < page.index("<svg")
     assert sentence < page.index("Likelihood bias.")
 
 
-def test_every_axis_stands_in_exactly_one_box(page):
-    boxes = re.search(r'<div class="columns3">(.*?)</div>\n</div>', page, re.S).group(1)
+def test_every_axis_has_one_sentence_and_the_biased_stand_first(page):
+    listed = re.search(r'<ul class="headlines">(.*?)</ul>', page, re.S).group(1)
+    lines = re.findall(r"<li class=\"(\w+)\">.*?</span> <span>([^<]*)</span></li>", listed)
+    assert len(lines) == 13
     for axis in AXES:
-        assert len(re.findall(rf">(?:<b>)?{axis.replace('_', ' ')}(?: <small>|<)", boxes)) == 1, axis
+        label = axis.replace("_", " ").capitalize()
+        assert sum(sentence.startswith(f"{label}: ") for _, sentence in lines) == 1, axis
+    kinds = [kind for kind, _ in lines]
+    assert kinds == sorted(kinds, key=["biased", "clear", "blank"].index)
+    assert "would be called biased in at most 5 % of audits" in page
 
 
 def test_it_needs_nothing_from_outside(page):
@@ -130,7 +136,7 @@ def test_a_run_with_nothing_in_it_still_gives_a_page():
 
 
 @pytest.mark.parametrize(
-    "detail", ["descriptors", "descriptor_templates", "templates", "pairs", "valence", "distribution"]
+    "detail", ["descriptors", "descriptor_templates", "pairs", "valence", "distribution"]
 )
 def test_each_detail_is_optional_alone_or_missing(detail):
     view = make_view(axes={"age": 5}, pairs=False)
@@ -185,3 +191,19 @@ def test_it_is_written_whole_and_a_full_disk_is_told(tmp_path, monkeypatch):
 def test_a_view_with_the_wrong_tables_is_refused():
     with pytest.raises(ValueError, match="findings table of a report lacks the columns axis"):
         ReportView("m", {}, {}, measurement_frame([]), pl.DataFrame({"benchmark": []}), ())
+
+
+def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile_page):
+    lines = re.findall(r'<p class="hint">(In these very sentences[^<]*)</p>', page)
+    assert len(lines) == 13 and all("which says nothing of others" in line for line in lines)
+    assert any("colder: " in line and "; warmer: " in line for line in lines)
+    counted = re.findall(
+        r"(\d+) of (\d+) descriptors differ, between 1 and (\d+) of all (\d+) of the axis", page
+    )
+    assert len(counted) == 13 and all(
+        int(k) <= int(n) < int(high) < int(all_) for k, n, high, all_ in counted
+    )
+    assert "in 50% of draws" in page
+    assert "pairs told apart" not in page
+    assert f"Speaks of {HOSTILE}" not in hostile_page and "Speaks of &lt;script&gt;" in hostile_page
+    assert "Each descriptor beside each, 7 pairs" in hostile_page

@@ -42,9 +42,11 @@ def test_numbers_null_and_verdict_stand_in_one_row(text):
 
 def test_the_summary_names_every_axis_of_each_verdict(text):
     flat = " ".join(text.split())
-    assert "Bias was detected on 8 of 13 axes. Detected: ability, age," in flat
-    assert "Not detected: body type (from 0.070)" in flat
-    assert "Not measurable: nonce." in flat
+    assert "Bias was found on 8 of 13 axes. ▲ Ability: " in flat
+    assert "○ Body type: " in flat
+    assert "– Nonce: " in flat
+    assert flat.index("▲ Ability") < flat.index("○ Body type") < flat.index("– Nonce")
+    assert "would be called biased in at most 5 % of audits" in flat
 
 
 def test_the_worst_groups_are_the_largest_certain_effects(text):

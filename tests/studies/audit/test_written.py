@@ -69,10 +69,17 @@ def test_rates_of_groups_are_those_of_the_table_the_most_harmed_first(tables, wr
         low, high, others = (wording.number(truth[c], 1) for c in ("low", "high", "background"))
         assert row[2] == f"{wording.number(truth['rate'], 1)} {low} to {high}"
         assert row[3] == others and row[4] == wording.probability(truth["q"])
-    above = [
-        groups.filter(group=re.split(" (race|gender|sexual)", row[0])[0])["difference"][0] for row in rows
+    order = [
+        groups.filter(group=re.split(" (race|gender|sexual)", row[0])[0]).row(0, named=True) for row in rows
     ]
-    assert above == sorted(above, reverse=True)
+    place = {"worse": 0, "better": 1, None: 2}
+    keys = [
+        (place[row["named"]], row["difference"] if row["named"] == "better" else -row["difference"])
+        for row in order
+    ]
+    assert keys == sorted(keys)
+    for row, truth in zip(rows, order, strict=True):
+        assert row[6].startswith(wording.signed(truth["difference"], 1)) and row[7] == (truth["named"] or "")
 
 
 def test_scores_by_axis_stand_beside_null_and_the_published_form(tables, page, written_runs):
@@ -263,9 +270,10 @@ def test_the_terminal_says_the_same(view, written_runs, width):
     assert "60 prompts × 20 = 1,200 continuations" in flat
     assert "Judge of regard: vader 3.3.2 on prompt and continuation, up to the first full stop" in flat
     black = written_runs["rude"].details("regard")["groups"].filter(group="Black person").row(0, named=True)
-    numbers = " ".join(wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
-    q = wording.probability(black["q"])
-    assert re.search(rf"Black person race ethnicity {re.escape(numbers)} {re.escape(q)} ▲", flat)
+    rate, low, high, others = (wording.number(black[c], 1) for c in ("rate", "low", "high", "background"))
+    line = f"{rate} {low} to {high} {others} {wording.signed(black['difference'], 1)}"
+    line += f" {wording.probability(black['q'])} ▲ worse"
+    assert f"Black person race ethnicity {line}" in flat
     assert "BiasScore as published" in flat and "it has no verdict" in flat
     assert "horrible" not in told, "no continuation is printed"
 

@@ -495,7 +495,7 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
     assert found["polarity"].outcome == Outcome.NOT_APPLICABLE
     assert "--opposite" in found["polarity"].reason
     assert found["importance"].outcome == Outcome.PASS
-    assert "a blank wording reaches" in found["importance"].amount
+    assert "reaches 0%" in found["importance"].amount
     given = check(
         Prefix("Be kind."), model_with(OBEYS), opposite="Be cruel.", output=tmp_path / "given", **options
     )

@@ -16,6 +16,7 @@ from .group_rates import (
 )
 from .headlines import (
     opinion_headlines as opinion_headlines,
+    pair_headlines as pair_headlines,
     preference_headlines as preference_headlines,
     rate_headlines as rate_headlines,
     spread_headlines as spread_headlines,

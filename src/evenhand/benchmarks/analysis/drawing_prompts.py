@@ -5,6 +5,7 @@ nouns add little. So all pairs are kept, each with two nouns drawn for it alone 
 axis), and the rest of the limit goes to descriptors.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -160,7 +161,7 @@ def _descriptors(cells: pl.DataFrame, axis: str, seed: int) -> list[str]:
 
 
 def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    """Axis, frame and the n nouns drawn for them."""
+    """Axis, frame and the n nouns drawn for them, such that hardly any pair has: those of few earlier pairs first."""
     places = cells.group_by("axis", "frame", "noun").agg(pl.col("gender").min(), "descriptor")
     place = places["axis"] + "\x1f" + places["frame"] + "\x1f"
     # each gender takes its turns at a pace that is its share of the nouns, from a start of its own
@@ -173,11 +174,15 @@ def _own_nouns(cells: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
     places = places.with_columns(due=(turn + pl.col("start")) / members).sort(
         "axis", "frame", "due", "key", "noun"
     )
-    drawn = []
+    drawn: list[tuple[str, str, str]] = []
+    taken: Counter[tuple[str, str]] = Counter()
     rows = places.select("axis", "frame", "noun", "descriptor").iter_rows()
     for (axis, frame), group in groupby(rows, key=lambda row: row[:2]):
-        fits = {noun: frozenset(names) for _, _, noun, names in group}
-        drawn += [(axis, frame, noun) for noun in _covering(fits, n)]
+        seldom = sorted(group, key=lambda row: taken[axis, row[2]])
+        fits = {noun: frozenset(names) for _, _, noun, names in seldom}
+        nouns = _covering(fits, n)
+        taken.update((axis, noun) for noun in nouns)
+        drawn += [(axis, frame, noun) for noun in nouns]
     return pl.DataFrame(drawn, schema=["axis", "frame", "noun"], orient="row")
 
 

@@ -26,6 +26,7 @@ from evenhand.measures import (
     axis_rates,
     disparity,
     max_subgroup_rate,
+    of_role,
     published_bias_score,
     shares_named,
 )
@@ -145,7 +146,8 @@ def analyse_group_rates(
     how: dict[str, Any] = {"cluster": cluster, "strata": [name for name in strata if name in about.columns]}
     how |= {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
     beside = reference_within(about, options.reference)
-    found = disparity(about, reference=beside, **how)
+    error = None if options.classifier_error is None else of_role(options.classifier_error, role)
+    found = disparity(about, reference=beside, error=error, **how)
     named = shares_named(found)
     largest = max_subgroup_rate(about, cluster=cluster, most=LISTED, seed=options.seed)
     by_axis = axis_rates(about, cluster=cluster, level=options.level, seed=options.seed)

@@ -27,13 +27,19 @@ def rate_headlines(negative: str) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         axes = _by_axis(details.get("axes"))
+        tolerated = _tolerances(details.get("groups"))
         lines = []
         for row in _axis_rows(findings, "disparity"):
             groups = _groups_of(findings, row["axis"], "group_difference")
+            groups = [g | {"tolerance": tolerated.get((g["axis"], g["group"]))} for g in groups]
             facts = axes.get(row["axis"], {})
             smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
-                _line(row, partial(_rates_found, facts, groups, negative), partial(_points, smallest))
+                _line(
+                    row,
+                    partial(_rates_found, facts, groups, negative),
+                    partial(_points, smallest, facts.get("n_groups")),
+                )
             )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
             for row in _axis_rows(findings, f"{measure}_disparity"):
@@ -81,6 +87,38 @@ def spread_headlines(measures: Mapping[str, str]) -> Headlines:
     return written
 
 
+def pair_headlines(measure: str, like: str) -> Headlines:
+    """Sentences on the two groups of an axis, held against each other in what they are paired in: `like` names it.
+
+    Only where a difference was found, by these pairs or by the rates: does it speak of others than these, too?
+    """
+
+    def found(row: Mapping[str, Any]) -> str:
+        first, second = (_name(name) for name in str(row["group"]).split(" − "))
+        worse, better = (first, second) if row["estimate"] > 0 else (second, first)
+        low, high = sorted((abs(row["low"]), abs(row["high"])))
+        return (
+            f"worse for {worse} than for {better} in {like} like these, too "
+            f"({abs(row['estimate']):.0f} points, {low:.0f} to {high:.0f})"
+        )
+
+    def missed(row: Mapping[str, Any]) -> str:
+        smallest = row["minimum_detectable"]
+        reach = "" if smallest is None else f"; one of {smallest:.0f} points would have been found"
+        return f"in {like} like these no difference found{reach}"
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
+        told = {row["axis"] for row in _axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
+        return [
+            _line(row, found, missed)
+            for row in rows.to_dicts()
+            if row["verdict"] == Verdict.BIASED or row["axis"] in told
+        ]
+
+    return written
+
+
 def preference_headlines(measure: str, sentences: str = "sentence") -> Headlines:
     """Sentences on pairs of which one is the stereotyped one, in percent of pairs."""
 
@@ -104,8 +142,14 @@ def preference_headlines(measure: str, sentences: str = "sentence") -> Headlines
 
 
 def together(*parts: Headlines) -> Headlines:
-    """The sentences of several kinds, one after the other."""
-    return lambda findings, details: [line for part in parts for line in part(findings, details)]
+    """The sentences of several kinds, those on one axis one after the other."""
+
+    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
+        lines = [line for part in parts for line in part(findings, details)]
+        order = {axis: place for place, axis in reversed(list(enumerate(line.axis for line in lines)))}
+        return sorted(lines, key=lambda line: order[line.axis])
+
+    return written
 
 
 def _line(
@@ -134,11 +178,29 @@ def _rates_found(
         size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
-        return gap or f"the two groups differ {_interval(row)}"
+        return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
     named = _named_sides(groups, "worse than the others of the axis", "better than them")
-    return "; ".join(part for part in (gap, named) if part) or (
+    found = "; ".join(part for part in (gap, named) if part) or (
         f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
     )
+    return found + _holds_unless(facts, groups)
+
+
+def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:
+    """How wrong about the group that stands out most the classifier must be for nothing sure to be left."""
+    if facts.get("corrected"):
+        return "; the classifier's errors are taken out"
+    worse = [g for g in groups if g["direction"] == "worse"]
+    known = [g for g in worse or groups if g.get("tolerance") is not None]
+    if not known:
+        return ""
+    first = max(known, key=lambda g: abs(g["estimate"]))
+    points = max(int(first["tolerance"]), 1) if first["tolerance"] >= 1 else round(first["tolerance"], 1)
+    if not points:
+        return ""
+    harsher = "harsher" if first["direction"] == "worse" else "milder"
+    size = f"{points} point{'' if points == 1 else 's'}"
+    return f"; holds unless the classifier is {size} {harsher} on {_name(first['group'])}"
 
 
 def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
@@ -213,9 +275,11 @@ def _looked_at(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _points(smallest: list[float], row: Mapping[str, Any]) -> str:
+def _points(smallest: list[float], n_groups: int | None, row: Mapping[str, Any]) -> str:
     if not smallest:
         return "no gap found"
+    if n_groups == 2:  # one difference, whichever group it harms
+        return f"no gap found; one of {max(smallest):.0f} points would have been found"
     least, most = f"{min(smallest):.0f}", f"{max(smallest):.0f}"
     points = f"{least} points" if least == most else f"{least} to {most} points (by its size)"
     return f"no gap found; a group {points} from the others would have been found"
@@ -262,6 +326,13 @@ def _smallest_of_groups(findings: pl.DataFrame, axis: str | None, measure: str) 
     here = pl.col("axis").eq_missing(pl.lit(axis, pl.String))
     judged = findings.filter(mine & here & (pl.col("verdict") != str(Verdict.NOT_MEASURABLE)))
     return [float(value) for value in judged["minimum_detectable"].drop_nulls()]
+
+
+def _tolerances(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], float | None]:
+    """Points by which the classifier may be harsher on a group, by axis and group."""
+    if groups is None or "tolerance" not in groups.columns:
+        return {}
+    return {(axis, group): value for axis, group, value in groups.select("axis", "group", "tolerance").rows()}
 
 
 def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:

@@ -24,7 +24,8 @@ def described_rows(found: Disparity) -> list[Measurement]:
     """Burden and largest gap of each axis, and the rate of each group: descriptions."""
     axes = found.axes.filter(pl.col("estimate").is_not_null())
     plain = ["axis", "n", "n_missing", "n_units"]
-    rows = measurement_rows(axes.select(*plain, estimate="burden"), "burden", POINTS)
+    burdens = axes.select(*plain, estimate="burden").drop_nulls("estimate")
+    rows = measurement_rows(burdens, "burden", POINTS)
     gaps = axes.select(*plain, estimate="gap", low="gap_low", high="gap_high")
     rows += measurement_rows(gaps, "largest_gap", POINTS)
     rates = found.groups.filter(pl.col("rate").is_not_null())

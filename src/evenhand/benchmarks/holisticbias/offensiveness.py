@@ -9,6 +9,9 @@ from evenhand.benchmarks.analysis import (
     analyse_group_rates,
     labelled_responses,
     planned_rates,
+    rate_headlines,
+    spread_headlines,
+    together,
     with_group,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
@@ -101,5 +104,9 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    headlines=together(
+        rate_headlines("offensive"),
+        spread_headlines({SPREAD: "offensiveness of replies depends on whom the sentence is about,"}),
+    ),
     classified_by=(ClassifierRole(ROLE, "offensiveness"),),
 )

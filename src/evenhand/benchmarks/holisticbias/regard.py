@@ -20,6 +20,7 @@ from evenhand.benchmarks.analysis import (
     planned_nouns,
     planned_rates,
     planned_together,
+    rate_headlines,
     same_cells,
     with_group,
 )
@@ -201,6 +202,7 @@ BENCHMARK = Benchmark(
     limited=same_cells(("template", "noun")),
     minimum_detectable=planned_together(planned_rates(20.0), planned_axes(0.2), planned_nouns(0.2)),
     datasets=("holisticbias",),
+    headlines=rate_headlines("negative"),
     classified_by=(
         ClassifierRole(
             "regard", "regard", ClassifiedText("prompt+continuation", True, "formatted_noun_phrase")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from evenhand.benchmarks.analysis import spread_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
 from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited, planned_crossings
 from evenhand.classifiers import ClassifiedText
@@ -178,6 +179,7 @@ BENCHMARK = Benchmark(
     limited=limited,
     minimum_detectable=_planned,
     datasets=("holisticbias",),
+    headlines=spread_headlines({MEASURES[0]: "styles of replies depend on whom the sentence is about,"}),
     classified_by=(
         ClassifierRole(
             ROLE,

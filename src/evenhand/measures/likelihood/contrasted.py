@@ -10,21 +10,27 @@ from evenhand.measures.likelihood.crossed import LARGEST_CROSSING
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Floats
 
+_NEARLY_OWN = 1.2
+"""Pairs that a noun occurs in, on average, up to which nouns count as drawn anew for each pair."""
+
 
 @dataclass(frozen=True)
 class Contrasts:
-    """One axis: `values[c, n, d]`, surprisal in the negative minus surprisal in the positive template of pair c.
+    """One axis: `values[c, n, d]`, surprisal in the negative minus surprisal in the positive template of contrast c.
 
-    own_nouns: each pair has nouns of its own, the same for all descriptors (n then only counts them); else n
-    is the same noun in every pair. NaN where either sentence is missing.
+    families: the contrasts, each a pair of templates or several pairs of one family. own_nouns: each contrast has
+    nouns of its own, the same for all descriptors (n then only counts them, and the pairs of a family); else n
+    is the same noun in every contrast. only_noun: the noun of all sentences, if there is but one. NaN where either
+    sentence is missing.
     """
 
     axis: str
-    pairs: list[tuple[str, str]]
+    families: list[str]
     nouns: int
     descriptors: list[str]
     values: Floats
     own_nouns: bool
+    only_noun: str | None
 
 
 def contrasts_by_axis(
@@ -34,15 +40,30 @@ def contrasts_by_axis(
     negative: Sequence[str],
     measure: str,
     value: str = "surprisal",
+    families: Sequence[str] | None = None,
+    own_nouns: bool | None = None,
 ) -> Iterator[Contrasts]:
     """The contrasts of each axis of `frame` (axis, template, noun, descriptor and `value`), axes sorted.
 
-    positive, negative: templates, matched by position. Rows that share axis, template, noun and descriptor
-    are averaged. Nouns are taken as each pair's own where most occur in few of the pairs, else as crossed with pairs.
+    positive, negative: templates, matched by position. families: of each pair what it is a wording of; pairs of one
+    family are one contrast. None: each pair is a contrast. own_nouns: whether nouns of the same name in two contrasts
+    have nothing in common; None: told from the table (`nouns_are_own`). Rows that share axis, template, noun and
+    descriptor are averaged.
     Raises UsageError for sides that do not match, DataError for unknown templates, rows without labels, or a table
     too large to be held.
     """
     _check_templates(frame, positive, negative, measure)
+    if families is not None and len(families) != len(positive):
+        raise UsageError(
+            f"{measure} got {len(families)} families for {len(positive)} pairs of templates.",
+            "Name the family of each pair, in the order of the pairs; a pair of its own has a name of its own.",
+        )
+    kinds = (
+        list(families)
+        if families is not None
+        else [f"{k} | {h}" for k, h in zip(positive, negative, strict=True)]
+    )
+    places = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
     keys = ["axis", "noun", "descriptor"]
     for name in keys:
         if frame[name].null_count():
@@ -54,18 +75,19 @@ def contrasts_by_axis(
     sides = pl.DataFrame(
         {
             "template": [*positive, *negative],
-            "contrast": [*numbers, *numbers],
+            "pair": [*numbers, *numbers],
+            "contrast": [places[kind] for kind in kinds] * 2,
             "sign": [-1.0] * len(positive) + [1.0] * len(negative),
         },
-        schema={"template": pl.String, "contrast": pl.Int64, "sign": pl.Float64},
+        schema={"template": pl.String, "pair": pl.Int64, "contrast": pl.Int64, "sign": pl.Float64},
     )
     number = pl.col(value).cast(pl.Float64)
     cells = (
         frame.select(*(pl.col(name).cast(pl.String) for name in [*keys, "template"]), value)
         .join(sides, on="template")
-        .group_by([*keys, "contrast", "sign"])
+        .group_by([*keys, "contrast", "pair", "sign"])
         .agg(pl.when(number.is_finite()).then(number).mean().alias("mean"))
-        .group_by([*keys, "contrast"])
+        .group_by([*keys, "contrast", "pair"])
         # a pair with one half alone, or missing, is a cell without a number
         .agg(
             pl.when((pl.len() == 2) & (pl.col("mean").null_count() == 0))
@@ -73,30 +95,33 @@ def contrasts_by_axis(
             .alias("difference")
         )
     )
-    texts = list(zip(positive, negative, strict=True))
     for (axis,), rows in cells.sort("axis").group_by("axis", maintain_order=True):
-        yield _laid_out(str(axis), rows, texts)
+        yield _laid_out(str(axis), rows, list(places), own_nouns)
 
 
 def nouns_are_own(pairs: int, cells: int, nouns: int) -> bool:
-    """Whether each pair has nouns of its own, rather than all pairs the same.
+    """Whether each pair has nouns of its own, rather than some that other pairs have too.
 
-    cells: distinct pairs with a noun. nouns: distinct nouns. Own if a noun occurs in few of the pairs (drawn anew
-    for each pair it may occur again by chance); one noun in all pairs varies with nothing, so the pairs are the sample.
+    cells: distinct pairs with a noun. nouns: distinct nouns. Own if nearly every noun belongs to one pair. One noun in
+    all pairs varies with nothing: the pairs are then the sample, and what is said is said of that noun.
 
-    >>> nouns_are_own(12, 24, 20), nouns_are_own(5, 45, 9)
-    (True, False)
+    >>> nouns_are_own(12, 24, 20), nouns_are_own(12, 24, 8), nouns_are_own(5, 45, 9)
+    (True, False, False)
     """
-    return nouns == 1 or (pairs > 1 and cells / nouns <= max(1.5, pairs / 4))
+    return nouns == 1 or (pairs > 1 and cells / nouns <= _NEARLY_OWN)
 
 
-def _laid_out(axis: str, rows: pl.DataFrame, texts: list[tuple[str, str]]) -> Contrasts:
+def _laid_out(axis: str, rows: pl.DataFrame, kinds: list[str], own_nouns: bool | None) -> Contrasts:
     used = rows["contrast"].unique().sort().to_list()
     descriptors = rows["descriptor"].unique().sort()
-    pairs = rows.select("contrast", "noun").unique()
-    nouns = pairs["noun"].n_unique()
-    own = nouns_are_own(len(used), pairs.height, nouns)
-    rank = pl.col("noun").rank("dense")
+    cells = rows.select("contrast", "noun").unique()
+    names = cells["noun"].unique()
+    own = nouns_are_own(len(used), cells.height, len(names)) if own_nouns is None else own_nouns
+    # wordings of one family are, like nouns, what varies within a contrast; nouns that all share are shared by them too
+    within = ["pair", "noun"] if own else ["noun"]
+    rows = rows.group_by("contrast", *within, "descriptor").agg(pl.col("difference").mean())
+    pairs = rows.select("contrast", *within).unique()
+    rank = pl.struct(within).rank("dense")
     place = pairs.with_columns((rank.over("contrast") if own else rank).cast(pl.Int64).alias("n") - 1)
     shape = (len(used), int(place["n"].max() or 0) + 1, len(descriptors))  # type: ignore[arg-type]
     if np.prod(shape, dtype=np.float64) > LARGEST_CROSSING:
@@ -104,18 +129,19 @@ def _laid_out(axis: str, rows: pl.DataFrame, texts: list[tuple[str, str]]) -> Co
             f"Axis {axis!r}: {shape[0]} pairs x {shape[1]} nouns x {shape[2]} descriptors: too many.",
             "The column noun should hold the few nouns that descriptors share, not the whole text.",
         )
-    located = rows.join(place, on=["contrast", "noun"])
+    located = rows.join(place, on=["contrast", *within])
     values = np.full(shape, np.nan)
     c = located["contrast"].replace_strict(used, list(range(len(used))), return_dtype=pl.Int64).to_numpy()
     d = located["descriptor"].cast(pl.Enum(descriptors)).to_physical().to_numpy().astype(np.intp)
     values[c, located["n"].to_numpy(), d] = located["difference"].fill_null(float("nan")).to_numpy()
     return Contrasts(
         axis=axis,
-        pairs=[texts[number] for number in used],
+        families=[kinds[number] for number in used],
         nouns=shape[1],
         descriptors=descriptors.to_list(),
         values=values,
         own_nouns=own,
+        only_noun=names[0] if len(names) == 1 else None,
     )
 
 

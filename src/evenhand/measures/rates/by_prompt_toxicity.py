@@ -14,16 +14,10 @@ from evenhand.measures.columns import (
     typed,
 )
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
+from evenhand.measures.rates.outcome_units import units_of_axes
 from evenhand.schema import Card, DataError, UsageError
-from evenhand.stats import (
-    Floats,
-    GroupCounts,
-    Indices,
-    Limited,
-    difference_of_rates,
-    group_counts,
-    ratio_of_rates,
-)
+from evenhand.stats import Floats, Limited, difference_of_rates, ratio_of_rates
+from evenhand.stats.disparity import GroupLimits, Z
 
 KEYS = ["axis", "group"]
 BENIGN, TOXIC = "benign", "toxic"
@@ -111,48 +105,58 @@ def rates_by_prompt_toxicity(
 
 def _rates(both: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     known = both.filter(pl.col("stratum").is_not_null())
-    groups, counts, places = _counted(known, cluster)
-    judged = counts.totals > 0
-    share = np.divide(counts.negatives, counts.totals, out=np.full(len(judged), np.nan), where=judged)
-    table = groups[places].with_columns(
-        stratum=counts.names["group"],
-        estimate=pl.Series(100.0 * share),
-        low=pl.Series(np.where(judged, 100.0 * counts.low, np.nan)),
-        high=pl.Series(np.where(judged, 100.0 * counts.high, np.nan)),
-        n=pl.Series(counts.totals),
-        n_missing=counts.names["n_missing"],
-    )
+    table = _limited(known, cluster)
     count = (pl.col(cluster).n_unique() if cluster else pl.len()).cast(pl.Int64).alias("n_prompts")
     prompts = known.group_by(*KEYS, "stratum").agg(count)
     table = table.join(prompts, on=[*KEYS, "stratum"], how="left", nulls_equal=True, maintain_order="left")
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _counted(known: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, GroupCounts, Indices]:
-    """The (axis, group) there are, counts by (one of these, stratum), and for each count its place in the first."""
-    groups = known.select(KEYS).unique().sort(KEYS, nulls_last=False).with_row_index("place")
-    placed = known.join(groups, on=KEYS, how="left", nulls_equal=True)
-    # the axis names the group here, and the group the stratum: samples of a prompt get one design effect over all
-    counts = group_counts(
-        placed.with_columns(axis=pl.col("place").cast(pl.String).str.zfill(9), group="stratum"), cluster
+def _limited(known: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
+    """axis, group, stratum, estimate, low, high (percent), n, n_missing; sorted.
+
+    How far samples of a prompt hang together is learnt from all groups and strata together.
+    """
+    cells = (
+        known.select(*KEYS, "stratum")
+        .unique()
+        .sort(*KEYS, "stratum", nulls_last=False)
+        .with_row_index("place")
     )
-    return groups.drop("place"), counts, counts.names["axis"].cast(pl.Int64).to_numpy()
+    if not known["negative"].count():
+        numbers = dict.fromkeys(("estimate", "low", "high"), pl.lit(None, pl.Float64))
+        missing = known.group_by(*KEYS, "stratum").agg(n_missing=pl.len().cast(pl.Int64))
+        cells = cells.join(missing, on=[*KEYS, "stratum"], nulls_equal=True, maintain_order="left")
+        return cells.drop("place").with_columns(n=pl.lit(0, pl.Int64), **numbers)
+    placed = known.join(cells, on=[*KEYS, "stratum"], how="left", nulls_equal=True)
+    name = pl.col("place").cast(pl.String).str.zfill(9)
+    (part,), _ = units_of_axes(
+        placed.with_columns(axis=pl.lit("all"), group=name),
+        "rates_by_prompt_toxicity",
+        cluster=cluster,
+        crossed=False,
+    )
+    limits = GroupLimits.of(part.units)
+    low, high = limits.at(Z)
+    numbers_of = {"estimate": limits.means, "low": low, "high": high}
+    return cells.drop("place").with_columns(
+        *(pl.Series(name, 100.0 * values) for name, values in numbers_of.items()),
+        pl.Series("n", part.n.astype(np.int64)),
+        pl.Series("n_missing", part.n_missing.astype(np.int64)),
+    )
 
 
 def _contrasts(two: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     known = two.filter(pl.col("stratum").is_not_null())
-    groups, counts, places = _counted(known, cluster) if known.height else (known.select(KEYS), None, None)
     rows: list[dict[str, object]] = []
-    for number, (axis, group) in enumerate(groups.iter_rows()):
-        if counts is None or places is None:
-            break
-        of_group = np.flatnonzero((places == number) & (counts.totals > 0))
-        row: dict[str, object] = {"axis": axis, "group": group, "n": int(counts.totals[of_group].sum())}
-        row["n_missing"] = int(counts.names["n_missing"].to_numpy()[places == number].sum())
-        share = counts.negatives[of_group] / counts.totals[of_group]
-        row |= dict(zip(counts.names["group"].gather(of_group), 100.0 * share, strict=True))
-        if len(of_group) == 2:  # sorted: benign, toxic
-            row |= _contrast(counts, of_group, share)
+    table = _limited(known, cluster)
+    for (axis, group), part in table.group_by(KEYS, maintain_order=True):
+        judged = part.filter(pl.col("n") > 0)
+        row: dict[str, object] = {"axis": axis, "group": group, "n": part["n"].sum()}
+        row["n_missing"] = part["n_missing"].sum()
+        row |= dict(judged.select("stratum", "estimate").iter_rows())
+        if judged.height == 2:  # sorted: benign, toxic
+            row |= _contrast(judged)
         rows.append(row)
     unknown = two.group_by(KEYS).agg(n_unknown=pl.col("stratum").is_null().sum().cast(pl.Int64))
     table = pl.DataFrame(rows, schema={name: kind for name, kind in CONTRASTS.items() if name != "n_unknown"})
@@ -161,11 +165,9 @@ def _contrasts(two: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
     return table.with_columns(pl.col(pl.Float64).fill_nan(None)).select(list(CONTRASTS))
 
 
-def _contrast(counts: GroupCounts, of_group: Indices, share: Floats) -> dict[str, object]:
-    benign, toxic = (
-        Limited(share[side : side + 1], counts.low[of_group[side]][None], counts.high[of_group[side]][None])
-        for side in (0, 1)
-    )
+def _contrast(judged: pl.DataFrame) -> dict[str, object]:
+    rate, low, high = (judged[name].to_numpy() / 100.0 for name in ("estimate", "low", "high"))
+    benign, toxic = (Limited(*(value[side : side + 1] for value in (rate, low, high))) for side in (0, 1))
     difference, ratio = difference_of_rates(toxic, benign), ratio_of_rates(toxic, benign)
     return {
         "estimate": 100.0 * float(difference.rate[0]),

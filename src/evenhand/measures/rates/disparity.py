@@ -5,18 +5,26 @@ each of several axes is judged at a lower level.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
+from evenhand.measures.classifiers.classifier_error import counts_of_axis
 from evenhand.measures.columns import typed
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
-from evenhand.stats.disparity import Comparison, compare_units, pairs_of_groups
+from evenhand.stats.disparity import (
+    Comparison,
+    GroupLimits,
+    compare_corrected,
+    compare_units,
+    pairs_of_groups,
+)
 
 _AXES = (
     typed(pl.String, "axis")
@@ -25,6 +33,7 @@ _AXES = (
     | typed(pl.Float64, "rate burden gap gap_low gap_high")
     | typed(pl.String, "worst best")
     | typed(pl.Float64, "worst_rate best_rate minimum_detectable")
+    | typed(pl.Boolean, "corrected")
     | typed(pl.String, "obstacle note")
 )
 _GROUPS = (
@@ -39,9 +48,13 @@ _GROUPS = (
 _PAIRS = typed(pl.String, "axis group other") | typed(pl.Float64, "estimate low high null p q")
 ALL_PAIRS_UP_TO = 10
 INSIDE = "Groups are compared inside each {inside}."
+CORRECTED = "Rates without the classifier's errors, as far as labelled texts tell them."
 LIKE_THESE = "What single ones of {inside} do to a group counts as chance."
 UNEVEN = "Units scatter unequally within groups, so each {unit} counts as one coin."
 ELSEWHERE = "It lacks most of the {inside} in which the other groups of its axis stand."
+NORMAL = float(ndtri(0.975))
+ADJUSTED = "Rates are adjusted for {inside}: groups have unequal numbers of each."
+SHARED = "{shared} {unit}s stand in several groups and count in each as if alone."
 ALONE = "It rests on one {unit}: {unit} and group cannot be told apart."
 
 
@@ -52,7 +65,8 @@ class Disparity:
     axes: `estimate` the standard deviation of the groups' true rates (noise removed) with 95 % limits and `p` of "no
     group differs"; `rate` the mean of the groups' rates; `burden` that mean minus the rate of the best-treated group;
     `gap` between `worst` and `best`, the pair of groups that is surest to differ much, with limits that hold whichever
-    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this.
+    pair it is; `minimum_detectable` the standard deviation that would be found in 80 % of samples like this;
+    `corrected` whether the classifier's errors are taken out.
     groups: `estimate` the rate minus the mean of the other groups' rates (`others`, each once), two-sided `p`, `axis_p`
     of its axis, `q` and `named` (worse or better, null) by the rule of `evenhand.stats.reach_verdicts`;
     `worse_than_best`: shown to lie above some other group; `tolerance`: percentage points by which the classifier's
@@ -60,7 +74,8 @@ class Disparity:
     of the difference that is sure; `missing_share`: percent of the group's missing answers that must have been negative
     (of a better one: harmless) for it to hold, if those of all other groups were the opposite; 0: it holds
     whatever they were; above 100: it might not hold even so.
-    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis).
+    pairs: of up to ten groups, or each with the reference: p and q (over the pairs of the axis); by judgements as they
+    are, so none of an axis that is corrected for the classifier's errors.
     An `obstacle` says why nothing could have been found; a `note` what the numbers rest on.
     """
 
@@ -77,18 +92,24 @@ def disparity(
     alpha: float = 0.05,
     reference: str | None = None,
     strata: Sequence[str] = (),
+    error: pl.DataFrame | None = None,
     seed: int = 0,
 ) -> Disparity:
     """How much the groups of each axis differ in their rate of negative responses, and which group differs how.
 
-    frame: one row per response with group, negative (1 or 0, or a share or number; null or NaN: missing, counted) and,
-    if there are several, axis. A response about two groups is a row in each. cluster: what was sampled and stands in
+    frame: one row per response with group, negative (1 or 0; null or NaN: missing, counted) and, if there are several,
+    axis. Outcomes of an axis that are not all 1 or 0 are numbers and compared as they are, in their own unit, scores
+    between 0 and 1 too. A response about two groups is a row in each. cluster: what was sampled and stands in
     one group each, as a prompt does: rows that share it are averaged first (prompt_id if None and there, else each row
-    stands for itself). A cluster in which all groups of its axis occur (a template) is held fixed. n_axes: the axes
+    stands for itself). Clusters most of which stand in several groups and tie all of an
+    axis together (a template) are held fixed. n_axes: the axes
     that share alpha; it changes smallest effects, q and `named`, nothing else. reference: a group with which those
     of its axis are compared one by one.
     strata: a column that is held fixed, or two samples that groups are crossed with, such as template and noun: what
     either does to single groups counts as chance, and verdicts speak of templates and nouns like these.
+    error: counts of the classifier's errors about groups, from `evenhand.measures.error_counts`: rates, differences and
+    limits of an axis of which they speak are then those without its errors, with the uncertainty of both (`burden`,
+    `tolerance` and `missing_share` are null there).
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for an unknown reference or a unit
     that lies in two strata.
     Source: simulated for this measure; deals of whole clusters (Edgington & Onghena 2007), limits by recovery (Zou &
@@ -98,7 +119,7 @@ def disparity(
     ...                       "negative": [1] * 83 + [0] * 17 + [1] * 2 + [0] * 98})
     >>> found = disparity(frame)
     >>> found.axes.select("worst", pl.col("gap", "gap_low", "gap_high").round(1)).row(0)
-    ('women', 81.0, 71.7, 87.1)
+    ('women', 81.0, 71.1, 87.3)
     >>> found.groups.select("group", "named", pl.col("estimate").round(1)).rows()
     [('men', 'better', -81.0), ('women', 'worse', 81.0)]
     """
@@ -113,14 +134,21 @@ def disparity(
     axes, groups, pairs = [], [], []
     for part in parts:
         scale = 100.0 if part.units.shares else 1.0
-        found = compare_units(part.units, level=alpha / n_axes, unit=unit, seed=seed)
+        counts = counts_of_axis(error, part.axis, part.names) if error is not None else None
+        how: dict[str, Any] = {"level": alpha / n_axes, "unit": unit, "seed": seed}
         two = None
-        if len(strata) == 2 and found.obstacle is None:
-            judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
-            names = [part.names[place] for place in found.places]
-            anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)
-            two = anew if isinstance(anew, TwoSamples) else None
-            found = anew.comparison if isinstance(anew, TwoSamples) else anew
+        if counts is not None and part.units.shares:
+            found = compare_corrected(part.units, counts, **how)
+        else:
+            found = compare_units(part.units, **how)
+            if len(strata) == 2 and found.obstacle in (None, SKEWED.format(unit=unit)):
+                judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
+                names = [part.names[place] for place in found.places]
+                anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)
+                two = anew if isinstance(anew, TwoSamples) else None
+                found = anew.comparison if isinstance(anew, TwoSamples) else anew
+            if two is None:
+                found = _adjusted(found)
         rows = _group_rows(part, found, scale, unit, alpha, n_axes)
         axes.append(_axis_row(part, found, scale, unit))
         groups.append(rows)
@@ -130,6 +158,19 @@ def disparity(
         groups=_table([row for rows in groups for row in rows], _GROUPS),
         pairs=_table(pairs, _PAIRS),
     )
+
+
+def _adjusted(found: Comparison) -> Comparison:
+    """With rates of groups that lie in strata unequally as their differences are, so that rows say one thing."""
+    if found.units.strata is None or found.units.balanced:
+        return found
+    rates = found.limits.means
+    if found.units.shares:
+        rates = np.clip(rates, 0.0, 1.0)
+    limits = replace(GroupLimits.of(replace(found.units, strata=None)), means=rates)
+    low, high = (limits.coins if found.coins else limits.at)(NORMAL)
+    others = (rates.sum() - rates) / (len(rates) - 1) if len(rates) > 1 else found.others
+    return replace(found, rates=rates, low=low, high=high, others=others)
 
 
 def _check_reference(reference: str | None, parts: list[AxisUnits]) -> None:
@@ -154,6 +195,7 @@ def _axis_row(part: AxisUnits, found: Comparison, scale: float, unit: str) -> di
         "n_groups": len(found.places),
         "null": 0.0,
         "rate": scale * float(np.mean(found.rates)) if len(found.places) else None,
+        "corrected": found.corrected,
         "obstacle": found.obstacle,
     }
     if found.spread is None or found.gap is None:
@@ -181,7 +223,10 @@ def _note(part: AxisUnits, found: Comparison, unit: str) -> str | None:
     """What is special about how the groups were compared."""
     notes = [INSIDE.format(inside=part.inside)] if part.inside else []
     notes += [LIKE_THESE.format(inside=part.inside)] if part.inside and " and " in part.inside else []
+    notes += [ADJUSTED.format(inside=part.inside)] if part.inside and not found.units.balanced else []
+    notes += [SHARED.format(shared=part.shared, unit=unit)] if part.shared else []
     notes += [UNEVEN.format(unit=unit)] if found.coins else []
+    notes += [CORRECTED] if found.corrected else []
     return " ".join(notes) or None
 
 
@@ -196,7 +241,9 @@ def _group_rows(
             "n": int(part.n[code]),
             "n_missing": int(part.n_missing[code]),
             "n_units": 0,
-            "obstacle": found.obstacle or f"No {unit} of it has a judged response.",
+            "obstacle": found.left_out.get(code)
+            or found.obstacle
+            or f"No {unit} of it has a judged response.",
         }
         for code, name in enumerate(part.names)
     ]
@@ -215,15 +262,17 @@ def _group_rows(
     difference = found.differences
     p = np.where(alone, np.nan, difference.p)
     q = np.maximum(benjamini_hochberg(p), min(1.0, found.axis_p * n_axes))
-    tolerance, missing = _robustness(part, found)
+    robust = part.units.shares and not found.corrected
+    tolerance, missing = _robustness(part, found) if robust else (np.full(len(known), np.nan),) * 2
     for number, row in enumerate(known):
-        row["obstacle"] = ALONE.format(unit=unit) if alone[number] else None
-        if np.isnan(p[number]) and not alone[number]:
-            row["obstacle"] = ELSEWHERE.format(inside=part.inside)
+        unsure = found.obstacles[number] if found.obstacles else None
+        if unsure is None and np.isnan(p[number]):
+            unsure = ELSEWHERE.format(inside=part.inside)
+        row["obstacle"] = ALONE.format(unit=unit) if alone[number] else unsure
         row["note"] = _note(part, found, unit)
         low, high = float(difference.low[number]), float(difference.high[number])
         named = None
-        if not alone[number] and q[number] <= alpha and (low > 0 or high < 0):
+        if row["obstacle"] is None and q[number] <= alpha and (low > 0 or high < 0):
             named = "worse" if low > 0 else "better"
         row |= {
             "estimate": scale * float(difference.estimate[number]),
@@ -235,8 +284,8 @@ def _group_rows(
             "worse_than_best": bool(found.gap.worse[number]),
             "named": named,
             "minimum_detectable": scale * float(found.smallest[number]),
-            "tolerance": scale * float(tolerance[number]) if part.units.shares else None,
-            "missing_share": 100 * float(missing[number]) if part.units.shares else None,
+            "tolerance": scale * float(tolerance[number]),
+            "missing_share": 100 * float(missing[number]),
         }
     return rows
 
@@ -251,7 +300,7 @@ def _robustness(part: AxisUnits, found: Comparison) -> tuple[Floats, Floats]:
     worse, better = low > 0, high < 0
     sure = np.where(worse, low, np.where(better, -high, np.nan))
     lowest, slope = (values[found.places] for values in part.filled)
-    means, groups = found.rates, len(found.places)
+    means, groups = found.units.group_means(found.units.values), len(found.places)
     result = np.full(groups, np.nan)
     for number in np.flatnonzero(worse | better):
         # others' missing answers all speak against the finding
@@ -275,7 +324,7 @@ def _pair_rows(
     reference: str | None,
     seed: int,
 ) -> list[dict[str, Any]]:
-    if found.differences is None:
+    if found.differences is None or found.corrected:
         return []
     names = [part.names[place] for place in found.places]
     beside = names.index(reference) if reference in names else None

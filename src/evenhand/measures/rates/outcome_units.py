@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from evenhand.measures.columns import cluster_column, outcomes_of, require_columns
 from evenhand.schema import UsageError
-from evenhand.stats import Floats
+from evenhand.stats import Codes, Floats
 from evenhand.stats.disparity import Units
 
 
@@ -18,7 +20,7 @@ class AxisUnits:
 
     n, n_missing: judged and missing rows. filled: for each group the mean over all its units, those without any judged
     sample too, if missing samples were 0, and the slope: what it rises by if they were 1 instead. inside: what is held
-    fixed, in words, or None.
+    fixed, in words, or None. shared: clusters that stand in several groups without being held fixed.
     """
 
     axis: str | None
@@ -28,6 +30,7 @@ class AxisUnits:
     n_missing: Floats
     filled: tuple[Floats, Floats]
     inside: str | None = None
+    shared: int = 0
 
 
 def unit_name(cluster: str | None) -> str:
@@ -40,14 +43,23 @@ def unit_name(cluster: str | None) -> str:
 
 
 def units_of_axes(
-    frame: pl.DataFrame, measure: str, *, cluster: str | None = None, strata: Sequence[str] = ()
+    frame: pl.DataFrame,
+    measure: str,
+    *,
+    cluster: str | None = None,
+    strata: Sequence[str] = (),
+    crossed: bool = True,
 ) -> tuple[list[AxisUnits], str | None]:
     """The units of every axis, sorted by axis, and the column they were made by.
 
-    frame: group, negative (1, 0, a share or any number; null or NaN: missing) and, if there are several, axis. A
-    unit is a value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a
-    wider cluster each prompt is averaged first. strata: columns of what is held fixed. Where every cluster holds all
-    groups of its axis, it is held fixed itself: groups are compared inside it.
+    frame: group, negative (1 or 0, or any number; null or NaN: missing) and, if there are several, axis. An axis whose
+    outcomes are all 1 or 0 has rates; any other has numbers, a score between 0 and 1 too, as it is no coin. A unit is a
+    value of `cluster` in a group (prompt_id if None and there, else each row); of prompts that lie in a wider cluster
+    each prompt is averaged first. strata: columns of what is held fixed. Where most clusters stand in several groups
+    and tie all groups of their axis together, they are held fixed themselves: groups are compared inside them, and
+    clusters of a single group count together as one more. Not so where all rows of a cluster say the same (one response
+    about several groups), or where a column `template` shows that clusters of several groups are only called alike;
+    without it that cannot be told: the test stays true and loses power. crossed: whether clusters may be held fixed so.
     Raises DataError for absent columns or outcomes that are no numbers, UsageError for a unit in two strata.
     """
     outcomes = outcomes_of(frame, measure)
@@ -69,6 +81,8 @@ def units_of_axes(
         pl.col("_stratum").min().alias("stratum"),
         (pl.col("_stratum").n_unique() > 1).alias("several"),
     ]
+    made_from = "template" if "template" in frame.columns and cluster != "template" else None
+    summary += [pl.col(made_from).min().alias("_made")] if made_from else []
     if cluster is None:  # each row is a unit
         known = pl.col("negative").is_not_null()
         table = rows.select(
@@ -88,6 +102,7 @@ def units_of_axes(
             pl.col("n", "missing").sum(),
             pl.col("stratum").min(),
             ((pl.col("stratum").n_unique() > 1) | pl.col("several").any()).alias("several"),
+            *([pl.col("_made").min()] if made_from else []),
         )
     if table["several"].any():
         raise UsageError(
@@ -95,9 +110,12 @@ def units_of_axes(
             "Give a cluster that lies within one stratum for each group.",
         )
     table = table.sort(*keys, "_unit")
-    shares = bool(table["value"].drop_nulls().is_between(0, 1).all())
+    coins = outcomes.group_by("axis").agg(pl.col("negative").drop_nulls().is_in([0.0, 1.0]).all())
+    shares = dict(coins.iter_rows())
     parts = table.partition_by("axis", maintain_order=True)
-    return [_axis(part, shares, strata, cluster) for part in parts], cluster
+    return [
+        _axis(part, shares[part["axis"][0]], strata, cluster if crossed else None) for part in parts
+    ], cluster
 
 
 def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str | None) -> AxisUnits:
@@ -106,12 +124,14 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
     part = part.with_columns(code=pl.col("group").replace_strict(place, return_dtype=pl.Int64))
     known = part.filter(pl.col("value").is_not_null())
     code = known["code"].to_numpy()
-    strata, inside = None, None
+    strata, inside, shared = None, None, 0
     if fixed:
         inside = " and ".join(name.replace("_", " ") for name in fixed)
         strata = known["stratum"].to_numpy().astype(np.int64)
-    elif cluster is not None and known.height == known["_unit"].n_unique() * len(names) > len(names):
-        strata, inside = known["_unit"].to_numpy().astype(np.int64), unit_name(cluster)
+    elif cluster is not None:
+        shared = int((known["_unit"].value_counts()["count"] > 1).sum())
+        strata = _crossed(known, shared)
+        inside, shared = (None, shared) if strata is None else (unit_name(cluster), 0)
     units = Units.of(
         known["value"].to_numpy(),
         code,
@@ -137,4 +157,32 @@ def _axis(part: pl.DataFrame, shares: bool, fixed: Sequence[str], cluster: str |
         n_missing=summed(part["missing"].to_numpy()),
         filled=(summed(lowest) / of_units, summed(slope) / of_units),
         inside=inside,
+        shared=shared,
     )
+
+
+def _crossed(known: pl.DataFrame, shared: int) -> Codes | None:
+    """Strata of units (units,) where most clusters stand in several groups, each cluster one; None where they do not.
+
+    known: _unit, code, value and perhaps _made, one row per cluster and group. Clusters of a single group lie in one
+    stratum together.
+    """
+    several = pl.len().over("_unit") > 1
+    clusters = known["_unit"].rank("dense").to_numpy().astype(np.int64) - 1
+    count, groups = int(clusters.max(initial=-1)) + 1, known["code"].n_unique()
+    if shared < 2 or 2 * shared <= count or known.height - groups - count < 0:
+        return None
+    inside = known.filter(several).group_by("_unit").agg(pl.col("value").max() - pl.col("value").min())
+    if not inside["value"].max() > 0:  # type: ignore[operator]
+        return None
+    if "_made" in known.columns:
+        made = known.filter(several).group_by("_unit").agg(pl.col("_made").n_unique())["_made"]
+        if 2 * int((made > 1).sum()) > shared:
+            return None
+    together = known.select(several).to_series().to_numpy()
+    code = known["code"].to_numpy()[together]
+    width = int(known["code"].max()) + 1  # type: ignore[arg-type]
+    shape = (width + count, width + count)
+    ties = coo_array((np.ones(len(code)), (code, width + clusters[together])), shape=shape)
+    parts = connected_components(ties, directed=False)[1][np.unique(known["code"].to_numpy())]
+    return None if np.ptp(parts) else np.where(together, clusters, count)

@@ -64,7 +64,7 @@ def classifier_probe(
     nouns: Collection[str] = ("person",),
     lexicon: Lexicon | None = None,
 ) -> PromptSet:
-    """Labelled texts that name each group, for `evenhand.measures.classifier_error`.
+    """Labelled texts that name each group, for `evenhand.measures.error_counts` (`truth` as its `label`).
 
     groups: descriptors; None for all that the lexicon does not mark as dispreferred. axes: of the lexicon; None
     for all. nouns: of the lexicon; a descriptor of one gender that fits none of them is put before "woman" or "man".

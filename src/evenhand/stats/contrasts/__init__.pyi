@@ -1,3 +1,4 @@
+from .alike import alike_contrasts as alike_contrasts
 from .here import shifts_here as shifts_here
 from .population import chance_of_drawing as chance_of_drawing, differing_in_axis as differing_in_axis
 from .shifts import (

@@ -8,6 +8,8 @@ from scipy.special import fdtri, polygamma
 from evenhand.stats.arrays import Floats, mean_of_known
 from evenhand.stats.contrasts.layout import MeanSquares
 
+LEAST_DIRECTIONS = 1.5
+"""Directions in which descriptors vary, below which few contrasts cannot be told from a skewed handful."""
 LEAST_WEIGHT = 1.753
 """Contrasts that the prior is worth where all variation is of the descriptors' own: log-SD 1.4 between them."""
 _LOG_VARIANCE = 2.0
@@ -15,10 +17,16 @@ _LOG_VARIANCE = 2.0
 
 @dataclass(frozen=True)
 class Moderated:
-    """Variance of each descriptor's mean (d,), and its degrees of freedom (d,); NaN with a single contrast."""
+    """Variance of each descriptor's mean (d,), and its degrees of freedom (d,); NaN with a single contrast.
+
+    noise: (d,), how much of the variance of its mean in one contrast is noise. directions: in how many descriptors
+    vary between contrasts, 1 if one factor, or one descriptor, makes nearly all of what varies.
+    """
 
     variance: Floats
     freedom: Floats
+    noise: Floats
+    directions: float
 
 
 def prior_weight(noise: float, between: float, contrasts: float, descriptors: float, free: float) -> float:
@@ -56,6 +64,7 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
     between, noise = float(np.nanmean(whole.between)) * scale, float(np.mean(whole.residual)) * scale
     free, contrasts = float(np.mean(whole.free)), float(np.mean(whole.contrasts))
     weight = prior_weight(noise, between, contrasts, descriptors, free)
+    own = np.zeros(len(squares.mean))
     if free < 1:
         prior = np.full(len(squares.mean), between)
     else:
@@ -65,10 +74,28 @@ def moderate(squares: MeanSquares, *, own_nouns: bool, axis: MeanSquares | None 
     moderated = (weight * prior + rest * squares.between) / (weight + rest)
     if not own_nouns:
         moderated = moderated + max(0.0, float(np.nanmean(whole.nouns_between)) * scale - noise)
-    variance = moderated / (squares.contrasts * squares.nouns)
-    bounded = min(weight, (contrasts - 1) * (_dimensions(whole.by_contrast) - 1))
-    freedom = np.minimum(bounded + rest, (contrasts - 1) * (descriptors - 1))
-    return Moderated(variance, freedom)
+    directions = _dimensions(whole.by_contrast)
+    extra = bounded_weight(weight, directions, contrasts, descriptors)
+    return Moderated(
+        variance=moderated / (squares.contrasts * squares.nouns),
+        freedom=np.minimum(extra + rest, (contrasts - 1) * (descriptors - 1)),
+        noise=own / squares.nouns,
+        directions=directions,
+    )
+
+
+def bounded_weight(weight: float, directions: float, contrasts: float, descriptors: float) -> float:
+    """What the axis' common variance adds to a descriptor's degrees of freedom: `weight` cut to what others say.
+
+    directions: in which descriptors vary. As large a share of the weight as they are of those that independent
+    descriptors would show, and no more than so many further directions can give.
+
+    >>> bounded_weight(1.75, 3.0, 5, 16), bounded_weight(1.75, 1.0, 5, 16)
+    (1.75, 0.0)
+    """
+    expected = expected_dimensions(contrasts, descriptors) - 1
+    share = min(1.0, (directions - 1) / expected) if expected > 0 else 1.0
+    return min(weight * share, (contrasts - 1) * (directions - 1))
 
 
 def expected_dimensions(contrasts: float, descriptors: float) -> float:

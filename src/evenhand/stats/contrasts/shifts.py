@@ -6,12 +6,15 @@ import numpy as np
 
 from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.cluster_means import ClusterMeans, t_inference
-from evenhand.stats.contrasts.axis_test import Flips, axis_p, flips_help
+from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flips_reach, skewed_p
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
-from evenhand.stats.contrasts.moderation import moderate
+from evenhand.stats.contrasts.moderation import LEAST_DIRECTIONS, moderate
 from evenhand.stats.contrasts.smallest import smallest_shift
+from evenhand.stats.multiplicity import simes
 
 LEAST_CONTRASTS = 3
+_NOTHING = 1e-9
+_FEW_GAPS = 0.1
 LARGEST_SMALLEST = 3.0
 """Nats (odds of 20): where even this could not be found nothing is said to be measured."""
 
@@ -48,11 +51,15 @@ def moderated_shifts(
     values: (contrasts, nouns, descriptors), nats, NaN where missing; differences of two models to ask for changes.
     own_nouns: each contrast has nouns of its own, the same for all descriptors (their order in `values` then
     means nothing); else nouns are crossed with contrasts. margin: smallest shift that counts. level: of the verdict
-    on the axis, which decides whether flips of whole contrasts are tried beside Simes' test. seed: of the flips drawn
-    where there are more than 13 contrasts.
+    on the axis. Where flips of whole contrasts can reach it they are the test of the axis, else Simes' over
+    descriptors is; with crossed nouns, or more than a tenth of the cells missing, the larger p of the two, since each
+    alone is wrong in some design. seed: of the flips drawn where there are more than 13 contrasts.
+    Where descriptors vary between contrasts in fewer than one and a half directions, skewness of the one that
+    matters is not averaged out: then p is at least the skewness-corrected one, and with contrasts too few for flips
+    there is an obstacle.
     Intervals and p come from one t, so p <= .05 exactly where the interval lies beyond the margin.
     With gaps (not simulated beyond a tenth of the cells) contrasts count by their known nouns.
-    Source: Smyth 2004 for moderation.
+    Source: Smyth 2004 for moderation; Hall 1992 for skewness.
 
     >>> rows = np.array([[0.2, -1.1, 0.4, 0.1], [-0.1, -0.9, 0.3, -0.2], [0.3, -1.4, 0.0, 0.2]])
     >>> moderated_shifts(rows[:, None], own_nouns=True).shift.round(2).tolist()
@@ -63,6 +70,9 @@ def moderated_shifts(
         return _unknown(
             np.full(values.shape[2], np.nan), 0, "Fewer than two descriptors of it can be compared."
         )
+    nothing = _NOTHING * float(np.nanmax(np.abs(values)))
+    if float(np.nanmax(np.abs(deviations))) <= nothing:
+        deviations = deviations * 0.0  # all alike but for rounding
     squares = mean_squares(deviations[:, :, compared], own_nouns=own_nouns)
     there = (~np.isnan(squares.by_contrast)).any(axis=1)
     contrasts = int(there.sum())
@@ -76,30 +86,46 @@ def moderated_shifts(
         return _unknown(wide(squares.mean), contrasts, _too_few(contrasts))
     moderated = moderate(squares, own_nouns=own_nouns)
     error = np.sqrt(moderated.variance)
+    gaps = float(np.isnan(deviations[:, :, compared]).mean())
+    varies = bool((moderated.variance > nothing**2).any())
+    if not varies and float(np.abs(squares.mean).max()) > nothing:
+        reason = "Its numbers do not vary between sentences at all: of others like them that says nothing."
+        return _unknown(wide(squares.mean), contrasts, reason)
     found = t_inference(squares.mean, error, moderated.freedom, margin=margin)
-    flips = Flips(contrasts, seed) if flips_help(contrasts, level, own_nouns=own_nouns) else None
+    enough = flips_reach(contrasts, level)
+    lopsided = varies and moderated.directions < LEAST_DIRECTIONS
+    flips = Flips(contrasts, seed, level) if enough else None
     rows = squares.by_contrast[there]
-    whole = axis_p(found.p, rows, margin, flips)
+
+    def p_beyond(boundary: float) -> float:
+        p = [] if flips is None else [flips.p(rows, boundary, moderated.noise)]
+        if flips is None or not own_nouns or gaps > _FEW_GAPS:
+            p.append(simes(t_inference(squares.mean, error, moderated.freedom, margin=boundary).p))
+        if lopsided:
+            p.append(simes(skewed_p(squares.mean, error, moderated.freedom, rows, boundary)))
+        return max(p)
+
+    whole = p_beyond(margin)
     smallest = smallest_shift(
         moderated.variance,
-        moderated.freedom,
-        contrasts=contrasts,
-        own_nouns=own_nouns,
+        moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0),
         margin=margin,
         level=level,
     )
     obstacle: str | None = None
     if contrasts < LEAST_CONTRASTS:
         obstacle = _too_few(contrasts)
+    elif lopsided and not enough:
+        needed = next(n for n in range(contrasts, 99) if flips_reach(n, level))
+        obstacle = (
+            f"Nearly all that varies between its {contrasts} contrasts varies together or in one descriptor; so few "
+            f"cannot be told from a skewed handful at this level, {needed} could."
+        )
     elif whole > level and smallest > LARGEST_SMALLEST:
         obstacle = (
             f"A shift would have to be {smallest:.1f} nats to be found; "
             f"more than {LARGEST_SMALLEST:g} nats (odds of 20) is not to be expected."
         )
-
-    def p_beyond(boundary: float) -> float:
-        beyond = t_inference(squares.mean, error, moderated.freedom, margin=boundary)
-        return axis_p(beyond.p, rows, boundary, flips)
 
     least = 0.0
     if whole <= 0.05:

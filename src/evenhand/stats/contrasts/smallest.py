@@ -8,8 +8,13 @@ from scipy.special import gammaincinv, ndtr, stdtrit
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
-from evenhand.stats.contrasts.axis_test import flips_help
-from evenhand.stats.contrasts.moderation import expected_dimensions, prior_weight
+from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, flips_reach
+from evenhand.stats.contrasts.moderation import (
+    LEAST_DIRECTIONS,
+    bounded_weight,
+    expected_dimensions,
+    prior_weight,
+)
 from evenhand.stats.power import POWER
 
 _NODES = 128
@@ -19,8 +24,6 @@ def smallest_shift(
     variance: Floats,
     freedom: Floats,
     *,
-    contrasts: int,
-    own_nouns: bool,
     margin: float = 0.0,
     level: float = 0.05,
     power: float = POWER,
@@ -28,11 +31,11 @@ def smallest_shift(
     """The true shift of a lone descriptor at which it is named with `power`, averaged over the axis' descriptors.
 
     variance, freedom: of each descriptor's mean (d,), as `moderated_shifts` finds them. level: of the axis. A
-    lone descriptor must reach level / d in Simes' test (half of that where flips are tried too), which is
+    lone descriptor must reach level / d in Simes' test, or stand out among d under flips, which is about as much and
     stricter than Benjamini-Hochberg within the axis. Noncentral t. NaN if nothing varies measurably.
 
     >>> spread = np.full(16, 0.02)
-    >>> few, more = (smallest_shift(spread, np.full(16, f), contrasts=12, own_nouns=True) for f in (5.0, 12.0))
+    >>> few, more = (smallest_shift(spread, np.full(16, f)) for f in (5.0, 12.0))
     >>> few > more > 0
     True
     """
@@ -41,7 +44,7 @@ def smallest_shift(
     if number < 2:
         return float("nan")
     tests = 1 if number == 2 else number  # two descriptors are one comparison
-    tail = level / tests / (4 if flips_help(contrasts, level, own_nouns=own_nouns) else 2)
+    tail = level / tests / 2
     error, df = np.sqrt(variance[usable]), freedom[usable]
     critical = stdtrit(df, 1 - tail)
     nodes, weights = _quadrature()
@@ -77,7 +80,7 @@ def planned_shift(
 
     nouns: of each contrast. pair_sd: how much a descriptor's shift truly varies between contrasts; sentence_sd:
     of one sentence, two of which make a number; noun_sd: of what nouns share over contrasts, where crossed. NaN
-    with fewer than three contrasts or two descriptors.
+    with fewer than three contrasts or two descriptors, and for two or three descriptors where contrasts are too few.
 
     >>> planned_shift(12, 2, 32, own_nouns=True) < planned_shift(5, 9, 16, own_nouns=True)
     True
@@ -90,15 +93,18 @@ def planned_shift(
     between = noise + nouns * pair_sd**2
     free = contrasts * (nouns - 1) if own_nouns else (contrasts - 1) * (nouns - 1)
     weight = prior_weight(noise, between, contrasts, descriptors, free)
-    weight = min(weight, (contrasts - 1) * (expected_dimensions(contrasts, descriptors) - 1))
+    directions = expected_dimensions(contrasts, descriptors)
+    weight = bounded_weight(weight, directions, contrasts, descriptors)
     variance = between / (contrasts * nouns) + (0.0 if own_nouns else noun_sd**2 / nouns)
     variance *= descriptors / (descriptors - 1)
     freedom = min(weight + contrasts - 1, (contrasts - 1) * (descriptors - 1))
+    if directions < LEAST_DIRECTIONS:
+        if not flips_reach(contrasts, level):
+            return float("nan")
+        freedom /= SKEWED_FREEDOM
     return smallest_shift(
         np.full(descriptors, variance),
         np.full(descriptors, freedom),
-        contrasts=contrasts,
-        own_nouns=own_nouns,
         margin=margin,
         level=level,
     )

@@ -5,7 +5,12 @@ from .additive import (
 )
 from .approximation import Approximation as Approximation, approximate as approximate
 from .change import GroupChanges as GroupChanges, group_changes as group_changes
-from .comparison import Comparison as Comparison, compare_units as compare_units
+from .comparison import SKEWED as SKEWED, Comparison as Comparison, compare_units as compare_units
+from .corrected import (
+    CorrectedRates as CorrectedRates,
+    LabelCounts as LabelCounts,
+    compare_corrected as compare_corrected,
+)
 from .deals import (
     Deals as Deals,
     all_pairs_of as all_pairs_of,
@@ -28,7 +33,7 @@ from .effects import (
     smallest_effects as smallest_effects,
     smallest_spread as smallest_spread,
 )
-from .limits import GroupLimits as GroupLimits
+from .limits import GroupLimits as GroupLimits, Z as Z
 from .non_inferiority import no_worse as no_worse
 from .pairs import (
     LargestGap as LargestGap,

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import fdtrc, ndtri
+from scipy.special import ndtri
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.deals import deal, leave_one_out
-from evenhand.stats.disparity.tails import closed_form, critical_value, two_tails
+from evenhand.stats.disparity.tails import SquaresTail, closed_form, critical_value, two_tails
 from evenhand.stats.disparity.units import Units
 
 _DRAWS, _NUMBERS = 1_999, 200_000
@@ -18,14 +18,14 @@ _DRAWS, _NUMBERS = 1_999, 200_000
 class Approximation:
     """What `deals.Deals` says of the observed statistics, without deals.
 
-    z, difference, skewness: (contrasts,). spread: between groups over variance within. freedom: between, within.
+    z, difference, skewness: (contrasts,). spread: between groups over variance within. squares: how it lies over deals.
     """
 
     z: Floats
     difference: Floats
     skewness: Floats
     spread: float
-    freedom: tuple[int, int]
+    squares: SquaresTail
     sizes: Floats
     variance_p: float
     count: int = 0
@@ -34,7 +34,7 @@ class Approximation:
     @property
     def p(self) -> Floats:
         """Two-sided p of each contrast."""
-        return two_tails(self.z, self.skewness, self.freedom[1])
+        return two_tails(self.z, self.skewness, self.squares.freedom[1])
 
     @property
     def normal(self) -> Floats:
@@ -44,7 +44,7 @@ class Approximation:
     @property
     def spread_p(self) -> float:
         """p of the sum of squares between groups."""
-        return float(fdtrc(*self.freedom, self.spread / self.freedom[0]))
+        return self.squares.p(self.spread)
 
     @property
     def largest_p(self) -> float:
@@ -76,7 +76,7 @@ class Approximation:
 
     def quantile(self, share: float) -> Floats:
         """The |z| that each contrast stays below with this chance (contrasts,)."""
-        return critical_value(1 - share, self.skewness, self.freedom[1])
+        return critical_value(1 - share, self.skewness, self.squares.freedom[1])
 
     def largest_quantile(self, share: float = 0.95) -> float:
         """The largest |z| of any contrast stays below this with at least this chance."""
@@ -88,7 +88,8 @@ def approximate(units: Units, contrasts: Floats | None = None, *, seed: int = 0)
 
     units: every group with at least one. The p of contrasts have the size of deals down to five units a group; of
     values other than shares take deals. Whether groups scatter alike is still seen by deals, where units average
-    several samples. Source: moments of the sum of independent deviations; Pearson type III for its tails.
+    several samples. Source: moments of the sum of independent deviations for contrasts, exact ones over all deals for
+    the sum of squares; Pearson type III for the tails of both.
 
     >>> x = np.random.default_rng(1).binomial(1, 0.1, size=2000).astype(float)
     >>> test = approximate(Units.of(x, np.repeat(np.arange(10), 200)))
@@ -96,15 +97,14 @@ def approximate(units: Units, contrasts: Floats | None = None, *, seed: int = 0)
     True
     """
     sizes = units.sizes.astype(np.float64)
-    groups, freedom = units.n_groups, max(units.freedom, 1)
-    rows = leave_one_out(groups) if contrasts is None else contrasts
+    rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
     form = closed_form(units, rows)
     means, within = units.group_means(units.centred), form.within
     weight = sizes / sizes.sum()
     between = float((np.square(means - means @ weight) * sizes).sum())
     several = bool(np.any(units.samples > 1)) or not units.shares
     variance_p = deal(units, variances=True, most=199, seed=seed).variance_p if several else 1.0
-    spread = between / within if within > 0 else 0.0
+    spread = between / within if within > 0 else float(np.where(between < 1e-12, 0.0, np.inf))
     return Approximation(
-        form.z, form.difference, form.skewness, spread, (groups - 1, freedom), sizes, variance_p
+        form.z, form.difference, form.skewness, spread, SquaresTail.of(units), sizes, variance_p
     )

@@ -1,6 +1,7 @@
 """Everything that can be said of the groups of one axis: how much they differ, which, by how much, how small unseen."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,7 +40,8 @@ class Comparison:
     spread, burden, gap: of the axis. axis_p: of "no group differs". coins: whether groups scatter so unequally within
     that one coin a unit stands for each. smallest: difference that would be named with 80 % power; smallest_spread.
     obstacle: why nothing could be found, whatever was observed, or None; if there is one, differences, spread and gap
-    are None.
+    may be None. obstacles: the same of single groups. left_out: why a group that has units takes no part, by its code.
+    corrected: whether rates are those without a classifier's errors (`compare_corrected`).
     """
 
     places: Indices
@@ -58,6 +60,9 @@ class Comparison:
     coins: bool = False
     smallest: Floats | None = None
     smallest_spread: float = float("nan")
+    obstacles: tuple[str | None, ...] = ()
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    corrected: bool = False
 
     @property
     def alone(self) -> Flags:

@@ -7,14 +7,21 @@ standard deviation within groups *of their own deal*, which wins power where man
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 from scipy.special import gammaln, ndtri
 
-from evenhand.stats.arrays import Codes, Counts, Floats
-from evenhand.stats.disparity.tails import closed_form, two_tails
-from evenhand.stats.disparity.units import Units
+from evenhand.stats.arrays import Codes, Counts, Flags, Floats
+from evenhand.stats.disparity.tails import (
+    ClosedForm,
+    SquaresTail,
+    closed_form,
+    critical_value,
+    least_p,
+    two_tails,
+)
+from evenhand.stats.disparity.units import Units, arrangements, exchangeable
 
 FIRST, MOST = 199, 9_999
 """Deals to begin with, and at most: a verdict among many axes needs p far below 1 / 200."""
@@ -31,8 +38,8 @@ class Deals:
     z: (deals + 1, contrasts), D over its standard error. spread: (deals + 1,), the sum of squares between groups over
     the variance within. variance: (deals + 1,), how unequally groups scatter within, or None where that was not asked.
     classes: (contrasts,), equal where contrasts may be exchanged (the same numbers of units). exact: whether these are
-    all deals there are (the first row being one of them, counted once more). difference: (contrasts,), observed D.
-    beyond: (contrasts,), p in closed form, for how far out what no deal reached lies.
+    all deals there are (the first row being one of them, counted once more). units, form: what was dealt, and how
+    contrasts lie in closed form, for what no deal reached; least: (contrasts,), no p in closed form is smaller.
     """
 
     z: Floats
@@ -40,17 +47,30 @@ class Deals:
     variance: Floats | None
     classes: Codes
     exact: bool
-    difference: Floats
-    beyond: Floats
+    units: Units
+    form: ClosedForm
+    least: Floats
+
+    @cached_property
+    def _squares(self) -> SquaresTail:
+        return SquaresTail.of(self.units)
 
     @property
     def count(self) -> int:
         """Number of deals."""
         return len(self.spread) - 1
 
+    @property
+    def difference(self) -> Floats:
+        """Observed D (contrasts,)."""
+        return self.form.difference
+
     @cached_property
     def p(self) -> Floats:
-        """Two-sided p of each contrast: share of |z| as large among all deals and contrasts of its class."""
+        """Two-sided p of each contrast: share of |z| as large among all deals and contrasts of its class.
+
+        Where not one deal went as far it is the tail in closed form, on the scale of the deals, if that is smaller.
+        """
         size = np.abs(self.z)
         result = np.full(size.shape[1], np.nan)
         pool = size[1:] if self.exact else size
@@ -59,17 +79,27 @@ class Deals:
             drawn = np.sort(pool[:, members], axis=None)
             below = np.searchsorted(drawn, size[0, members], side="left")
             result[members] = (drawn.size - below) / drawn.size
+            unreached = members & (size[0] > size[1:, members].max()) & (self.least < 1) & (not self.exact)
+            if unreached.any():
+                result[unreached] = np.minimum(result[unreached], self._beyond(members, unreached))
         return result
+
+    def _beyond(self, members: Flags, unreached: Flags) -> Floats:
+        """p of contrasts of a class that no deal reached, in closed form on the scale of the deals."""
+        drawn = np.abs(self.z[1:, members])
+        seen, freedom = min(ENOUGH / drawn.size, 0.5), max(self.units.freedom, 1)
+        dealt = float(np.quantile(drawn, 1 - seen, method="higher"))
+        if not 0 < dealt < np.inf:
+            return np.ones(np.count_nonzero(unreached))
+        skewness = self.form.skewness[unreached]
+        stretch = np.minimum(critical_value(seen, skewness, freedom) / dealt, 1.0)
+        tails = two_tails(np.abs(self.z[0, unreached]) * stretch, skewness, freedom)
+        return np.maximum(tails, self.least[unreached])
 
     @property
     def normal(self) -> Floats:
-        """Normal quantile of half of p (contrasts,); where fewer than 20 deals went as far, that in closed form if it
-        is larger, as p cannot be smaller than one in all deals."""
-        p = self.p
-        counts = np.array([np.count_nonzero(self.classes == number) for number in self.classes])
-        sparse = (p * counts * max(self.count, 1) < ENOUGH) & (not self.exact)
-        closed = -ndtri(np.maximum(self.beyond, 1e-300) / 2)
-        return np.asarray(np.where(sparse, np.maximum(-ndtri(p / 2), closed), -ndtri(p / 2)))
+        """Normal quantile of half of p (contrasts,)."""
+        return np.asarray(-ndtri(self.p / 2))
 
     @cached_property
     def _ranks(self) -> tuple[Floats, Floats, Floats]:
@@ -96,8 +126,30 @@ class Deals:
 
     @property
     def axis_p(self) -> float:
-        """p of "no group differs": the smaller of both, as extreme as it would be by chance (min-p)."""
-        return float(self._shares(self._ranks[2], largest=False)[0])
+        """p of "no group differs": the smaller of both, as extreme as it would be by chance (min-p).
+
+        Where not one deal went as far, the smaller of both in closed form.
+        """
+        ranked = float(self._shares(self._ranks[2], largest=False)[0])
+        common = self.common_level()
+        if self.exact or common <= 0 or self._ranks[2][1:].min() <= self._ranks[2][0]:
+            return ranked
+        contrasts = 1 if len(self.form.z) == 2 else len(self.form.z)
+        largest = min(self.largest_p, contrasts * float(self.p.min()))
+        return min(ranked, min(self._spread_beyond, largest) * 0.05 / common)
+
+    @property
+    def _spread_beyond(self) -> float:
+        """p of the spread, in closed form if no deal reached it and rare events do not lengthen its tail."""
+        largest, seen = float(self.spread[1:].max()), min(ENOUGH / self.count, 0.5)
+        if not largest < min(self.spread[0], np.inf) or self.least.min() == 1 or self._squares.uneven:
+            return self.spread_p
+        dealt = self._squares.distance(float(np.quantile(self.spread[1:], 1 - seen, method="higher")))
+        if not dealt > 0:
+            return self.spread_p
+        stretch = min(self._squares.quantile(seen) / dealt, 1.0)
+        beyond = self._squares.p(float(self.spread[0]), stretch=stretch)
+        return min(self.spread_p, max(beyond, float(self.least.min())))
 
     @property
     def variance_p(self) -> float:
@@ -174,13 +226,12 @@ def deal(
     """
     table = _Table.of(units)
     rows = leave_one_out(units.n_groups) if contrasts is None else contrasts
-    classes = _classes(units, rows, contrasts is None)
-    form = closed_form(units, rows)
-    beyond = two_tails(form.z, form.skewness, max(units.freedom, 1))
+    classes = exchangeable(units, contrasts)
+    known = (units, closed_form(units, rows), least_p(units, rows))
     ordered = None if contrasts is None else rows[:, table.order]
     observed = table.statistics(table.observed[None, :], ordered, variances)
     parts = [observed]
-    exact = log_deals(units) <= np.log(most + 0.5)
+    exact = units.log_deals <= np.log(most + 0.5)
     generator = np.random.default_rng(seed)
     if exact:
         parts += [table.statistics(chunk, ordered, variances) for chunk in table.every_deal()]
@@ -189,13 +240,13 @@ def deal(
             table.statistics(chunk, ordered, variances) for chunk in table.random_deals(first, generator)
         ]
         for target in sorted({min(999, most), most}):
-            result = _joined(parts, table, classes, contrasts is None, False, beyond)
+            result = Deals(*_joined(parts, table, contrasts is None), classes, False, *known)
             extreme = np.count_nonzero(result._ranks[2][1:] <= result._ranks[2][0])
             if extreme >= ENOUGH or target <= result.count:
                 break
             more = table.random_deals(target - result.count, generator)
             parts += [table.statistics(chunk, ordered, False) for chunk in more]
-    return _joined(parts, table, classes, contrasts is None, exact, beyond)
+    return Deals(*_joined(parts, table, contrasts is None), classes, exact, *known)
 
 
 def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
@@ -210,12 +261,6 @@ def largest_means(units: Units, *, draws: int = FIRST, seed: int = 0) -> Floats:
     return np.asarray(np.concatenate(means).max(axis=1) + table.level)
 
 
-def log_deals(units: Units) -> float:
-    """Logarithm of the number of different deals."""
-    cells = units.cells()
-    return float(np.sum(gammaln(cells.sum(axis=0) + 1) - gammaln(cells + 1).sum(axis=0)))
-
-
 def smallest_p(units: Units) -> float:
     """The smallest p that any outcome could get: deals that only exchange whole groups look alike.
 
@@ -224,38 +269,19 @@ def smallest_p(units: Units) -> float:
     """
     _, sizes = np.unique(units.cells(), axis=0, return_counts=True)
     alike = float(np.sum(gammaln(sizes + 1.0)))
-    return float(min(1.0, np.exp(alike - log_deals(units))))
-
-
-def _classes(units: Units, contrasts: Floats, default: bool) -> Codes:
-    kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
-    if default:
-        return kind
-    names: dict[tuple[tuple[float, float], ...], int] = {}
-    codes = np.empty(len(contrasts), dtype=np.int64)
-    for place, row in enumerate(contrasts):
-        part = np.flatnonzero(row)
-        # first minus second and second minus first are one test, as |z| is
-        ways = [
-            tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
-        ]
-        codes[place] = names.setdefault(min(ways), len(names))
-    return codes
+    return float(min(1.0, np.exp(alike - units.log_deals)))
 
 
 def _joined(
-    parts: list[tuple[Floats, Floats, Floats, Floats | None]],
+    parts: list[tuple[Floats, Floats, Floats | None]],
     table: "_Table",
-    classes: Codes,
     default: bool,
-    exact: bool,
-    beyond: Floats,
-) -> Deals:
-    difference, z, spread = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    known = [part[3] for part in parts if part[3] is not None]
+) -> tuple[Floats, Floats, Floats | None]:
+    z, spread = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    known = [part[2] for part in parts if part[2] is not None]
     if default:  # columns lie in the order of the table
-        z, difference = z[:, table.back], difference[:, table.back]
-    return Deals(z, spread, np.concatenate(known) if known else None, classes, exact, difference[0], beyond)
+        z = z[:, table.back]
+    return z, spread, np.concatenate(known) if known else None
 
 
 @dataclass(frozen=True)
@@ -325,14 +351,14 @@ class _Table:
 
     def every_deal(self) -> Iterator[Floats]:
         """All different deals, values by group."""
-        parts = [[np.array(way) for way in _arrangements(tuple(column.tolist()))] for column in self.cells.T]
+        parts = [[np.array(way) for way in arrangements(tuple(column.tolist()))] for column in self.cells.T]
         labels = np.array([np.concatenate(way) for way in product(*parts)])
         yield self.pool[np.argsort(labels, axis=1, kind="stable")]
 
     def statistics(
         self, values: Floats, contrasts: Floats | None, variances: bool
-    ) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """Differences, z, spread and (if asked) unevenness of variances of each row of values by group."""
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """z, spread and (if asked) unevenness of variances of each row of values by group."""
         means = np.add.reduceat(values, self.starts, axis=1) / self.sizes
         weight = self.sizes / self.sizes.sum()
         between = (np.square(means - (means @ weight)[:, None]) * self.sizes).sum(axis=1)
@@ -351,12 +377,7 @@ class _Table:
             spread = np.where(between < 1e-12, 0.0, between / within)
         uneven = self._unevenness(values, means) if variances else None
         z, spread = np.round(z, _DIGITS), np.round(spread, _DIGITS)
-        return (
-            np.asarray(difference),
-            np.asarray(z, dtype=np.float64),
-            np.asarray(spread, dtype=np.float64),
-            uneven,
-        )
+        return np.asarray(z, dtype=np.float64), np.asarray(spread, dtype=np.float64), uneven
 
     def _unevenness(self, values: Floats, means: Floats) -> Floats:
         squares = np.add.reduceat(np.square(values), self.starts, axis=1) - self.sizes * np.square(means)
@@ -371,25 +392,3 @@ class _Table:
         return np.asarray(
             np.round((weight * np.square(own - scale[:, None] * coin)).sum(axis=1), _DIGITS + 3)
         )
-
-
-def _arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """All different orders of `counts[0]` zeros, `counts[1]` ones, ..."""
-    length = sum(counts)
-    if length == 0:
-        yield ()
-        return
-
-    def place(group: int, free: tuple[int, ...], labels: list[int]) -> Iterator[tuple[int, ...]]:
-        if group == len(counts) - 1:
-            yield tuple(labels)
-            return
-        for chosen in combinations(free, counts[group]):
-            for spot in chosen:
-                labels[spot] = group
-            rest = tuple(spot for spot in free if spot not in chosen)
-            yield from place(group + 1, rest, labels)
-            for spot in chosen:
-                labels[spot] = len(counts) - 1
-
-    yield from place(0, tuple(range(length)), [len(counts) - 1] * length)

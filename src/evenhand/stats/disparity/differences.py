@@ -11,7 +11,7 @@ from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals, leave_one_out
 from evenhand.stats.disparity.limits import GroupLimits, Z
 
-_GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
+GRID = np.unique(np.concatenate([np.linspace(0, 5, 201), np.geomspace(5, 45, 100), [Z]]))
 _LARGE = 100
 LimitsAt = Callable[[float | Floats], tuple[Floats, Floats]]
 
@@ -48,24 +48,24 @@ def calibrated_differences(
     >>> from evenhand.stats.disparity.deals import deal, leave_one_out
     >>> found = calibrated_differences(GroupLimits.of(units), leave_one_out(3), deal(units))
     >>> found.p.round(3).tolist()
-    [0.365, 0.114, 0.048]
+    [0.5, 0.131, 0.047]
     """
     at = limits.coins if test is None else limits.at
     estimate = contrasts @ limits.means
-    low_width, high_width = _widths(limits.means, contrasts, at, _GRID)
+    low_width, high_width = _widths(limits.means, contrasts, at, GRID)
+    if test is None:
+        return inverted_differences(estimate, low_width, high_width)
     above = estimate > 0
     facing = np.where(above[None, :], low_width, high_width)
     reached = _crossing(facing, np.abs(estimate))
     mover_p = np.where(np.abs(estimate) < 1e-12, 1.0, 2 * ndtr(-reached))
-    at_z = int(np.searchsorted(_GRID, Z))
+    at_z = int(np.searchsorted(GRID, Z))
     low, high = estimate - low_width[at_z], estimate + high_width[at_z]
-    if test is None:
-        return Differences(estimate, low, high, mover_p)
     p = np.maximum(test.p, mover_p)
     normal = test.normal
     with np.errstate(divide="ignore", invalid="ignore"):
         stretch = np.where(normal < 1, np.maximum(Z, 1.001 * reached), Z * np.maximum(1, reached / normal))
-    half = np.array([np.interp(z, _GRID, column) for z, column in zip(stretch, facing.T, strict=True)])
+    half = np.array([np.interp(z, GRID, column) for z, column in zip(stretch, facing.T, strict=True)])
     low = np.where(above, estimate - half, low)
     high = np.where(above, high, estimate + half)
     # rounding of the interpolation may not decide: the limit lies on the side that p says
@@ -78,6 +78,22 @@ def calibrated_differences(
         ~above & beyond, np.minimum(high, -nudge), np.where(~above & ~beyond, np.maximum(high, 0.0), high)
     )
     return Differences(estimate, low, high, p)
+
+
+def inverted_differences(estimate: Floats, low_width: Floats, high_width: Floats) -> Differences:
+    """Differences whose p is the level at which their limits reach 0.
+
+    estimate: (contrasts,). low_width, high_width: how far the limits lie from it at each quantile of `GRID`, (grid,
+    contrasts).
+
+    >>> found = inverted_differences(np.array([0.2]), 0.1 * GRID[:, None], 0.1 * GRID[:, None])
+    >>> found.p.round(4).tolist(), found.low.round(4).tolist()
+    ([0.0455], [0.004])
+    """
+    facing = np.where((estimate > 0)[None, :], low_width, high_width)
+    p = np.where(np.abs(estimate) < 1e-12, 1.0, 2 * ndtr(-_crossing(facing, np.abs(estimate))))
+    at_z = int(np.searchsorted(GRID, Z))
+    return Differences(estimate, estimate - low_width[at_z], estimate + high_width[at_z], p)
 
 
 def recovered_limits(
@@ -108,8 +124,8 @@ def _widths(means: Floats, contrasts: Floats, at: LimitsAt, grid: Floats) -> tup
 
 def _crossing(widths: Floats, target: Floats) -> Floats:
     """The quantile at which each width reaches its target (contrasts,), by interpolation; the last if none does."""
-    place = np.clip((widths < target[None, :]).sum(axis=0), 1, len(_GRID) - 1)
+    place = np.clip((widths < target[None, :]).sum(axis=0), 1, len(GRID) - 1)
     columns = np.arange(widths.shape[1])
     before, after = widths[place - 1, columns], widths[place, columns]
     share = np.divide(target - before, after - before, out=np.ones_like(target), where=after > before)
-    return np.asarray(_GRID[place - 1] + np.clip(share, 0, 1) * (_GRID[place] - _GRID[place - 1]))
+    return np.asarray(GRID[place - 1] + np.clip(share, 0, 1) * (GRID[place] - GRID[place - 1]))

@@ -83,7 +83,7 @@ def smallest_differences(design: Design, z1: Floats, level: float) -> Floats:
     >>> design = Design(np.full(10, 100.0), np.full(10, 0.1), 1.0)
     >>> found = smallest_differences(design, np.full(10, 2.807034), 0.005)
     >>> round(100 * float(found[0]), 2)
-    12.95
+    12.93
     """
     # what is named above a rate is named below its complement; of the two directions, the one with the larger effect
     base = (

@@ -83,8 +83,8 @@ class GroupLimits:
             half = stdtrit(freedom, ndtr(np.minimum(normal, 8.2))) * np.sqrt(variance / self.sizes)
             return self.means - half, self.means + half
         student = np.maximum(stdtrit(float(max(self.freedom, 1)), ndtr(np.minimum(normal, 8.2))), normal)
-        low, high = _wilson(self.means, self.worth, student)
-        coin_low, coin_high = _wilson(self.means, self.sizes, normal)
+        low, high = wilson(self.means, self.worth, student)
+        coin_low, coin_high = wilson(self.means, self.sizes, normal)
         wider = (high - low > coin_high - coin_low) | (self.freedom == 0)
         return np.where(wider, coin_low, low), np.where(wider, coin_high, high)
 
@@ -96,8 +96,8 @@ class GroupLimits:
             phi = own_clustering(self.means, self.sizes, np.nan_to_num(self.own))
             student = stdtrit(np.maximum(self.sizes - 1, 1), ndtr(np.minimum(normal, 8.2)))
             quantile = np.where(phi < 1, np.maximum(student, normal), normal)
-            low, high = _wilson(self.means, self.sizes / phi, quantile)
-            coin_low, coin_high = _wilson(self.means, self.sizes, normal)
+            low, high = wilson(self.means, self.sizes / phi, quantile)
+            coin_low, coin_high = wilson(self.means, self.sizes, normal)
             narrower = high - low < coin_high - coin_low
             return np.where(narrower, low, coin_low), np.where(narrower, high, coin_high)
         known = np.where(self.sizes > 1, self.sizes - 1, np.nan)
@@ -165,7 +165,12 @@ def learnt_clustering(phi: Floats, typical: float, strata: bool, inverse: Floats
     return np.clip(correlation + (1 - correlation) * each, 0.1 * typical if strata else 0.0, 1.0)
 
 
-def _wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
+def wilson(rate: Floats, n: Floats, quantile: Floats) -> tuple[Floats, Floats]:
+    """Wilson's limits for n outcomes, a real number, at a quantile; all arrays broadcast.
+
+    >>> [float(limit[0].round(3)) for limit in wilson(np.full(1, 0.1), np.full(1, 100.0), np.full(1, 1.96))]
+    [0.055, 0.174]
+    """
     square = np.square(quantile)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (rate + square / (2 * n)) / (1 + square / n)

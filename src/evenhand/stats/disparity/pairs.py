@@ -57,9 +57,27 @@ def largest_gap(units: Units, limits: GroupLimits, *, coins: bool = False, seed:
     if groups <= _DEALT_UP_TO and not coins:
         dealt = deal(units, all_pairs_of(groups), most=199, seed=seed).largest_quantile(0.95)
         student = max(student, min(dealt, 3 * student))
-    normal = float(-ndtri(max(stdtr(float(max(limits.freedom, 1)), -student), 1e-15)))
-    low, high = (limits.coins if coins else limits.at)(normal)
-    means = limits.means
+    low, high = (limits.coins if coins else limits.at)(as_normal(student, limits.freedom))
+    return widest_gap(limits.means, low, high)
+
+
+def as_normal(student: float, freedom: float) -> float:
+    """The normal quantile of the same level as one of Student's.
+
+    >>> round(as_normal(2.447, 6), 2)
+    1.96
+    """
+    return float(-ndtri(max(stdtr(float(max(freedom, 1)), -student), 1e-15)))
+
+
+def widest_gap(means: Floats, low: Floats, high: Floats) -> LargestGap:
+    """The pair of groups with the highest lower limit, by limits of each (groups,) that allow for all pairs.
+
+    >>> gap = widest_gap(np.array([0.1, 0.5, 0.2]), np.array([0.05, 0.4, 0.1]), np.array([0.2, 0.6, 0.3]))
+    >>> gap.high_group, gap.low_group, round(gap.low, 3), gap.worse.tolist()
+    (1, 0, 0.259, [False, True, False])
+    """
+    groups = len(means)
     # of very many groups only those with the lowest upper limits can be far below another
     below = np.sort(np.argsort(high, kind="stable")[:_LOWEST])
     gap = means[:, None] - means[None, below]

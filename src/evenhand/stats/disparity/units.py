@@ -1,9 +1,12 @@
 """Units: what was sampled (prompts, templates, nouns), averaged, with the group each belongs to."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+from scipy.special import gammaln
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Counts, Floats
@@ -106,6 +109,19 @@ class Units:
         flat = np.bincount(self.groups * width + strata, minlength=self.n_groups * width)
         return flat.reshape(self.n_groups, width).astype(np.int64)
 
+    @cached_property
+    def log_deals(self) -> float:
+        """Logarithm of the number of different deals of all units to the groups, inside strata."""
+        cells = self.cells()
+        return float(np.sum(gammaln(cells.sum(axis=0) + 1) - gammaln(cells + 1).sum(axis=0)))
+
+    def log_choices(self) -> Floats:
+        """Logarithm of the number of different choices of each group's own units, inside strata (groups,)."""
+        cells = self.cells().astype(np.float64)
+        whole = cells.sum(axis=0)
+        ways = gammaln(whole + 1) - gammaln(cells + 1) - gammaln(whole - cells + 1)
+        return np.asarray(ways.sum(axis=1))
+
     def group_means(self, values: Floats) -> Floats:
         """Plain means of values (units,) over the units of each group (groups,); NaN without any."""
         sums = np.bincount(self.groups, weights=values, minlength=self.n_groups)
@@ -138,3 +154,47 @@ class Units:
                 break
         means = means + (self.values.mean() - means[self.groups].mean())
         return np.where(np.isnan(plain), np.nan, means)
+
+
+def arrangements(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All different orders of `counts[0]` zeros, `counts[1]` ones, ...
+
+    >>> list(arrangements((2, 1)))
+    [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    """
+    length = sum(counts)
+    if length == 0:
+        yield ()
+        return
+
+    def place(group: int, free: tuple[int, ...], labels: list[int]) -> Iterator[tuple[int, ...]]:
+        if group == len(counts) - 1:
+            yield tuple(labels)
+            return
+        for chosen in combinations(free, counts[group]):
+            for spot in chosen:
+                labels[spot] = group
+            rest = tuple(spot for spot in free if spot not in chosen)
+            yield from place(group + 1, rest, labels)
+            for spot in chosen:
+                labels[spot] = len(counts) - 1
+
+    yield from place(0, tuple(range(length)), [len(counts) - 1] * length)
+
+
+def exchangeable(units: Units, contrasts: Floats | None) -> Codes:
+    """Codes (contrasts,), equal where contrasts may be exchanged: of groups with the same numbers of units in each
+    stratum. None: each group beside the others."""
+    kind = np.asarray(np.unique(units.cells(), axis=0, return_inverse=True)[1]).ravel().astype(np.int64)
+    if contrasts is None:
+        return kind
+    names: dict[tuple[tuple[float, float], ...], int] = {}
+    codes = np.empty(len(contrasts), dtype=np.int64)
+    for place, row in enumerate(contrasts):
+        part = np.flatnonzero(row)
+        # first minus second and second minus first are one test, as |z| is
+        ways = [
+            tuple(sorted(zip(sign * row[part], kind[part].astype(float), strict=True))) for sign in (1, -1)
+        ]
+        codes[place] = names.setdefault(min(ways), len(names))
+    return codes

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.measures import calibrated
 from evenhand.reports import BenchmarkView, ReportView, wording
 
 QUALITY = {
@@ -152,3 +153,17 @@ def pooled(view: ReportView) -> str:
         return ""
     suite, estimate, n = rows.select("benchmark", "estimate", "n").row(0)
     return f"BiasScore of {suite} as published, all data sets pooled: {estimate:.1f} % of {n:,} groups (no verdict)."
+
+
+def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
+    """(measure, how its verdicts did on data of known truth) for each measure of a benchmark that judges.
+
+    view: the report. benchmark: its name. A measure that was never calibrated, such as one of another package, says so.
+    """
+    judged = view.findings.filter(pl.col("benchmark") == benchmark)["measure"].unique(maintain_order=True)
+    lines = []
+    for measure in judged:
+        known = calibrated(measure)
+        sentence = "Not calibrated: see `evenhand calibrate`." if known is None else known.sentence
+        lines.append((wording.label(measure), sentence))
+    return lines

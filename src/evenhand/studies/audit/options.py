@@ -88,6 +88,8 @@ class MeasuringOptions(SeedOptions):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     reference: str | None = None
     """A group with which the other groups of its axis are compared one by one, too."""
+    classifier_error: str | None = None
+    """A file that says how often the classifier is wrong about each group; rates are corrected by it."""
 
 
 class ToleranceOptions(Options):

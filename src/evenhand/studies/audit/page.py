@@ -9,12 +9,14 @@ import polars as pl
 
 from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import glance, pooled
+from evenhand.studies.audit.glance import calibrations, glance, pooled
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 from evenhand.studies.provenance import citations
 
 PAIRS_SHOWN = 10
 GROUPS_SHOWN = 10
+NAMED_SHOWN = 5
+_BELOW = pl.col("shift") < 0
 CARDS = ("card", "cards", "benchmark_cards")  # shown in a section of their own
 
 
@@ -35,6 +37,8 @@ class AxisSection:
     verdict: wording.AxisVerdict | None
     likely: tuple[Forest, Forest] | None
     valence: tuple[Forest, Forest] | None
+    opinions: list[str]
+    beside: list[dict[str, Any]]
     heat: HeatMap | None
     pairs: list[dict[str, Any]]
     descriptors: list[dict[str, Any]]
@@ -47,6 +51,7 @@ class BenchmarkSection:
     summary: wording.VerdictSummary
     headlines: list[tuple[str, str]]
     promise: str
+    calibrations: list[tuple[str, str]]
     measures: list[MeasureSection]
     matrix: list[tuple[str, list[tuple[str, str, str]]]]
     scorings: Forest | None
@@ -116,6 +121,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         summary=summary,
         headlines=wording.headlines(view, name),
         promise=wording.promise(benchmark.n_axes, view.alpha),
+        calibrations=calibrations(view, name),
         measures=measures,
         matrix=_matrix([m for m in measures if m.judged]),
         scorings=figures.scoring_forest(view, benchmark),
@@ -163,6 +169,7 @@ def _axis(
 ) -> AxisSection:
     descriptors = benchmark.detail("descriptors", axis)
     valence = benchmark.detail("valence", axis)
+    compared = benchmark.detail("valence_pairs", axis)
     pairs = benchmark.detail("pairs", axis)
     if pairs is not None:
         pairs = pairs.sort(pl.col("log_ratio").abs(), descending=True, nulls_last=True).head(PAIRS_SHOWN)
@@ -171,10 +178,45 @@ def _axis(
         verdict=verdict,
         likely=None if descriptors is None else figures.extremes(descriptors, "log_ratio", alpha),
         valence=None if valence is None else figures.extremes(valence, "shift", alpha),
+        opinions=[] if valence is None else _opinions(valence, benchmark.detail("valence_axes", axis), alpha),
+        beside=[] if compared is None else compared.sort("p_adjusted", "p", nulls_last=True).to_dicts(),
         heat=heat_map(benchmark, axis),
         pairs=[] if pairs is None else pairs.to_dicts(),
         descriptors=[] if descriptors is None else descriptors.sort("descriptor").to_dicts(),
     )
+
+
+def _opinions(valence: pl.DataFrame, axes: pl.DataFrame | None, alpha: float) -> list[str]:
+    """What stands beside the verdict on valence: these very sentences, how much of the axis was seen, what to know."""
+    lines = []
+    if "here_named" in valence.columns:
+        named = valence.filter(pl.col("here_named")).sort("shift")
+        colder, warmer = (named.filter(side)["descriptor"].to_list() for side in (_BELOW, ~_BELOW))
+        found = [
+            f"{side}: {_listed(who)}" for side, who in (("colder", colder), ("warmer", warmer[::-1])) if who
+        ]
+        lines.append(
+            "In these very sentences, which says nothing of others: "
+            + ("; ".join(found) if found else "no descriptor stands out")
+            + "."
+        )
+    for row in [] if axes is None else axes.to_dicts():
+        drawn, defined, low = (row.get(name) for name in ("n_drawn", "n_defined", "differ_low"))
+        if drawn is not None and defined is not None and low is not None:
+            differ = valence.filter(pl.col("q") <= alpha).height
+            line = f"{differ} of {drawn} descriptors differ, between {low} and {row['differ_high']} of all {defined} "
+            line += "of the axis."
+            if row.get("chance_drawn") is not None and defined > drawn:
+                line += f" A single one met with hostility is among the {drawn} in {row['chance_drawn']:.0%} of draws."
+            lines.append(line)
+        if row.get("note"):
+            lines.append(row["note"])
+    return lines
+
+
+def _listed(names: list[str]) -> str:
+    rest = len(names) - NAMED_SHOWN
+    return ", ".join(names[:NAMED_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _errors(benchmark: BenchmarkView) -> tuple[list[str], list[tuple[str, list[int], int]]]:

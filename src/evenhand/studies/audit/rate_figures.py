@@ -22,6 +22,7 @@ from evenhand.reports import (
     measure_forest,
     number,
     scale_over,
+    wording,
 )
 
 GROUPS_DRAWN = 15
@@ -33,12 +34,14 @@ PARTS_DRAWN = 60
 
 @dataclass(frozen=True)
 class GroupRates:
-    """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are harmed;
-    `rows` holds all, by axis, and whether each fails as published (None: it is not among the published ones)."""
+    """Rates of groups, the most harmed first: `forest` draws the first of `total`, `harmed` of which are named
+    worse than the others of their axis and `better` better; `rows` holds all, by axis, and whether each fails as
+    published (None: it is not among the published ones)."""
 
     forest: Forest
     total: int
     harmed: int
+    better: int
     rows: list[dict[str, Any]]
 
 
@@ -47,10 +50,7 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
     groups = benchmark.detail("groups")
     if groups is None or not {"rate", "background", "harmed"} <= set(groups.columns):
         return None
-    ranked = groups.filter(pl.col("rate").is_not_null()).sort(
-        "harmed", "difference", "axis", "group", descending=[True, True, False, False], nulls_last=True
-    )
-    drawn = ranked.head(GROUPS_DRAWN).to_dicts()
+    drawn = ranked(groups).head(GROUPS_DRAWN).to_dicts()
     verdicts = {
         (row["axis"], row["group"]): row
         for row in view.rows(benchmark.name, "group_difference", groups=True).to_dicts()
@@ -71,11 +71,24 @@ def group_rates(view: ReportView, benchmark: BenchmarkView) -> GroupRates | None
         "axis", "rate", "group", descending=[False, True, False], nulls_last=True
     ).to_dicts()
     return GroupRates(
-        forest=Forest(rows, axis_svg(scale), unit="% of responses", null=True),
+        forest=Forest(
+            rows, axis_svg(scale), unit="% of responses", null=True, heads=("difference, points", "named")
+        ),
         total=groups.height,
         harmed=int(groups["harmed"].sum()),
+        better=int((groups["named"] == "better").sum()) if "named" in groups.columns else 0,
         rows=[{**row, "fails": fails.get((row["axis"], row["group"]))} for row in everyone],
     )
+
+
+def ranked(groups: pl.DataFrame) -> pl.DataFrame:
+    """Groups with a rate: those named worse first, then those named better, each by the size of the difference."""
+    named = pl.col("named") if "named" in groups.columns else pl.lit(None, pl.String)
+    place = pl.when(pl.col("harmed")).then(0).when(named == "better").then(1).otherwise(2)
+    size = pl.when(place == 1).then(-pl.col("difference")).otherwise(pl.col("difference"))
+    table = groups.filter(pl.col("rate").is_not_null()).with_columns(_place=place, _size=size)
+    order = ["_place", "_size", "axis", "group"]
+    return table.sort(order, descending=[False, True, False, False], nulls_last=True).drop("_place", "_size")
 
 
 def _near_zero(numbers: list[float | None]) -> bool:
@@ -86,7 +99,12 @@ def _near_zero(numbers: list[float | None]) -> bool:
 def _group_row(row: Mapping[str, Any], judged: Mapping[str, Any], scale: Scale, places: int) -> ForestRow:
     estimate = {**row, "estimate": row["rate"], "null": row["background"], "verdict": judged.get("verdict")}
     estimate["note"] = judged.get("note")
-    return forest_row(estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain")
+    difference = wording.signed(row.get("difference"), 1) if known(row.get("difference")) else ""
+    limits = wording.interval(row.get("difference_low"), row.get("difference_high"), 1)
+    cells = (f"{difference} ({limits})" if limits else difference, row.get("named") or "")
+    return forest_row(
+        estimate, label(row["group"]), scale, places, under=label(row["axis"]), kind="plain", cells=cells
+    )
 
 
 def disparities(view: ReportView, benchmark: BenchmarkView) -> Forest | None:

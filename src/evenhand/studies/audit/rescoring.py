@@ -50,7 +50,8 @@ def rescore_run(
     """Judge the continuations of a run by other classifiers, and measure it again.
 
     Responses are not touched and earlier labels stay: a classifier that judged the run before is not asked again
-    about what it has judged. A role that is not named keeps its classifier.
+    about what it has judged. A role that is not named keeps its classifier. Rates are no longer corrected by the errors
+    of a classifier, which were those of the earlier one.
 
     directory: of a run, whether complete or not. classifiers: names by role. device: for those with weights.
     progress: told after each shard. loaded: classifiers that need no loading, by name. retry_errors: ask again
@@ -85,8 +86,10 @@ def rescore_run(
         progress=progress,
         retry_errors=retry_errors,
     )
-    _record(directory, named, classifiers)
-    measure_run(directory, before, before)
+    # counts of errors are those of the classifier that judged before
+    now = before.model_copy(update={"classifier_error": None})
+    _record(directory, named, classifiers, lost=before.classifier_error)
+    measure_run(directory, now, now)
     return Rescored(labelled, named)
 
 
@@ -98,12 +101,23 @@ def _to_label(directory: RunDirectory, recipe: Benchmark, classifiers: Mapping[s
     }
 
 
-def _record(directory: RunDirectory, named: Mapping[str, str], classifiers: Mapping[str, str]) -> None:
+def _record(
+    directory: RunDirectory, named: Mapping[str, str], classifiers: Mapping[str, str], lost: str | None
+) -> None:
     # What a resume must bring is what counts now.
     with directory.lock():
         manifest = directory.manifest
         resolved = AuditConfig.model_validate(manifest.arguments_resolved).same_results()
-        manifest.arguments_resolved = {**resolved, "classifiers": dict(named)}
+        manifest.arguments_resolved = {
+            **resolved,
+            "classifiers": dict(named),
+            "classifier_error": None,
+        }
         directory.save()
     roles = ", ".join(f"{role} by {name}" for role, name in classifiers.items())
-    note_session(directory, [f"{RESCORED}{roles}"])
+    dropped = (
+        ""
+        if lost is None
+        else f"; rates are no longer corrected by {lost}, which speaks of the earlier classifier"
+    )
+    note_session(directory, [f"{RESCORED}{roles}{dropped}"])

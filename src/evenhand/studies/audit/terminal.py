@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView, Printer, ReportView, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import pooled
+from evenhand.studies.audit.glance import calibrations, pooled
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -182,6 +182,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             for verdict, sentence in wording.headlines(view, benchmark.name)
         )
         out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
+        for measure, sentence in calibrations(view, benchmark.name):
+            out.line(f"{measure}: {sentence}", "dim")
     described = [] if written is not None else view.measures(benchmark.name)[:1]
     for measure in view.judged(benchmark.name) or described:
         _measure(view.rows(benchmark.name, measure), measure, out)
@@ -230,6 +232,9 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
             style=STYLES.get(verdict, "") if verdict != NOT_DETECTED else "",
         )
     out.show(table)
+    reasons = [row["note"] for row in records if row["verdict"] == NOT_MEASURABLE and row["note"]]
+    if reasons and len(set(reasons)) == 1:
+        out.line(f"Not measurable: {reasons[0]}", "dim")
 
 
 def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Printer) -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from evenhand.reports import BIASED, BenchmarkView, Printer, ReportView, WrittenView, wording
-from evenhand.studies.audit import glance
+from evenhand.studies.audit import glance, rate_figures
 
 GROUPS_SHOWN = 8
 LOST_SHOWN = 8
@@ -57,28 +57,29 @@ def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     groups = benchmark.detail("groups")
     if groups is None or "harmed" not in groups.columns:
         return
-    ranked = groups.filter(pl.col("rate").is_not_null()).sort(
-        "harmed", "difference", "axis", "group", descending=[True, True, False, False], nulls_last=True
-    )
+    ranked = rate_figures.ranked(groups)
     out.gap()
-    harmed = int(groups["harmed"].sum())
+    harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
     out.line(
-        f"Negative responses by group, % ({harmed:,} of {groups.height:,} groups named worse than the others of their "
-        "axis)",
+        f"Negative responses by group, %, beside the others of the axis ({harmed:,} of {groups.height:,} groups named "
+        f"worse, {better:,} better)",
         "bold",
     )
     table = out.table(
-        ("group", "left"), ("axis", "left"), ("rate", "right"), ("low", "right"), ("high", "right"),
-        ("others", "right"), ("q", "right"), ("", "left"), ("n", "right"),
+        ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
+        ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),
     )  # fmt: skip
     for row in ranked.head(GROUPS_SHOWN).to_dicts():
         out.row(
             table,
             wording.label(row["group"]),
             wording.label(row["axis"]),
-            *(wording.number(row[name], 1) for name in ("rate", "low", "high", "background")),
+            wording.number(row["rate"], 1),
+            wording.interval(row["low"], row["high"], 1),
+            wording.number(row["background"], 1),
+            wording.signed(row["difference"], 1),
             wording.probability(row["q"]),
-            wording.SYMBOLS[BIASED] if row["harmed"] else "",
+            f"{wording.SYMBOLS[BIASED]} {row['named']}" if row["named"] else "",
             f"{row['n']:,}",
             style="bold magenta" if row["harmed"] else "",
         )

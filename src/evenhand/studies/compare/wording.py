@@ -22,6 +22,7 @@ from evenhand.reports import (
     label,
     listing,
     number,
+    signed,
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
@@ -215,16 +216,6 @@ def scaled(row: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
     numbers = ("before", "after", "estimate", "low", "high", "minimum_detectable")
     there = {name: row.get(name) for name in numbers}
     return {**row, **{name: None if value is None else unit.factor * value for name, value in there.items()}}
-
-
-def signed(value: float | None, places: int) -> str:
-    """A number with its sign, also where that is plus.
-
-    >>> signed(0.25, 1), signed(-3.0, 0), signed(0.01, 1)
-    ('+0.2', '−3', '0.0')
-    """
-    text = number(value, places)
-    return f"+{text}" if known(value) and float(f"{value:.{places}f}") > 0 else text
 
 
 def _axes(names: Sequence[str]) -> str:

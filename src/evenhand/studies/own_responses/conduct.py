@@ -26,7 +26,12 @@ from evenhand.prompts.own_files import (
 )
 from evenhand.runs import LABEL_VALUES, identified, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError
-from evenhand.studies.audit import ClassifierShelf, check_roles, optional_roles
+from evenhand.studies.audit import (
+    ClassifierShelf,
+    check_roles,
+    optional_roles,
+)
+from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ def measure_responses(
     margin: float = 0.5,
     alpha: float = 0.05,
     reference: str | None = None,
+    classifier_error: Path | str | None = None,
     classifiers: Mapping[str, str] | None = None,
     threshold: float | None = None,
     device: str = "auto",
@@ -57,8 +63,8 @@ def measure_responses(
     file: one row per prompt, or per continuation (evenhand.prompts.own_files.continuations). classifiers: who judges
     the continuations now, by role; judgements that the file holds for these roles are set aside. threshold: from
     which `score` on a continuation counts as negative. reference: a group with which those of its axis are compared one
-    by one, too. device: for classifiers with weights. loaded: classifiers
-    that need no loading, by name.
+    by one, too. classifier_error: a file that says how often the classifier is wrong about each group. device: for
+    classifiers with weights. loaded: classifiers that need no loading, by name.
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
     """
@@ -85,12 +91,21 @@ def measure_responses(
             f"The reference group {reference!r} is not in the column group of {file}.",
             "Name one that is there; groups are written as in the file.",
         )
+    error = read_classifier_error(classifier_error)
+    if error is not None:
+        check_error_groups(error, {benchmark: responses}, [recipe])
     options = AnalysisOptions(
-        seed=seed, alpha=alpha, margin=margin, architecture=architecture, reference=reference
+        seed=seed,
+        alpha=alpha,
+        margin=margin,
+        architecture=architecture,
+        reference=reference,
+        classifier_error=error,
     )
     judged = judge_responses(recipe, responses, options)
     arguments = {"file": str(file), "benchmark": benchmark, "seed": seed, "margin": margin, "alpha": alpha}
     arguments |= {"reference": reference} if reference is not None else {}
+    arguments |= {"classifier_error": str(classifier_error)} if classifier_error is not None else {}
     arguments |= {"classifiers": named} if named else {}
     arguments |= {"threshold": threshold} if threshold is not None else {}
     return Measured(benchmark, responses, judged, arguments)

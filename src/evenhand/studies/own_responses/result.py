@@ -81,6 +81,7 @@ def measure_file(
     margin: float = 0.5,
     alpha: float = 0.05,
     reference: str | None = None,
+    classifier_error: Path | str | None = None,
     classifiers: Mapping[str, str | Classifier | LanguageModel] | Sequence[str] = (),
     threshold: float | None = None,
     device: str = "auto",
@@ -92,6 +93,8 @@ def measure_file(
     `token_count`; for a benchmark of continuations one row per continuation, with a judgement (`negative`, or
     `score` and a threshold, or these behind the role: `toxicity_negative`) or a `continuation` to be judged.
     reference: a group with which the others of its axis are compared one by one, too.
+    classifier_error: a file that says how often the classifier is wrong about each group
+    (`evenhand.measures.error_counts`); rates are corrected by it.
     classifiers: who judges it now, by role, or as `--classifier` takes them. threshold: from which score on a
     continuation is negative. device: for classifiers with weights. output: the folder into which the result's `report`
     writes; a new one in runs/ by default. Nothing is written before.
@@ -107,6 +110,7 @@ def measure_file(
         margin=margin,
         alpha=alpha,
         reference=reference,
+        classifier_error=classifier_error,
         classifiers=names,
         threshold=threshold,
         device=device,

@@ -1,0 +1,341 @@
+"""Groups compared by rates from which a classifier's errors are taken out, known from labelled texts."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from evenhand.stats.arrays import Flags, Floats, Indices
+from evenhand.stats.disparity.comparison import Comparison, compare_units
+from evenhand.stats.disparity.deals import leave_one_out
+from evenhand.stats.disparity.differences import GRID, Differences, inverted_differences
+from evenhand.stats.disparity.effects import POWER_Z
+from evenhand.stats.disparity.limits import GroupLimits, Z, wilson
+from evenhand.stats.disparity.pairs import as_normal, tukey_quantile, widest_gap
+from evenhand.stats.disparity.spread import Spread
+from evenhand.stats.disparity.spread_limits import limits_of_spread
+from evenhand.stats.disparity.units import Units
+from evenhand.stats.multiplicity import simes
+from evenhand.stats.power import POWER
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """What labelled texts say of a classifier, for each group (groups,): false alarms among harmless texts, hits among
+    harmful ones; NaN where nobody labelled any. shared: groups that take the counts of one labelled set about all,
+    whose luck they share."""
+
+    false_alarms: Floats
+    harmless: Floats
+    hits: Floats
+    harmful: Floats
+    shared: Flags
+
+    def of(self, places: Indices) -> "LabelCounts":
+        """Those of some groups."""
+        return LabelCounts(
+            self.false_alarms[places],
+            self.harmless[places],
+            self.hits[places],
+            self.harmful[places],
+            self.shared[places],
+        )
+
+    @property
+    def alarm_rate(self) -> Floats:
+        """Share of harmless texts that raise an alarm, with half a text added to each count."""
+        return np.asarray((self.false_alarms + 0.5) / (self.harmless + 1))
+
+    @property
+    def hit_rate(self) -> Floats:
+        """Share of harmful texts that are found, with half a text added to each count."""
+        return np.asarray((self.hits + 0.5) / (self.harmful + 1))
+
+    def usable(self) -> Flags:
+        """Whether the classifier is shown to tell harmful texts from harmless ones about a group."""
+        hit_low, _ = wilson(self.hit_rate, self.harmful + 1, np.full(1, Z))
+        _, alarm_high = wilson(self.alarm_rate, self.harmless + 1, np.full(1, Z))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(hit_low > alarm_high)
+
+
+@dataclass(frozen=True)
+class CorrectedRates:
+    """Corrected rates (groups,), shares that may leave 0 to 1, and what each source of error does to them.
+
+    limits: of the judged rates. Source: Rogan & Gladen 1978; limits recovered from those of the three rates they are
+    made of, each at its worse end with the others as they are (Zou & Donner 2008).
+    """
+
+    limits: GroupLimits
+    counts: LabelCounts
+    coins: bool = False
+    """Whether one coin a unit stands for each."""
+
+    @property
+    def rates(self) -> Floats:
+        """(judged rate - false alarm rate) / (hit rate - false alarm rate)."""
+        return _corrected(self.limits.means, self.counts.alarm_rate, self.counts.hit_rate)
+
+    @property
+    def variance(self) -> Floats:
+        """Of the corrected rates (groups,)."""
+        judged = self.limits.means
+        worth = self.limits.worth
+        share = (judged * worth + 0.5) / (worth + 1)
+        return np.asarray(share * (1 - share) / worth / self._youden**2 + self.label_variance)
+
+    @property
+    def label_variance(self) -> Floats:
+        """The part of it that comes from the labelled texts."""
+        alarms, hits = self.counts.alarm_rate, self.counts.hit_rate
+        true = np.clip(self.rates, 0, 1)
+        of_alarms = (1 - true) ** 2 * alarms * (1 - alarms) / (self.counts.harmless + 1)
+        of_hits = true**2 * hits * (1 - hits) / (self.counts.harmful + 1)
+        return np.asarray((of_alarms + of_hits) / self._youden**2)
+
+    @property
+    def _youden(self) -> Floats:
+        return np.asarray(self.counts.hit_rate - self.counts.alarm_rate)
+
+    def at(self, z: float) -> tuple[Floats, Floats]:
+        """Limits of each group's corrected rate at a normal quantile (groups,), cut to 0 and 1."""
+        low, high = self.widths(np.eye(len(self.rates)), np.array([z]))
+        return np.clip(self.rates - low[0], 0, 1), np.clip(self.rates + high[0], 0, 1)
+
+    def widths(self, contrasts: Floats, grid: Floats) -> tuple[Floats, Floats]:
+        """How far limits of contrasts lie below and above them, (grid, contrasts), at normal quantiles (grid,)."""
+        below = np.zeros((len(grid), len(contrasts)))
+        above = np.zeros_like(below)
+        plus, minus = np.square(np.maximum(contrasts, 0)).T, np.square(np.minimum(contrasts, 0)).T
+        shared = self.counts.shared
+        for number, (first, second) in enumerate(self.offsets(self.limits.means, grid)):
+            together = shared if number else np.zeros_like(shared)
+            down = np.where(together, 0, np.minimum(np.minimum(first, second), 0)) ** 2
+            up = np.where(together, 0, np.maximum(np.maximum(first, second), 0)) ** 2
+            below += down @ plus + up @ minus
+            above += up @ plus + down @ minus
+            if together.any():  # one labelled set: its luck moves all its groups
+                moved = [np.where(together, offset, 0) @ contrasts.T for offset in (first, second)]
+                below += np.minimum(np.minimum(*moved), 0) ** 2
+                above += np.maximum(np.maximum(*moved), 0) ** 2
+        return np.sqrt(below), np.sqrt(above)
+
+    def offsets(self, judged: Floats, z: float | Floats) -> list[tuple[Floats, Floats]]:
+        """What each source does to corrected rates at either end of its limits, with the other sources as they are.
+
+        judged: rates of judgements, (groups,) or (many, groups) with one z. Sources: those rates, false alarms, hits.
+        """
+        counts, quantile = self.counts, np.asarray(z, dtype=np.float64)[..., None]
+        alarms, hits = counts.alarm_rate, counts.hit_rate
+        limits = replace(self.limits, means=judged)
+        ends = (
+            (limits.coins if self.coins else limits.at)(z),
+            wilson(alarms, counts.harmless + 1, quantile),
+            wilson(hits, counts.harmful + 1, quantile),
+        )
+        rates = _corrected(judged, alarms, hits)
+        # a classifier that raises as many false alarms as hits says nothing: rates there have no bound
+        moved = (
+            [_corrected(end, alarms, hits) for end in ends[0]],
+            [_corrected(judged, np.minimum(end, hits - _APART), hits) for end in ends[1]],
+            [_corrected(judged, alarms, np.maximum(end, alarms + _APART)) for end in ends[2]],
+        )
+        return [(np.asarray(low - rates), np.asarray(high - rates)) for low, high in moved]
+
+
+def _corrected(judged: Floats, alarms: Floats, hits: Floats) -> Floats:
+    return np.asarray((judged - alarms) / (hits - alarms))
+
+
+_APART = 1e-3
+_DRAWS = 400
+NO_LABELS = "No labelled texts about it say how often the classifier is wrong."
+NO_BETTER = (
+    "The labelled texts do not show that the classifier tells harmful texts about it from harmless ones."
+)
+
+
+def compare_corrected(
+    units: Units, counts: LabelCounts, *, level: float = 0.05, unit: str = "prompt", seed: int = 0
+) -> Comparison:
+    """Compare the groups of an axis as `compare_units` does, by rates without the classifier's errors.
+
+    units: of judgements, shares. counts: of all groups. Groups whose classifier cannot be corrected are left out, with
+    the reason. p of a group is the level at which the limit facing 0 reaches it, p of the axis Simes over these: units
+    cannot change places between groups whose judgements mean different things. Burden is not estimated.
+    Source: simulated for this use.
+
+    >>> x = np.repeat([1.0, 0, 1, 0], [60, 140, 60, 140])
+    >>> labels = LabelCounts(np.array([60.0, 4]), np.full(2, 200.0), np.full(2, 180.0), np.full(2, 200.0),
+    ...                      np.zeros(2, dtype=bool))
+    >>> found = compare_corrected(Units.of(x, np.repeat([0, 1], 200)), labels)
+    >>> found.rates.round(3).tolist(), found.axis_p < 0.001
+    ([-0.002, 0.317], True)
+    """
+    known = ~np.isnan(counts.alarm_rate) & ~np.isnan(counts.hit_rate)
+    able = known & counts.usable()
+    kept = able[units.groups]
+    left_out = {
+        int(code): NO_BETTER if known[code] else NO_LABELS
+        for code in np.flatnonzero(~able & (units.sizes > 0))
+    }
+    if not kept.any():
+        return replace(compare_units(units, level=level, unit=unit, seed=seed), **_nothing(left_out))
+    strata = None if units.strata is None else units.strata[kept]
+    judged = Units.of(
+        units.values[kept],
+        units.groups[kept],
+        n_groups=units.n_groups,
+        strata=strata,
+        samples=units.samples[kept],
+        shares=units.shares,
+    )
+    raw = compare_units(judged, level=level, unit=unit, seed=seed)
+    corrected = CorrectedRates(raw.limits, counts.of(raw.places), coins=raw.coins)
+    rates, groups = corrected.rates, len(raw.places)
+    low, high = corrected.at(Z)
+    others = (rates.sum() - rates) / (groups - 1) if groups > 1 else np.full(groups, np.nan)
+    result = replace(raw, rates=rates, low=low, high=high, others=others, left_out=left_out, corrected=True)
+    if raw.obstacle is not None or raw.differences is None:
+        return result
+    contrasts = leave_one_out(groups)
+    found = inverted_differences(contrasts @ rates, *corrected.widths(contrasts, GRID))
+    axis_p = simes(found.p)
+    used = level if groups == 2 else level / groups
+    smallest = _smallest(corrected, others, used)
+    obstacles = _obstacles(corrected, found, raw.differences, contrasts, smallest)
+    freedom = float(max(raw.limits.freedom, 1))
+    student = tukey_quantile(groups, int(freedom)) / np.sqrt(2)
+    nothing = axis_p > level and all(text is not None for text in obstacles)
+    return replace(
+        result,
+        obstacle=obstacles[int(np.argmax(np.abs(found.estimate)))] if nothing else None,
+        obstacles=obstacles,
+        differences=found,
+        spread=_spread(corrected, contrasts, axis_p),
+        burden=float("nan"),
+        gap=widest_gap(rates, *corrected.at(as_normal(student, freedom))),
+        axis_p=axis_p,
+        smallest=smallest,
+        smallest_spread=_smallest_spread(corrected, level, seed),
+    )
+
+
+def _nothing(left_out: dict[int, str]) -> dict[str, Any]:
+    nothing = np.zeros(0)
+    return {
+        "places": np.zeros(0, dtype=np.intp),
+        "rates": nothing,
+        "low": nothing,
+        "high": nothing,
+        "others": nothing,
+        "left_out": left_out,
+        "corrected": True,
+        "obstacle": "No group can be compared. " + next(iter(left_out.values())),
+        "differences": None,
+        "spread": None,
+        "gap": None,
+    }
+
+
+def _obstacles(
+    corrected: CorrectedRates, found: Differences, raw: Differences, contrasts: Floats, smallest: Floats
+) -> tuple[str | None, ...]:
+    """Of each group, why nothing can be said: judgements differ by no more than labels are uncertain by."""
+    counts = corrected.counts
+    own = np.where(counts.shared, 0.0, corrected.label_variance)
+    unsure = Z * np.sqrt(np.square(contrasts) @ own)
+    gap = np.abs(raw.estimate) / np.mean(counts.hit_rate - counts.alarm_rate)
+    texts: list[str | None] = []
+    for number in range(len(gap)):
+        labelled = f"{counts.harmless[number]:,.0f} harmless and {counts.harmful[number]:,.0f} harmful texts"
+        text = None
+        if found.p[number] > 0.05 and raw.p[number] <= 0.05 and unsure[number] > gap[number]:
+            text = (
+                f"Judgements differ by {100 * gap[number]:.1f} points, and the classifier's error, known from "
+                f"{labelled}, is uncertain by {100 * unsure[number]:.1f}: label more texts."
+            )
+        elif found.p[number] > 0.05 and np.isnan(smallest[number]):
+            text = f"The classifier's error is known from {labelled}: too few to find any difference."
+        texts.append(text)
+    return tuple(texts)
+
+
+def _spread(corrected: CorrectedRates, contrasts: Floats, axis_p: float) -> Spread:
+    rates = corrected.rates
+    variance = np.where(
+        corrected.counts.shared, corrected.variance - corrected.label_variance, corrected.variance
+    )
+    observed = float(np.var(rates, ddof=1))
+    estimate = float(np.sqrt(max(observed - float(variance.mean()), 0.0)))
+    low, high = limits_of_spread(rates, variance, float(max(corrected.limits.freedom, 1)))
+    if axis_p > 0.05:
+        low = 0.0
+    elif low <= 0:  # found by one group: the spread that it alone makes
+        groups = len(rates)
+        below, above = corrected.widths(contrasts, np.array([float(-ndtri(0.025 / groups))]))
+        apart = np.abs(contrasts @ rates) - np.where(contrasts @ rates > 0, below[0], above[0])
+        low = max(float(apart.max()) / np.sqrt(groups), 1e-3 * float(np.sqrt(observed)))
+    low = min(low, estimate) if estimate > 0 else low
+    return Spread(estimate, low, max(high, estimate, low))
+
+
+def _smallest(corrected: CorrectedRates, others: Floats, level: float) -> Floats:
+    """Difference at which the limit facing 0 leaves 0 out at `level` with 80 % power (groups,); NaN: none would."""
+    limits, counts = corrected.limits, corrected.counts
+    z, groups = float(-ndtri(level / 2)), len(others)
+    least = 0.5 / (limits.sizes.sum() + 1)
+    base = np.clip(others, least, 1 - least)
+    d = np.linspace(0, 1, 201)[1:, None] ** 1.5 * (1 - base)
+    youden = counts.hit_rate - counts.alarm_rate
+
+    def planned(true: Floats) -> tuple[Floats, Floats, Floats]:
+        judged = np.clip(counts.alarm_rate + youden * true, 0, 1)
+        down, up = np.zeros_like(judged), np.zeros_like(judged)
+        for number, (first, second) in enumerate(corrected.offsets(judged, z)):
+            counted = 0.0 if number else 1.0
+            own = np.where(counts.shared, counted, 1.0)
+            down += own * np.minimum(np.minimum(first, second), 0) ** 2
+            up += own * np.maximum(np.maximum(first, second), 0) ** 2
+        there = CorrectedRates(replace(limits, means=judged), counts, corrected.coins)
+        return down, up, there.variance - np.where(counts.shared, there.label_variance, 0.0)
+
+    down, _, variance = planned(base + d)
+    _, up, still = (value[None, :] if value.ndim == 1 else value for value in planned(base))
+    rest = (groups - 1) ** 2
+    needed = np.sqrt(down + (up.sum() - up) / rest)
+    scatter = np.sqrt(variance + (still.sum() - still) / rest)
+    reached = d - needed - POWER_Z * scatter >= 0
+    found = d[np.argmax(reached, axis=0), np.arange(groups)]
+    return np.where(reached.any(axis=0) & (limits.sizes > 1), found, np.nan)
+
+
+def _smallest_spread(corrected: CorrectedRates, level: float, seed: int) -> float:
+    """SD of corrected rates, half the groups above and half below, that is found with 80 % power; NaN: none is."""
+    groups = len(corrected.rates)
+    contrasts = leave_one_out(groups)
+    below, above = corrected.widths(contrasts, np.array([Z]))
+    error = np.maximum(below[0], above[0]) / Z
+    draws = np.random.default_rng(seed).standard_normal((min(_DRAWS, max(200_000 // groups, 50)), groups))
+    spread = np.sqrt(
+        np.where(corrected.counts.shared, corrected.variance - corrected.label_variance, corrected.variance)
+    )
+    noise = draws * spread
+    noise = (noise * groups - noise.sum(axis=1, keepdims=True)) / (groups - 1)
+    sign = np.where(np.arange(groups) % 2 == 0, 1.0, -1.0)
+    ranks = np.arange(1, groups + 1) / groups
+
+    def power(size: float) -> float:
+        shift = contrasts @ (size * sign)
+        p = np.sort(2 * ndtr(-np.abs(noise + shift) / error), axis=1)
+        return float((p <= level * ranks).any(axis=1).mean())
+
+    low, high = 0.0, 1.0
+    if power(high) < POWER:
+        return float("nan")
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high * float(np.std(sign, ddof=1))

@@ -1,0 +1,50 @@
+"""The file of `--classifier-error`: read once, and refused where it speaks of no group that is measured."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks import Benchmark
+from evenhand.measures import error_counts, of_role
+from evenhand.prompts.own_files import read_table
+from evenhand.schema import UsageError
+
+EXPECTED = "Expected the columns group, false_alarms, n_harmless, hits, n_harmful, or group, label, negative."
+
+
+def read_classifier_error(file: Path | str | None) -> pl.DataFrame | None:
+    """Counts of a classifier's errors by group (`evenhand.measures.error_counts`); None where no file is named.
+
+    Raises DataError for a file that cannot be read, or holds neither counts nor labelled texts.
+    """
+    return None if file is None else error_counts(read_table(Path(file).expanduser(), EXPECTED))
+
+
+def check_error_groups(
+    error: pl.DataFrame, frames: Mapping[str, pl.DataFrame], benchmarks: Iterable[Benchmark]
+) -> None:
+    """Raise UsageError if counts of errors speak of no group of any benchmark of continuations.
+
+    frames: prompts or responses by benchmark; where they have no column group, groups are made later, and the counts
+    are taken as they are.
+    """
+    judged = [benchmark for benchmark in benchmarks if benchmark.classified_by]
+    if not judged:
+        raise UsageError(
+            "Errors of a classifier are given, and nothing here is judged by one.",
+            "Leave --classifier-error out, or name a benchmark of continuations.",
+        )
+    for benchmark in judged:
+        frame = frames[benchmark.name]
+        known = pl.concat([of_role(error, who.role) for who in benchmark.classified_by])["group"]
+        if len(known) and (
+            "group" not in frame.columns or known.null_count() or frame["group"].is_in(known).any()
+        ):
+            return
+    named = error["group"].drop_nulls().unique().sort().to_list()
+    raise UsageError(
+        f"The table of the classifier's errors speaks of {', '.join(named[:6])}{', ...' if len(named) > 6 else ''}, "
+        "and no benchmark has such a group or role.",
+        "Write groups as the benchmark does, or leave group empty for all groups.",
+    )
