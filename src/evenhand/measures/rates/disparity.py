@@ -19,6 +19,7 @@ from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
+    SKEWED,
     Comparison,
     GroupLimits,
     compare_corrected,
