@@ -19,6 +19,7 @@ from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
+    SKEWED,
     Comparison,
     GroupLimits,
     compare_corrected,
@@ -141,7 +142,7 @@ def disparity(
             found = compare_corrected(part.units, counts, **how)
         else:
             found = compare_units(part.units, **how)
-            if len(strata) == 2 and found.obstacle is None:
+            if len(strata) == 2 and found.obstacle in (None, SKEWED.format(unit=unit)):
                 judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
                 names = [part.names[place] for place in found.places]
                 anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)

@@ -22,11 +22,11 @@ _ERROR = (
     "by how much harsher on the group the classifier would have to be (`tolerance`). "
 )
 _UNEVEN = (
-    "Where groups scatter unequally within, each prompt counts as one coin, and the note says so; where one group has"
-    " less than half the prompts of the largest, and few (under 20, 50 beside five times as many), limits take one "
-    "coin in any case: 4 prompts with ICC .7 beside 60 with .05: false in 1.3 %. A limit of the method: one of ten "
-    "groups of 5 or 10 prompts with ICC .7 beside .05: false in 17-21 %. Up to 100 prompts the smallest effect is "
-    "simulated: with 2 x 10 to 4 x 3 prompts it was found in 66-84 %. "
+    "Where groups scatter unequally within, each prompt counts as one coin, and the note says so; so do limits where "
+    "one group has less than half the prompts of the largest, and few (under 20; 50 beside five times as many): 4 "
+    "prompts with ICC .7 beside 60 with .05: false in 1.3 %. A limit of the method: one of ten groups of 5 or 10 "
+    "prompts with ICC .7 beside .05: false in 17-21 %. Up to 100 prompts the smallest effect is simulated: with 2 x 10 "
+    "to 4 x 3 prompts it was found in 66-84 %. "
 )
 _CROSSED = (
     "Where groups are crossed with templates and nouns, what either does to single groups counts as chance (two-way "

@@ -84,6 +84,7 @@ def over_two_samples(
     worse = np.nan_to_num(means - means[best], nan=0.0) > wide
     comparison = replace(
         found,
+        obstacle=None,
         differences=Differences(estimate, low, high, known(beside.p)),
         axis_p=axis.p,
         spread=Spread(

@@ -5,7 +5,7 @@ from .additive import (
 )
 from .approximation import Approximation as Approximation, approximate as approximate
 from .change import GroupChanges as GroupChanges, group_changes as group_changes
-from .comparison import Comparison as Comparison, compare_units as compare_units
+from .comparison import SKEWED as SKEWED, Comparison as Comparison, compare_units as compare_units
 from .corrected import (
     CorrectedRates as CorrectedRates,
     LabelCounts as LabelCounts,

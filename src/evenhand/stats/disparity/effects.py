@@ -212,7 +212,11 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     if groups == 2:
         known = found[~np.isnan(found)]
         return found, float(known[0] / np.sqrt(2)) if known.size else float("nan")
-    return found, smallest_spread(design, level)
+    spread = smallest_spread(design, level)
+    if design.cautious:  # the axis, too, is found by the limits of a group: the one that shows most
+        known = found[~np.isnan(found)]
+        spread = max(spread, float(known.min()) * (1 - 1 / groups) ** 0.5) if known.size else float("nan")
+    return found, spread
 
 
 def planned_effects(
