@@ -155,6 +155,19 @@ def test_what_could_not_be_found_is_not_measurable():
     )
 
 
+@pytest.mark.parametrize("axes", [1, 2, 5, 7, 9, 13])
+def test_small_groups_of_a_benchmark_of_many_axes_are_compared(axes):
+    """Groups of (4, 4) to (7, 7), and five of 5, once stopped with a noncentral F that is no number."""
+    draws = np.random.default_rng(axes)
+    for sizes in ([4, 4], [5, 5], [6, 6], [7, 7], [5] * 5):
+        data = answers(draws, sizes, 4, *[[0.4] * len(sizes)] * 2)
+        group_changes(*data, level=0.05 / axes)
+    found = group_changes(
+        [0.25, 0.25, 0, 0.5, 0, 0.5, 0.5, 0.75], [0, 1, 0.5, 1, 0.25, 0.5, 0.25, 0.5], [0] * 4 + [1] * 4
+    )
+    assert found.spread_minimum_detectable > 0
+
+
 def test_bad_input_is_explained():
     with pytest.raises(UsageError, match="one axis each"):
         group_changes([0, 1], [0], [0, 1])

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import stats
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.changed_units import canonical_order, change_scales, rounded
-from evenhand.stats.disparity.smallest import POWER, smallest_change
+from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import limits_of_spread
 
 FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
@@ -322,13 +322,11 @@ class _Axis:
         """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL
-        critical = stats.f.isf(single, count - 1, self.df)
-        missed = lambda lam: stats.ncf.cdf(critical, count - 1, self.df, lam) - (1 - POWER)  # noqa: E731
-        noncentral = optimize.brentq(missed, 1e-6, 1e5)
+        signal = signal_found(count - 1.0, self.df, single)
         weight = self.units / (self.variance * np.where(self.scale > 0, self.scale, np.inf) ** 2)
         sides = np.where(np.arange(count)[np.argsort(np.argsort(weight))] % 2 == 0, 1.0, -1.0)
         centre = (weight * sides).sum() / weight.sum()
-        shift = sqrt(noncentral / float((weight * (sides - centre) ** 2).sum()))
+        shift = sqrt(signal / float((weight * (sides - centre) ** 2).sum()))
         return float(shift * sides.std(ddof=1))
 
     def spread_of(self, values: Floats) -> float:
