@@ -24,10 +24,9 @@ from evenhand.stats.disparity.changed_units import (
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
-FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
-"""Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
-STRICT = 0.02
-"""At stricter levels, LEAST_DEALS at first, so that the smallest effects know the tails."""
+FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
+"""Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
+data settle that nothing is there."""
 LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
 MOST_DEALT = 40_000_000
 """Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
@@ -226,7 +225,7 @@ class _Axis:
     def _by_normal(self, squares: float, largest: float) -> float:
         """The smaller p of F and of t times the groups: deals of a few prompts have tails too short."""
         count = len(self.units)
-        by_t = 2 * stats.t.sf(largest, self.df) * (1 if count == 2 else count)
+        by_t = 2 * stats.t.sf(largest, self.df) * (count if count > 2 else 1)
         return float(min(stats.f.sf(squares / (count - 1), count - 1, self.df), by_t, 1.0))
 
     def _batches(self, deals: int) -> list[int]:
