@@ -6,7 +6,7 @@ from scipy import stats
 
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg
-from evenhand.stats.disparity.change import group_changes
+from evenhand.stats.disparity.changes.change import group_changes
 
 
 def answers(draws, sizes, samples, before, after, icc=0.3):

@@ -14,7 +14,7 @@ from scipy import stats
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
-from evenhand.stats.disparity.changed_units import (
+from evenhand.stats.disparity.changes.changed_units import (
     are_shares,
     canonical_order,
     change_scales,
