@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.classifiers.classifier_error import counts_of_axis
 from evenhand.measures.columns import typed
+from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError

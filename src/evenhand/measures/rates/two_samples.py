@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from evenhand.measures.styles.cells import crossed_prompts
+from evenhand.measures.styles import crossed_prompts
 from evenhand.stats import Floats
 from evenhand.stats.contrasts import crossed_groups
 from evenhand.stats.disparity import Comparison, Differences, LargestGap, Spread, tukey_quantile
