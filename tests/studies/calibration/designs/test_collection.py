@@ -52,8 +52,9 @@ def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, 
     module = ModuleType("designs_of_this_test")
     mine = Design("small", "One.", lambda sample, seed: None, lambda rng, plant: Sample(()))
     module.good, module.bad, module.wrong = (lambda: [mine]), (lambda: 1 / 0), (lambda: ["text"])
+    module.none, module.exits = list, (lambda: sys.exit("no more"))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    points = {name: f"{module.__name__}:{name}" for name in ("good", "bad", "wrong")}
+    points = {name: f"{module.__name__}:{name}" for name in ("good", "bad", "wrong", "none", "exits")}
     installed("theirs", "evenhand.calibrations", points)
     there = collected()
     assert there.designs["good: small"].about == "One."
@@ -86,3 +87,4 @@ def test_answers_that_are_missing_are_judged_as_an_outcome_of_their_own():
     found = findings.filter(findings["verdict"] == "biased")
     assert "missing_disparity" in found["measure"].to_list()
     assert found.filter(found["measure"] == "missing_difference").row(0, named=True)["group"] == "axis 000"
+    assert "brings no designs" in there.without["none"] and "SystemExit: no more" in there.without["exits"]
