@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -62,7 +62,7 @@ def resumable(folder: Path) -> Iterator[None]:
         ) from stop
 
 
-def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
+def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator["BlockDone", None, None]:
     """Draw blocks and write them; yields each as it is on disk, or as it failed. Close it to stop (`closing`).
 
     Raises WriteError, and EvenhandError where a process was killed (what is written stays).
@@ -74,7 +74,9 @@ def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["
         yield from _over_processes(folder, blocks, seed, min(jobs, len(blocks)))
 
 
-def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
+def _over_processes(
+    folder: Path, blocks: list[Block], seed: int, jobs: int
+) -> Generator["BlockDone", None, None]:
     # Spawned, not forked: a fork copies locks of polars' threads and hangs.
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)

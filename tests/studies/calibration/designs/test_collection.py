@@ -59,6 +59,7 @@ def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, 
     there = collected()
     assert there.designs["good: small"].about == "One."
     assert "ZeroDivisionError" in there.without["bad"] and "str" in there.without["wrong"]
+    assert "brings no designs" in there.without["none"] and "SystemExit: no more" in there.without["exits"]
 
 
 def test_the_short_road_of_valence_ends_in_the_same_verdicts():
@@ -87,4 +88,3 @@ def test_answers_that_are_missing_are_judged_as_an_outcome_of_their_own():
     found = findings.filter(findings["verdict"] == "biased")
     assert "missing_disparity" in found["measure"].to_list()
     assert found.filter(found["measure"] == "missing_difference").row(0, named=True)["group"] == "axis 000"
-    assert "brings no designs" in there.without["none"] and "SystemExit: no more" in there.without["exits"]
