@@ -204,7 +204,7 @@ if __name__ == "__main__":
     except EvenhandError as error:
         print(type(error).__name__, error.message, error.hint)
 """)
-    return subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    return subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True)
 
 
 def within(seconds, what):
