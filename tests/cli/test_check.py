@@ -114,7 +114,7 @@ def test_a_plan_of_many_wordings_makes_no_requests_of_them(evenhand, judged_hous
     monkeypatch.setattr("evenhand.studies.consistency.plan.level_runs", counting)
     ended = evenhand(*METHOD[:-1], 500, *files, *JUDGE, "--plan")
     assert ended.code == 0, ended.err
-    ended.says("nonsensical (500 wordings)", f"{2 * 60 * 503:,}")  # default, original and blank beside them
+    ended.says("nonsensical (500 wordings)", f"{2 * 60 * 504:,}")  # four levels beside them
     assert planned == ["default", "original"]
 
 
