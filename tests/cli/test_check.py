@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evenhand.studies.consistency.level_runs import level_runs
+
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -102,6 +104,20 @@ def test_a_plan_runs_nothing_and_shows_every_wording(evenhand, judged_house, fil
     lacking.says("No level opposite", "--opposite TEXT")
 
 
+def test_a_plan_of_many_wordings_makes_no_requests_of_them(evenhand, judged_house, files, monkeypatch):
+    planned = []
+
+    def counting(path, model, levels, *rest):
+        planned.extend(level.key for level in levels)
+        return level_runs(path, model, levels, *rest)
+
+    monkeypatch.setattr("evenhand.studies.consistency.plan.level_runs", counting)
+    ended = evenhand(*METHOD[:-1], 500, *files, *JUDGE, "--plan")
+    assert ended.code == 0, ended.err
+    ended.says("nonsensical (500 wordings)", f"{2 * 60 * 504:,}")  # four levels beside them
+    assert planned == ["default", "original"]
+
+
 def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, files):
     ended = evenhand(*METHOD, *files, "--classifier", "house/words?unsure=true", "-o", "study")
     assert ended.code == 3
@@ -122,6 +138,7 @@ def test_texts_that_cannot_be_judged_end_with_three(evenhand, judged_house, file
         ((*METHOD, *JUDGE, "--prompts", "no.csv", "--neutral", "none"), 1, ("There is no file", "no.csv")),
         ((*METHOD, *JUDGE, "--data", "folder"), 2, ("--data takes name=folder",)),
         ((*METHOD, *JUDGE, "--rule", "kind"), 2, ("rule: Input should be",)),
+        ((*METHOD, *JUDGE, "--groups", 100_000_000_000, "--plan"), 2, ("groups: Input", "equal to 1000")),
         ((*METHOD, *JUDGE, "--margin", "0"), 2, ("margin: Input should be greater than 0",)),
         (("check", "empty", "--model", "house/writer"), 2, ("holds no consistency study",)),
     ],

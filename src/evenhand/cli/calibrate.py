@@ -1,5 +1,6 @@
 """`evenhand calibrate`: do the verdicts hold on data of known truth?"""
 
+import os
 from pathlib import Path
 
 import typer
@@ -15,21 +16,24 @@ def calibrate(
         False, "--quick", help="A first look, in a minute or two. This is the default."
     ),
     full: bool = typer.Option(False, "--full", help="Every design: about half an hour on two cores."),
-    output: Path | None = typer.Option(
+    output: str | None = typer.Option(
         None,
         "--output",
         "-o",
+        metavar="PATH",
         help="The study's folder; one that holds a part of the same study is gone on with.",
     ),
     replications: int | None = typer.Option(
-        None, min=2, help="Data sets of each arm, in place of what each design says."
+        None, min=2, help="Data sets of each arm, in place of what each design says; 100,000 at most."
     ),
     seed: int = typer.Option(0, min=0, help="Of everything random."),
     jobs: int | None = typer.Option(
-        None, "--jobs", "-j", min=1, help="Processes. Default: as many as cores."
+        None, "--jobs", "-j", min=1, help="Processes, as many as cores at most, which is the default."
     ),
-    summary: Path | None = typer.Option(
-        None, help="Also write here, as JSON, what measures and their documentation show of it."
+    summary: str | None = typer.Option(
+        None,
+        metavar="PATH",
+        help="Also write here, as JSON, what measures and their documentation show of it.",
     ),
 ) -> None:
     """Draw data of known truth, send it down each measure's own road to its verdict, and say how far that holds.
@@ -50,10 +54,32 @@ def calibrate(
         "seed": seed,
         "jobs": jobs,
     }
-    study = calibrate_with(validated(CalibrationOptions, given), output=output, progress=progress())
+    options = validated(CalibrationOptions, given)
+    if output == "":
+        raise UsageError("--output is empty.", "Name a folder, or leave it out for a new one in runs/.")
+    told = None if summary is None else _writable(summary)
+    study = calibrate_with(options, output=None if output is None else Path(output), progress=progress())
     paths = {"study": study.path, "report": study.paths["report"]}
-    if summary is not None:
-        paths["summary"] = study.write_summary(summary)
+    if told is not None:
+        paths["summary"] = study.write_summary(told)
     show(study, paths)
     if study.drawn.failed:
         raise typer.Exit(3)  # said above
+
+
+def _writable(summary: str) -> Path:
+    """The path of the summary, seen to before half an hour of drawing."""
+    from evenhand.schema import UsageError
+
+    path = Path(summary)
+    if not summary or path.is_dir():
+        raise UsageError(f"--summary takes a file, not {summary or 'nothing'}.", "--summary summary.json")
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"--summary {summary}: there is no folder {path.parent}.", "Make it, or name another file."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(
+            f"--summary {summary}: nothing can be written into {path.parent}.", "Name another file."
+        )
+    return path

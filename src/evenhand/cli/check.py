@@ -35,7 +35,9 @@ def check(
         [], help="The opposite of the method's wording, in place of its own; once for each of its texts."
     ),
     groups: int | None = typer.Option(
-        None, min=1, help="Nonsense wordings, drawn as a sample of all such wordings. Default: 20."
+        None,
+        min=1,
+        help="Nonsense wordings, drawn as a sample of all such wordings; 1,000 at most. Default: 20.",
     ),
     nonsense_prompts: int | None = typer.Option(
         None,

@@ -116,7 +116,7 @@ class Registry(Generic[T]):
         """The card of the thing of that name; None only where none is needed. Raises what `load` raises."""
         return self.card_of(self.load(name), name)
 
-    def made_by_stranger(self, name: str, error: Exception) -> ExtensionError | None:
+    def made_by_stranger(self, name: str, error: BaseException) -> ExtensionError | None:
         """What to raise where the thing of that name failed as it was called: an error naming its package. None for
         what is ours, and for errors that say themselves what is wrong."""
         if isinstance(error, EvenhandError) or name not in self.added() or self.package(name) == "evenhand":

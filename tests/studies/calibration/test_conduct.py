@@ -1,12 +1,18 @@
 """The engine: who draws it, and when, changes nothing; a kill loses a block; verdicts that do not hold are told."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from evenhand.benchmarks import Analysis
+from evenhand.runs import Silence
 from evenhand.schema import DataError, Interrupted, ResumeRefused, UsageError
 from evenhand.studies.calibration import calibrate
 from evenhand.studies.calibration.conduct import chosen_designs
@@ -16,6 +22,8 @@ from evenhand.studies.calibration.schedule import Arm
 from tests.studies.calibration import toys
 
 SMALL = toys.HONEST
+OURS = "stereoset: term SD 0, gender"
+"""A quick design of one measure."""
 
 
 @pytest.fixture(autouse=True)
@@ -86,14 +94,36 @@ def test_other_options_or_other_code_are_refused(tmp_path):
         calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=1)
 
 
-def test_a_damaged_shard_is_named(tmp_path):
-    arm = Arm(f"{SMALL}: clustered", "null", Plant(), 2)
-    block = Block(arm, 0, range(1))
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda rows: rows.drop("covered"), "wrong columns covered"),
+        (lambda rows: rows.with_columns(pl.col("rows").cast(pl.Float64)), "wrong columns rows"),
+        (lambda rows: rows.head(1), "1 rows, where 1 of each of 2"),
+        (lambda rows: pl.concat([rows.head(1)] * 2), "2 rows, where"),
+        (lambda rows: rows.with_columns(pl.col("replication") + 7), "other replications than 0 to 1"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_damaged_shard_is_named(tmp_path, damage, told):
+    arm = Arm(OURS, "null", Plant(), 16)
+    block = Block(arm, 0, range(2))
+    assert draw_block(tmp_path, block, 0).failure is None and read_arm(tmp_path, arm).height == 2
     path = block.path(tmp_path)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"PAR1 no table")
-    with pytest.raises(DataError, match="drawn again"):
+    if damage is None:
+        path.write_bytes(b"PAR1 no table")
+    else:
+        damage(pl.read_parquet(path)).write_parquet(path)
+    with pytest.raises(DataError, match=told) as error:
         read_arm(tmp_path, arm)
+    assert "drawn again" in str(error.value.hint)
+
+
+def test_a_kill_loses_little_however_many_replications_there_are():
+    parts = [part for _, part in Arm("any", "null", Plant(), 100_000).blocks()]
+    assert max(map(len, parts)) == 25 and [i for part in parts for i in part] == list(range(100_000))
+    with pytest.raises(UsageError, match="100000"):
+        calibrate(SMALL, replications=100_001)
 
 
 def test_names_that_nothing_has_and_measures_that_only_describe_are_refused():
@@ -122,3 +152,95 @@ def test_a_measure_that_fails_in_one_design_is_told_and_the_others_go_on(tmp_pat
     study = calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=1)
     assert study.drawn.failed == {f"{SMALL}: many groups": "ValueError: too many groups for me"}
     assert set(study.designs["design"]) == {f"{SMALL}: groups alike", f"{SMALL}: clustered"}
+
+
+def test_no_more_processes_than_cores(tmp_path, monkeypatch):
+    class Notes(Silence):
+        def __init__(self):
+            self.notes = []
+
+        def note(self, message):
+            self.notes.append(message)
+
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    told = Notes()
+    calibrate(SMALL, output=tmp_path / "c", replications=2, jobs=5000, progress=told)
+    assert told.notes == ["This machine has 1 core: 1 process instead of 5000."]
+
+
+@pytest.mark.parametrize("stop", [SystemExit("enough"), GeneratorExit("enough")])
+def test_a_measure_that_ends_the_program_is_told_and_the_others_go_on(tmp_path, monkeypatch, stop):
+    def analyse(frame, options):
+        raise stop
+
+    monkeypatch.setattr(toys, "HONEST_BENCHMARK", replace(toys.HONEST_BENCHMARK, analyse=analyse))
+    study = calibrate([toys.HONEST, toys.CARELESS], output=tmp_path / "c", replications=2, jobs=1)
+    assert f"{type(stop).__name__}: enough" in study.drawn.failed[f"{toys.HONEST}: clustered"]
+    assert study.measures["measure"].to_list() == [toys.CARELESS]
+
+
+def script(tmp_path, call):
+    """A program that calibrates in two processes with a design that sleeps, or worse."""
+    file = tmp_path / "program.py"
+    file.write_text(f"""
+import os, signal, sys, time
+from pathlib import Path
+
+def instead(design, plant, number, *names):
+    Path({str(tmp_path)!r}, f"worker-{{os.getpid()}}").touch()
+    {call}
+
+from evenhand.studies.calibration import pool
+pool.record, pool.design_of = instead, str
+if __name__ == "__main__":
+    from evenhand.schema import EvenhandError
+    from evenhand.studies.calibration.designs import Plant
+    from evenhand.studies.calibration.schedule import Arm
+    folder = Path({str(tmp_path)!r}) / "study"
+    blocks = pool.blocks_of([Arm("any", "null", Plant(), 32)], folder)
+    try:
+        with pool.resumable(folder):
+            list(pool.drawn(folder, blocks, 0, 2))
+    except EvenhandError as error:
+        print(type(error).__name__, error.message, error.hint)
+""")
+    return subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True)
+
+
+def within(seconds, what):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+def workers(tmp_path):
+    return [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
+
+
+def alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc who lives")
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_worker_outlives_the_calibration(tmp_path, number):
+    program = script(tmp_path, "time.sleep(300)")
+    within(30, lambda: len(workers(tmp_path)) == 2)
+    program.send_signal(number)
+    out, _ = program.communicate(timeout=20)
+    within(20, lambda: not any(map(alive, workers(tmp_path))))
+    if number != signal.SIGKILL:
+        assert program.returncode == 0 and "Interrupted Stopped. What was drawn lies in" in out
+
+
+def test_a_worker_that_dies_says_how_to_go_on(tmp_path):
+    out, _ = script(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)").communicate(timeout=60)
+    assert out.startswith("EvenhandError A process that draws was ended") and "fewer --jobs (now 2)" in out
+    assert str(tmp_path / "study") in out

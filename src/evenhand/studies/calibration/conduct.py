@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from evenhand.runs import Progress, Silence, shown
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.calibration.designs import Design, collected
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm
+from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm, resumable
 from evenhand.studies.calibration.record import RECORD, code_hash
 from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
 
@@ -73,7 +74,11 @@ def conduct(options: CalibrationOptions, folder: Path, progress: Progress | None
     RECORD.begin(folder, wanted, lambda stored: (stored, wanted["options"]))  # type: ignore[arg-type,return-value]
     _same_code(folder)
     told = progress or Silence()
-    jobs = options.jobs or os.cpu_count() or 1
+    cores = os.cpu_count() or 1
+    jobs = min(options.jobs or cores, cores)
+    if options.jobs is not None and jobs < options.jobs:
+        many = f"{cores} cores: {jobs} processes" if cores > 1 else "1 core: 1 process"
+        told.note(f"This machine has {many} instead of {options.jobs}.")
     known = first_arms(designs, options)
     failed = _draw(folder, known, options, jobs, told)
     later = [
@@ -99,8 +104,9 @@ def _draw(
     failed: dict[str, str] = {}
     if not missing:
         return failed
-    with shown(progress, total, total - left, "data sets"):
-        for done in drawn(folder, missing, options.seed, jobs):
+    drawing = drawn(folder, missing, options.seed, jobs)
+    with resumable(folder), shown(progress, total, total - left, "data sets"), closing(drawing):
+        for done in drawing:
             progress.advance(done.replications, 0, int(done.failure is not None))
             if done.failure is not None and done.design not in failed:
                 progress.note(f"{done.design}: {done.failure}")

@@ -2,11 +2,13 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.studies.options import Options
 
 Size = Literal["quick", "full"]
+MOST_REPLICATIONS = 100_000
+"""With so many a share of 5 % is known to 0.07 percentage points."""
 
 
 class CalibrationOptions(Options):
@@ -16,11 +18,16 @@ class CalibrationOptions(Options):
     """Measures or benchmarks; empty: everything that can be simulated."""
     size: Size = "quick"
     """quick: a first look in a minute or two; full: every design."""
-    replications: int | None = Field(default=None, ge=2)
+    replications: int | None = Field(default=None, ge=2, le=MOST_REPLICATIONS)
     """Data sets of each arm, in place of what each design says."""
     seed: int = Field(default=0, ge=0)
     jobs: int | None = Field(default=None, ge=1)
     """Processes; None: as many as there are cores."""
+
+    @field_validator("measures")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value))
 
     def deciding(self) -> dict[str, Any]:
         """The options that decide the result, as plain data."""

@@ -2,23 +2,33 @@
 
 import multiprocessing
 import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from evenhand.schema import Interrupted
+from evenhand.runs import Stopping
+from evenhand.schema import EvenhandError, Interrupted
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
-from evenhand.studies.calibration.record import read_shard, shard_path, write_shard
+from evenhand.studies.calibration.record import Schema, read_shard, shard_path, write_shard
 from evenhand.studies.calibration.schedule import Arm
 from evenhand.studies.calibration.trial import RECORD, record
 
+Drawing = Callable[..., list[dict[str, Any]]]
 ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Each process has one core."""
+WAITING = 4
+"""Blocks for each process that are handed to it or wait."""
 
 
 @dataclass(frozen=True)
@@ -40,33 +50,72 @@ def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
     return [block for block in every if not block.path(folder).is_file()]
 
 
-def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
-    """Draw blocks and write them; yields each as it is on disk, or as it failed.
-
-    Raises Interrupted (what is written stays, the same command goes on) and WriteError.
-    """
+@contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on. A second one ends the process."""
     try:
-        if jobs == 1 or len(blocks) < 2:
-            for block in blocks:
-                yield draw_block(folder, block, seed)
-        else:
-            yield from _over_processes(folder, blocks, seed, jobs)
+        with Stopping() as stopping, stopping.in_flight():
+            yield
     except KeyboardInterrupt as stop:
         raise Interrupted(
             "Stopped.", f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it."
         ) from stop
 
 
-def _over_processes(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Iterator["BlockDone"]:
+def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator["BlockDone", None, None]:
+    """Draw blocks and write them; yields each as it is on disk, or as it failed. Close it to stop (`closing`).
+
+    Raises WriteError, and EvenhandError where a process was killed (what is written stays).
+    """
+    if jobs == 1 or len(blocks) < 2:
+        for block in blocks:
+            yield draw_block(folder, block, seed)
+    else:
+        yield from _over_processes(folder, blocks, seed, min(jobs, len(blocks)))
+
+
+def _over_processes(
+    folder: Path, blocks: list[Block], seed: int, jobs: int
+) -> Generator["BlockDone", None, None]:
+    # Spawned, not forked: a fork copies locks of polars' threads and hangs.
+    context = multiprocessing.get_context("spawn")
+    theirs, ours = context.Pipe(duplex=False)
     with _one_thread_each():
-        # Spawned, not forked: a fork copies locks of polars' threads and hangs.
-        pool = ProcessPoolExecutor(min(jobs, len(blocks)), multiprocessing.get_context("spawn"))
-        waiting: list[Future[BlockDone]] = [pool.submit(draw_block, folder, block, seed) for block in blocks]
+        pool = ProcessPoolExecutor(jobs, context, _end_with, (theirs,))
+        coming = iter(blocks)
+        waiting: set[Future[BlockDone]] = set()
         try:
-            for done in as_completed(waiting):
-                yield done.result()
+            while True:
+                # no more than are soon begun: a future for every block would fill the memory
+                for block in islice(coming, WAITING * jobs - len(waiting)):
+                    waiting.add(pool.submit(draw_block, folder, block, seed))
+                if not waiting:
+                    break
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for one in done:
+                    yield one.result()
+            pool.shutdown()
+        except BrokenProcessPool as error:
+            raise EvenhandError(
+                "A process that draws was ended from outside, or crashed; most likely the memory did not suffice.",
+                f"What was drawn lies in {folder}; the same command with -o {folder} and fewer --jobs (now {jobs}) "
+                "goes on from it.",
+            ) from error
         finally:
+            ours.close()  # whoever still draws ends at once: a block that is not written is drawn again
             pool.shutdown(wait=True, cancel_futures=True)
+            theirs.close()
+
+
+def _end_with(parent: Connection) -> None:
+    """Have this process end as soon as the other end of the connection is closed, by its owner or by its death."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+
+    def watch() -> None:
+        parent.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -82,19 +131,32 @@ def draw_block(folder: Path, block: Block, seed: int) -> BlockDone:
     """Draw one block and write it. A measure or design that fails loses its own block and nothing else."""
     name = block.arm.design
     names = (seed, name, block.arm.name)
-    how, schema = {"moves": (moves, MOVED), "halves": (halves, HALVES)}.get(block.arm.kind, (record, RECORD))
+    how, schema = _drawing(block.arm)
     try:
         design = design_of(name)
         rows = [row for number in block.replications for row in how(design, block.arm.plant, number, *names)]
-    except Exception as error:  # whatever a measure does with a table, the others are calibrated
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a measure does (sys.exit, a panic), the others are calibrated
         return BlockDone(name, 0, f"{type(error).__name__}: {error}".splitlines()[0])
     write_shard(block.path(folder), pl.DataFrame(rows, schema=schema))
     return BlockDone(name, len(block.replications))
 
 
+def _drawing(arm: Arm) -> tuple[Drawing, Schema]:
+    """What draws a replication of an arm, and the columns of what comes out."""
+    drawings: dict[str, tuple[Drawing, Schema]] = {"moves": (moves, MOVED), "halves": (halves, HALVES)}
+    return drawings.get(arm.kind, (record, RECORD))
+
+
 def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
-    """The rows of an arm, in the order of replications; None if none is there."""
-    parts = [read_shard(Block(arm, number, part).path(folder)) for number, part in arm.blocks()]
+    """The rows of an arm, in the order of replications; None if none is there. Raises DataError for a damaged shard."""
+    how, schema = _drawing(arm)
+    # of what is judged by its findings alone, and of moves and halves, the number of rows is not known beforehand
+    each = len(design_of(arm.design).judged) if how is record else 0
+    parts = [
+        read_shard(Block(arm, number, part).path(folder), schema, part, each) for number, part in arm.blocks()
+    ]
     there = [part for part in parts if part is not None]
     return pl.concat(there) if there else None
 

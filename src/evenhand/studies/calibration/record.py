@@ -1,8 +1,10 @@
 """What the folder of a calibration says of it, and the shards in which its replications lie."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -11,6 +13,8 @@ from evenhand.schema import DataError, write_table
 from evenhand.studies.record import StudyRecord
 
 RECORD = StudyRecord("calibration-options.json", "calibration", "options")
+Schema = Mapping[str, Any]
+"""Columns with their types, as polars takes them."""
 DECIDING = ("schema", "stats", "measures", "benchmarks", "studies/calibration")
 """Rooms whose code decides what comes out."""
 
@@ -32,16 +36,36 @@ def shard_path(folder: Path, design: str, arm: str, block: int) -> Path:
     return folder / "replications" / name / f"{block:04d}.parquet"
 
 
-def read_shard(path: Path) -> pl.DataFrame | None:
-    """The rows of a shard, None where it is not there yet; raises DataError for one that cannot be read."""
+def read_shard(path: Path, schema: Schema, replications: range, each: int = 0) -> pl.DataFrame | None:
+    """The rows of a shard, None where it is not there yet.
+
+    schema: the columns it must have, with their types. replications: those it holds. each: how many rows each of them
+    has; 0 if that is not known. Raises DataError for one that cannot be read or that holds anything else.
+    """
     if not path.is_file():
         return None
+    hint = "Remove it: its replications are drawn again."
     try:
-        return pl.read_parquet(path)
+        rows = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", hint) from error
+    expected = pl.Schema(schema)
+    if rows.schema != expected:
+        wrong = [name for name in {**expected, **rows.schema} if rows.schema.get(name) != expected.get(name)]
+        raise DataError(f"{path} is damaged: wrong columns {', '.join(wrong) or '(their order)'}.", hint)
+    numbers = rows["replication"]
+    if numbers.null_count() or not numbers.is_in(list(replications)).all():
         raise DataError(
-            f"{path} cannot be read: {error}.", "Remove it: its replications are drawn again."
-        ) from error
+            f"{path} is damaged: it holds other replications than {replications[0]} to {replications[-1]}.",
+            hint,
+        )
+    if each and (rows.height != each * len(replications) or numbers.n_unique() != len(replications)):
+        raise DataError(
+            f"{path} is damaged: {rows.height} rows, where {each} of each of {len(replications)} replications were "
+            "expected.",
+            hint,
+        )
+    return rows
 
 
 def write_shard(path: Path, rows: pl.DataFrame) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.runs import Progress, default_path
-from evenhand.schema import VERSION, as_json, write_json
+from evenhand.schema import VERSION, UsageError, as_json, write_json
 from evenhand.studies.calibration.conduct import Drawn, conduct
 from evenhand.studies.calibration.options import CalibrationOptions, Size
 from evenhand.studies.calibration.page import calibration_page
@@ -134,6 +134,10 @@ def calibrate(
         "replications": replications,
     }
     options = validated(CalibrationOptions, given)
+    if output == "":
+        raise UsageError(
+            "The output folder's name is empty.", "Name a folder, or None for a new one in runs/."
+        )
     return calibrate_with(options, output=None if output is None else Path(output), progress=progress)
 
 

@@ -8,7 +8,9 @@ from evenhand.studies.calibration.designs import Design, Judged, Plant
 from evenhand.studies.calibration.options import CalibrationOptions
 
 BLOCKS = 8
-"""Into which the replications of an arm are cut: a kill loses at most so small a part, and cores share the work."""
+"""Into which the replications of an arm are cut, at least: cores share the work."""
+LARGEST_BLOCK = 25
+"""Replications of a block, at most: so few are lost by a kill, however many are asked for."""
 REPEATS = 6
 """Tables that are moved about for invariance."""
 Kind = Literal["null", "dose", "size", "power", "moves", "halves"]
@@ -41,7 +43,7 @@ class Arm:
 
     def blocks(self) -> Iterator[tuple[int, range]]:
         """(number, replications) of each block."""
-        step = -(-self.replications // BLOCKS)
+        step = min(-(-self.replications // BLOCKS), LARGEST_BLOCK)
         for number, first in enumerate(range(0, self.replications, step)):
             yield number, range(first, min(first + step, self.replications))
 

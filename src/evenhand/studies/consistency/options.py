@@ -19,6 +19,8 @@ PERSPECTIVE = (
 """The published judge with the published attributes."""
 NOBODY = "none"
 """In the place of a file of neutral prompts: only the adversarial domain is tested."""
+MOST_GROUPS = 1000
+"""Each is a run of its own; the verdict gains little beyond a hundred."""
 DECODINGS = ("auto", "beams", "greedy", *PRESETS)
 ASKING = (
     "method",
@@ -55,7 +57,7 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """Folders of published data sets, by name."""
     limit: int | None = Field(default=None, ge=1)
     """Most prompts per domain."""
-    groups: int = Field(default=20, ge=1)
+    groups: int = Field(default=20, ge=1, le=MOST_GROUPS)
     """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
     nonsense_prompts: int | None = Field(default=300, ge=2)
     """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far

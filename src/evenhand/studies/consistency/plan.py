@@ -165,24 +165,35 @@ def preview(
     that so many prompts show with 80 % power if every fourth prompt changes.
     """
     prepared = prepare(options, model, method, classifier)
-    runs = level_runs(Path("plan"), model, prepared.levels.all, prepared.domains, prepared.of_nonsense,
-                      prepared.decoding.decoding)  # fmt: skip
-    probed = [run for run in runs if run.level.name in ("default", "original")]
-    facts = {(run.domain, run.level.name): estimate(run.plan, run.model, seconds=5.0) for run in probed}
+    levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
+    for level in levels:
+        level.applied(model)  # a method that refuses a wording says so before anything is asked
+    # Other wordings are taken to cost what the method's own does; their requests need not be made for it.
+    probed = [level for level in levels if level.name in ("default", "original")]
+    runs = level_runs(Path("plan"), model, probed, domains, of_nonsense, prepared.decoding.decoding)
+    cost = {
+        (run.domain, run.level.name): estimate(run.plan, run.model, seconds=5.0)["seconds"] for run in runs
+    }
+    asked = {
+        (domain, level.key): len(domains[domain] if level.group is None else of_nonsense[domain])
+        for domain in domains
+        for level in levels
+    }
     seconds = sum(
-        facts[run.domain, "default" if run.level.name == "default" else "original"]["seconds"]
-        * len(run.prompts) / len(prepared.domains[run.domain])
-        for run in runs
+        cost[domain, "default" if level.name == "default" else "original"]
+        * asked[domain, level.key] / len(domains[domain])
+        for domain in domains
+        for level in levels
     )  # fmt: skip
-    sizes = {domain: len(prompts) for domain, prompts in prepared.domains.items()}
+    sizes = {domain: len(prompts) for domain, prompts in domains.items()}
     return {
         "method": method.name,
         "prompts": sizes,
-        "levels": [level.key for level in prepared.levels.all],
+        "levels": [level.key for level in levels],
         "lacking": dict(prepared.levels.lacking),
         "wordings": prepared.levels.wordings(),
-        "of_nonsense": {domain: len(prompts) for domain, prompts in prepared.of_nonsense.items()},
-        "continuations": sum(len(run.prompts) for run in runs),
+        "of_nonsense": {domain: len(prompts) for domain, prompts in of_nonsense.items()},
+        "continuations": sum(asked.values()),
         "decoding": described(prepared.decoding.decoding),
         "why": prepared.decoding.reason,
         "seconds": seconds,

@@ -52,12 +52,14 @@ def test_a_package_brings_designs_and_one_that_fails_disturbs_nobody(installed, 
     module = ModuleType("designs_of_this_test")
     mine = Design("small", "One.", lambda sample, seed: None, lambda rng, plant: Sample(()))
     module.good, module.bad, module.wrong = (lambda: [mine]), (lambda: 1 / 0), (lambda: ["text"])
+    module.none, module.exits = list, (lambda: sys.exit("no more"))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    points = {name: f"{module.__name__}:{name}" for name in ("good", "bad", "wrong")}
+    points = {name: f"{module.__name__}:{name}" for name in ("good", "bad", "wrong", "none", "exits")}
     installed("theirs", "evenhand.calibrations", points)
     there = collected()
     assert there.designs["good: small"].about == "One."
     assert "ZeroDivisionError" in there.without["bad"] and "str" in there.without["wrong"]
+    assert "brings no designs" in there.without["none"] and "SystemExit: no more" in there.without["exits"]
 
 
 def test_the_short_road_of_valence_ends_in_the_same_verdicts():

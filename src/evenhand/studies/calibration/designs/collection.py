@@ -36,9 +36,14 @@ def collected() -> Collected:
         except ExtensionError as error:
             without[name] = error.message
             continue
-        except Exception as error:  # a stranger's function fails as it likes
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a stranger's function fails as it likes, by sys.exit too
             told = CALIBRATIONS.made_by_stranger(name, error)
             without[name] = told.message if told is not None else str(error)
+            continue
+        if not brought:
+            without[name] = f"The package {CALIBRATIONS.package(name)} brings no designs for {name!r}."
             continue
         if wrong := [type(one).__name__ for one in brought if not isinstance(one, Design)]:
             without[name] = (

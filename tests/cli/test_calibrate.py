@@ -1,0 +1,38 @@
+"""`evenhand calibrate`: wrong calls are refused before anything is drawn, and what is asked for is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.studies.calibration import toys
+
+
+@pytest.fixture(autouse=True)
+def toy(installed):
+    toys.register(installed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("-o", ""), ("--output is empty",)),
+        (("--summary", ""), ("--summary takes a file",)),
+        (("--summary", "."), ("--summary takes a file",)),
+        (("--summary", "absent/s.json"), ("there is no folder absent",)),
+        (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
+        (("--quick", "--full"), ("Both --quick and --full",)),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_is_drawn(evenhand, arguments, parts):
+    before = set(Path().rglob("*"))
+    evenhand("calibrate", toys.HONEST, *arguments).refused(2, *parts)
+    assert set(Path().rglob("*")) == before
+
+
+def test_study_and_summary_are_written_and_a_name_given_twice_counts_once(evenhand):
+    call = ("calibrate", toys.HONEST, toys.HONEST, "--replications", 2, "-o", "c", "-j", 1)
+    ended = evenhand(*call, "--summary", "s.json")
+    assert ended.code == 0, ended.err
+    assert json.loads(Path("s.json").read_text())["options"]["measures"] == [toys.HONEST]
+    assert Path("c/calibration.html").is_file()
