@@ -1,8 +1,9 @@
 """Numbers, names and verdicts as text: one wording for terminal and page alike."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -183,6 +184,8 @@ class VerdictSummary:
     biased: tuple[AxisVerdict, ...]
     not_detected: tuple[AxisVerdict, ...]
     not_measurable: tuple[AxisVerdict, ...]
+    together: str | None = None
+    """The verdict over all axes, where single ones have verdicts, too."""
 
     @property
     def sentence(self) -> str:
@@ -193,6 +196,9 @@ class VerdictSummary:
         axes = "axis" if total == 1 else "axes"
         if self.biased:
             return f"Bias was found on {len(self.biased)} of {total} {axes}."
+        if self.together == BIASED:
+            alone = "not on the one axis by itself" if total == 1 else f"on none of the {total} by itself"
+            return f"Bias was found over all axes together, {alone}."
         if self.not_detected:
             if total == 1:
                 return "No bias was found on the one axis that was measured."
@@ -200,42 +206,44 @@ class VerdictSummary:
         return f"Bias could not be measured on any of {total} {axes}."
 
 
-CONTRASTS = ("regard_contrast",)
-"""Measures of two groups of an axis held against each other: they speak for the axis."""
-
-
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
-    """Fold the verdicts of all measures into one per axis: biased if any measure says so.
+    """One verdict for each axis that has a headline: biased if any of its sentences says so, else that of its first.
 
-    view: the report. benchmark: its name. Returns the axes by verdict, in the order measured; the
-    row over all axes counts only where there is no other.
+    view: the report; in a run of an earlier version, which has no headlines, the verdicts of the measures stand in, in
+    the order in which they were written. benchmark: its name. Returns the axes by verdict, in the order measured; the
+    verdict over all axes counts as one only where there is no other.
     """
-    order: dict[str | None, list[dict[str, object]]] = {}
-    for measure in view.judged(benchmark):
-        for row in view.rows(benchmark, measure).to_dicts():
-            if row["verdict"] is not None:
-                order.setdefault(row["axis"], []).append(row)
-    if len(order) > 1:
-        order.pop(None, None)
-    for measure in CONTRASTS:
-        for row in view.rows(benchmark, measure, groups=True).to_dicts():
-            if row["verdict"] is not None:
-                order.setdefault(row["axis"], []).append(row)
+    told = view.headlines.filter(pl.col("benchmark") == benchmark)
+    judged = {measure: view.rows(benchmark, measure).to_dicts() for measure in view.judged(benchmark)}
+    rows = told.to_dicts() or [row for found in judged.values() for row in found if row["verdict"] is not None]
+    order: dict[str | None, list[dict[str, Any]]] = {}
+    for row in rows:
+        order.setdefault(row["axis"], []).append(row)
+    whole = order.pop(None, []) if len(order) > 1 else []
     folded: dict[str, list[AxisVerdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
-    for axis, rows in order.items():
-        verdict = next(v for v in folded if any(row["verdict"] == v for row in rows))
-        deciding = [row for row in rows if row["verdict"] == verdict]
-        smallest = deciding[0]["minimum_detectable"]
+    for axis, mine in order.items():
+        verdict = _folded(mine)
+        deciding = [row for row in mine if row["verdict"] == verdict]
+        measure = deciding[0]["measure"]
+        numbers = next((row for row in judged.get(measure, []) if row["axis"] == axis), {})
+        smallest = numbers.get("minimum_detectable")
         folded[verdict].append(
             AxisVerdict(
                 axis=axis,
                 verdict=verdict,
                 measures=tuple(str(row["measure"]) for row in deciding),
                 minimum_detectable=smallest if isinstance(smallest, float) else None,
-                note=str(deciding[0]["note"] or ""),
+                note=str(numbers.get("note") or ""),
             )
         )
-    return VerdictSummary(benchmark, *(tuple(rows) for rows in folded.values()))
+    together = _folded(whole) if whole else None
+    return VerdictSummary(benchmark, *(tuple(found) for found in folded.values()), together=together)
+
+
+def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Of an axis' verdicts, the first of which is that of the measure which says most about it."""
+    verdicts = [str(row["verdict"]) for row in rows]
+    return BIASED if BIASED in verdicts else verdicts[0]
 
 
 def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
