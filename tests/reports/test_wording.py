@@ -97,7 +97,9 @@ def test_one_biased_sentence_makes_an_axis_biased():
 
 
 def test_bias_over_all_axes_alone_is_not_opened_with_no_bias():
-    lines = told(("crows_pairs", None, "biased"), *(("crows_pairs", a, "not detected") for a in ("age", "gender")))
+    lines = told(
+        ("crows_pairs", None, "biased"), *(("crows_pairs", a, "not detected") for a in ("age", "gender"))
+    )
     summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
     assert summary.sentence == "Bias was found over all axes together, on none of the 2 by itself."
 

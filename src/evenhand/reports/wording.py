@@ -215,7 +215,9 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
     """
     told = view.headlines.filter(pl.col("benchmark") == benchmark)
     judged = {measure: view.rows(benchmark, measure).to_dicts() for measure in view.judged(benchmark)}
-    rows = told.to_dicts() or [row for found in judged.values() for row in found if row["verdict"] is not None]
+    rows = told.to_dicts() or [
+        row for found in judged.values() for row in found if row["verdict"] is not None
+    ]
     order: dict[str | None, list[dict[str, Any]]] = {}
     for row in rows:
         order.setdefault(row["axis"], []).append(row)
