@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import category
 
 import polars as pl
 
@@ -15,6 +16,10 @@ SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "�
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"
+LONGEST_NAME = 200
+"""Characters of a name that are shown."""
+DUST = 1e-6
+"""Below this a number of a column is what arithmetic leaves of nothing: it gives the others no decimals."""
 JOINERS = "\u200c\u200d"
 """Not printable by themselves, and part of how some scripts and emoji are written."""
 
@@ -29,22 +34,23 @@ def known(value: float | None) -> bool:
 
 
 def label(name: str | None) -> str:
-    """An axis, group or measure as a reader wants it.
+    """An axis, group or measure as a reader wants it, cut where it is longer than any name.
 
-    >>> label("race_ethnicity"), label(None)
-    ('race ethnicity', 'all axes')
+    >>> label("race_ethnicity"), label(None), len(label("x" * 5000))
+    ('race ethnicity', 'all axes', 200)
     """
-    return "all axes" if name is None else name.replace("_", " ")
+    text = "all axes" if name is None else name.replace("_", " ")
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def decimals(values: Iterable[float | None]) -> int:
     """Decimals that give a column about three figures, judged by its largest value.
 
-    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0])
-    (3, 1, 0, 5)
+    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0]), decimals([2e-17])
+    (3, 1, 0, 5, 3)
     """
     largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
-    if 0 < largest < 0.02:
+    if DUST < largest < 0.02:
         return min(2 - math.floor(math.log10(largest)), 8)
     return 0 if largest >= 1000 else 1 if largest >= 10 else 2 if largest >= 2 else 3
 
@@ -127,14 +133,28 @@ def listing(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
 
 
+def visible(text: str) -> str:
+    """A text from outside without control characters, such as those that turn the direction of writing.
+
+    >>> visible("a\\x1b[31m\\u202eb\\nc\\x00") == "a\\ufffd[31m\\ufffdb\\nc\\ufffd"
+    True
+    """
+    if text.isprintable():
+        return text
+    kept = (
+        c if c.isprintable() or c in "\n\r\t" or c in JOINERS or category(c) == "Zs" else c.isspace()
+        for c in text
+    )
+    return "".join(c if isinstance(c, str) else " " if c else "\ufffd" for c in kept)
+
+
 def printable(text: str, characters: int | None = None) -> str:
     """A text from outside without control characters, on one line, cut to so many characters.
 
     >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
     ('a\ufffd[31m b c', 'long …')
     """
-    shown = "".join(c if c.isprintable() or c.isspace() or c in JOINERS else "\ufffd" for c in text)
-    line = " ".join(shown.split())
+    line = " ".join(visible(text).split())
     return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 

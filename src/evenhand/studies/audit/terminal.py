@@ -253,7 +253,7 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
         out.row(
             table,
             wording.label(row["axis"]),
-            row["descriptor"],
+            wording.printable(row["descriptor"], wording.LONGEST_NAME),
             show(row[column]),
             interval,
             wording.probability(row["q"]),

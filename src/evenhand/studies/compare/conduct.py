@@ -74,8 +74,8 @@ class Comparison:
     names: of the models. changes: CHANGES, paired: what changed between the groups of each axis, then over all and by
     axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
     each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
-    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a group
-    may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
+    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
+    group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
     """
 
     names: tuple[str, ...]
@@ -100,8 +100,8 @@ def compare_outputs(
     sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
     alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
     may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse.
-    Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be, DataError
-    for unreadable files, nothing that can be paired, or judgements of different classifiers.
+    Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be,
+    DataError for unreadable files, nothing that can be paired, or judgements of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
