@@ -258,8 +258,8 @@ def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
                 note=str(numbers.get("note") or ""),
             )
         )
-    together = _folded(whole) if whole else None
-    return VerdictSummary(benchmark, *(tuple(found) for found in folded.values()), together=together)
+    biased, clear, blank = (tuple(found) for found in folded.values())
+    return VerdictSummary(benchmark, biased, clear, blank, _folded(whole) if whole else None)
 
 
 def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
