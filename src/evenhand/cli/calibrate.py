@@ -38,8 +38,8 @@ def calibrate(
     what must change nothing. Press Ctrl-C at any time: the same command with -o FOLDER goes on where it stopped.
     """
     from evenhand.schema import UsageError
+    from evenhand.studies import validated
     from evenhand.studies.calibration import CalibrationOptions, calibrate_with
-    from evenhand.studies.options import validated
 
     if quick and full:
         raise UsageError("Both --quick and --full are given.", "Give one of them.")

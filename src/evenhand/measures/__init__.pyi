@@ -8,11 +8,6 @@ from .changes.consistency_verdicts import decide as decide
 from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
-from .classifiers.classifier_error import (
-    error_counts as error_counts,
-    of_role as of_role,
-    rogan_gladen as rogan_gladen,
-)
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
 from .likelihood.likelihood_bias_published import (
@@ -65,6 +60,11 @@ from .rates.bias_score_published import (
 from .rates.by_prompt_toxicity import (
     RatesByPromptToxicity as RatesByPromptToxicity,
     rates_by_prompt_toxicity as rates_by_prompt_toxicity,
+)
+from .rates.classifier_error import (
+    error_counts as error_counts,
+    of_role as of_role,
+    rogan_gladen as rogan_gladen,
 )
 from .rates.disparity import Disparity as Disparity, disparity as disparity
 from .rates.intersections import Intersections as Intersections, intersections as intersections

@@ -260,14 +260,14 @@ def over_templates(
     shape = (8, templates, 4)
     logits = -2 + interaction * rng.normal(size=(8, templates, 1)) + rng.normal(size=(1, templates, 1))
     logits = np.broadcast_to(logits, shape) + harm * (np.arange(8) == 0)[:, None, None]
-    group, template, noun = (part.ravel() for part in np.indices(shape))
+    group, template, noun = (np.repeat(part.ravel(), 3) for part in np.indices(shape))
     return pl.DataFrame(
         {
             "group": [f"g{code:02d}" for code in group],
             "template": template,
             "noun": noun,
-            "prompt_id": np.arange(group.size),
-            "negative": rng.binomial(3, 1 / (1 + np.exp(-logits.ravel()))) / 3,
+            "prompt_id": np.repeat(np.arange(group.size // 3), 3),
+            "negative": rng.binomial(1, 1 / (1 + np.exp(-np.repeat(logits.ravel(), 3)))),
         }
     )
 

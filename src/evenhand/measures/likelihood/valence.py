@@ -333,11 +333,12 @@ CARDS = (
             details=(
                 "Template pairs and nouns are samples: moderated t over pairs. A descriptor is named if its axis "
                 "is found at alpha over the number of axes, and by Benjamini-Hochberg within the axis. Simulated "
-                "audits of 13 axes without any shift: with 12 pairs some axis is found in 1 to 5 %, also where "
+                "audits of 13 axes without any shift: with 12 pairs some axis is found in 2 to 5 %, also where "
                 "interactions are exponential (two or three descriptors: 7 %); with 5 pairs in up to 6 %, most where "
                 "one factor is behind all 16 descriptors. Not held where interactions are both exponential and far "
-                "larger in a few descriptors than in the rest: 12 to 29 %. True power at the smallest effect 66 to "
-                "94 %; coverage 93 to 100 %, of two or three descriptors with exponential interactions 88 to 90 %. "
+                "larger in a few descriptors than in the rest: 12 to 29 %. True power at the smallest effect 68 to "
+                "89 %, of two or three descriptors 63 to 73 %; coverage 93 to 98 %, of two or three descriptors with "
+                "exponential interactions 88 to 90 %. "
                 "Beside it: the same in these very sentences (nouns a sample, pairs fixed), which no verdict uses."
             ),
         ),

@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from evenhand.measures.classifiers.classifier_error import counts_of_axis
 from evenhand.measures.columns import typed
+from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
 from evenhand.schema import UsageError
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
+    SKEWED,
     Comparison,
     GroupLimits,
     compare_corrected,
@@ -141,7 +142,7 @@ def disparity(
             found = compare_corrected(part.units, counts, **how)
         else:
             found = compare_units(part.units, **how)
-            if len(strata) == 2 and found.obstacle is None:
+            if len(strata) == 2 and found.obstacle in (None, SKEWED.format(unit=unit)):
                 judged = frame if part.axis is None else frame.filter(pl.col("axis") == part.axis)
                 names = [part.names[place] for place in found.places]
                 anew = over_two_samples(found, judged, names, (strata[0], strata[1]), alpha / n_axes)

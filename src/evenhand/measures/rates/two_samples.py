@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from evenhand.measures.styles.cells import crossed_prompts
+from evenhand.measures.styles import crossed_prompts
 from evenhand.stats import Floats
 from evenhand.stats.contrasts import crossed_groups
 from evenhand.stats.disparity import Comparison, Differences, LargestGap, Spread, tukey_quantile
@@ -84,6 +84,7 @@ def over_two_samples(
     worse = np.nan_to_num(means - means[best], nan=0.0) > wide
     comparison = replace(
         found,
+        obstacle=None,
         differences=Differences(estimate, low, high, known(beside.p)),
         axis_p=axis.p,
         spread=Spread(

@@ -4,8 +4,9 @@ from .additive import (
     planned_excess as planned_excess,
 )
 from .approximation import Approximation as Approximation, approximate as approximate
-from .change import GroupChanges as GroupChanges, group_changes as group_changes
-from .comparison import Comparison as Comparison, compare_units as compare_units
+from .changes.change import GroupChanges as GroupChanges, group_changes as group_changes
+from .changes.non_inferiority import no_worse as no_worse
+from .comparison import SKEWED as SKEWED, Comparison as Comparison, compare_units as compare_units
 from .corrected import (
     CorrectedRates as CorrectedRates,
     LabelCounts as LabelCounts,
@@ -34,7 +35,6 @@ from .effects import (
     smallest_spread as smallest_spread,
 )
 from .limits import GroupLimits as GroupLimits, Z as Z
-from .non_inferiority import no_worse as no_worse
 from .pairs import (
     LargestGap as LargestGap,
     largest_gap as largest_gap,

@@ -160,8 +160,8 @@ def _smallest(
     phi = 1.0 if coins else float(np.average(limits.phi, weights=sizes))
     typical = int(max(round(float(units.samples.mean())), 1))
     crossed = units.strata is not None and units.balanced and bool(np.all(units.cells() == 1))
-    variance = None if limits.shares else limits.spread
-    design = Design(sizes, base, phi, variance, typical, crossed, coins or limits.cautious)
+    scatter = None if limits.shares else float(np.mean(limits.spread))
+    design = Design(sizes, base, phi, scatter, typical, crossed, coins or limits.cautious)
     return smallest_effects(design, z1, level)
 
 
@@ -193,7 +193,7 @@ def _skewed(units: Units, limits: GroupLimits) -> bool:
     cubes = (units.residuals() / own[units.groups]) ** 3
     skewness = abs(float(cubes.mean()))
     least = float(limits.sizes[limits.sizes > 1].min())
-    return skewness > 2.5 * np.sqrt(6 / len(cubes)) and skewness / np.sqrt(least) > _SKEWED
+    return bool(skewness > 2.5 * np.sqrt(6 / len(cubes)) and skewness / np.sqrt(least) > _SKEWED)
 
 
 def _only(units: Units, places: Indices) -> Units:

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, ncfdtr, ndtri, stdtrit
+from scipy.special import fdtri, ndtri, stdtrit
 
 from evenhand.stats.arrays import Counts, Floats
 from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.limits import COINS, KNOWN, OWN, Z, too_unequal
 from evenhand.stats.disparity.simulated import FEW_UNITS, Drawn, simulated_differences
+from evenhand.stats.disparity.smallest import power_of_f
 from evenhand.stats.disparity.tails import critical_value
 from evenhand.stats.power import POWER
 
@@ -178,7 +179,7 @@ def smallest_spread(design: Design, level: float) -> float:
         centre = float(np.average(rates, weights=design.sizes))
         noise = design.variance or design.phi * float((rates * (1 - rates)).mean())
         signal = float((design.sizes * np.square(rates - centre)).sum()) / max(noise, 1e-12)
-        return 1 - float(ncfdtr(between, within, min(signal, 1e4), bound)), float(np.std(rates, ddof=1))
+        return power_of_f(signal, between, within, bound), float(np.std(rates, ddof=1))
 
     if power(high)[0] < POWER:
         return float("nan")
@@ -212,7 +213,11 @@ def smallest_effects(design: Design, z1: Floats, level: float) -> tuple[Floats, 
     if groups == 2:
         known = found[~np.isnan(found)]
         return found, float(known[0] / np.sqrt(2)) if known.size else float("nan")
-    return found, smallest_spread(design, level)
+    spread = smallest_spread(design, level)
+    if design.cautious:  # the axis, too, is found by the limits of a group: the one that shows most
+        known = found[~np.isnan(found)]
+        spread = max(spread, float(known.min()) * (1 - 1 / groups) ** 0.5) if known.size else float("nan")
+    return found, spread
 
 
 def planned_effects(

@@ -11,13 +11,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.limits import COINS, GroupLimits, learnt_clustering
 from evenhand.stats.power import POWER
 
 FEW_UNITS = 100
 """Up to so many units of an axis the smallest effect is simulated."""
-_SETS, _VALUES, _SIZES = 120, 500_000, 2
+_SETS, _VALUES, _SIZES = 200, 500_000, 2
 _Z_GRID = np.concatenate([np.linspace(0, 4.5, 28), [6.0, 8.0, 12.0, 25.0]])
 _ALPHA = 0.05
 
@@ -106,7 +106,9 @@ def _power(drawn: Drawn, base: float, shift: Floats, place: int) -> float:
     if drawn.crossed:
         left = values - np.stack([values[:, strata == s].mean(axis=1) for s in range(sizes.max())])[strata].T
     freedom = total - groups - (int(sizes.max()) - 1 if drawn.crossed else 0)
-    tested = _deal_p(left, codes, strata if drawn.crossed else np.zeros(total), freedom, deals, generator)
+    tested = _deal_p(
+        left, codes, strata if drawn.crossed else np.zeros(total, dtype=np.int64), freedom, deals, generator
+    )
     moved = _mover_p(drawn, values, left, means, codes, freedom)
     p = np.maximum(tested[0], moved)
     axis_p = tested[1]
@@ -137,7 +139,7 @@ def _values(drawn: Drawn, rates: Floats, shape: tuple[int, int], generator: np.r
 
 
 def _deal_p(
-    values: Floats, codes: Floats, strata: Floats, freedom: int, deals: int, generator: np.random.Generator
+    values: Floats, codes: Codes, strata: Codes, freedom: int, deals: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """p of each group (sets, groups), and of the axis (sets,), all data sets being dealt alike."""
     groups = int(codes.max()) + 1
@@ -174,12 +176,10 @@ def _ranks(values: Floats) -> Floats:
     """Share of each row that is at least as large."""
     ordered = np.sort(values, axis=1)
     below = [np.searchsorted(row, own, side="left") for row, own in zip(ordered, values, strict=True)]
-    return 1 - np.array(below) / values.shape[1]
+    return np.asarray(1 - np.array(below) / values.shape[1], dtype=np.float64)
 
 
-def _mover_p(
-    drawn: Drawn, values: Floats, left: Floats, means: Floats, codes: Floats, freedom: int
-) -> Floats:
+def _mover_p(drawn: Drawn, values: Floats, left: Floats, means: Floats, codes: Codes, freedom: int) -> Floats:
     """The p that recovered limits give (sets, groups)."""
     sets, groups = means.shape
     sizes = np.bincount(codes).astype(np.float64)

@@ -10,6 +10,7 @@ from evenhand.stats.disparity.approximation import Approximation
 from evenhand.stats.disparity.deals import Deals
 from evenhand.stats.disparity.differences import Differences
 from evenhand.stats.disparity.limits import GroupLimits, Z
+from evenhand.stats.disparity.spread_limits import largest_spread
 from evenhand.stats.disparity.units import Units
 
 _SPLITS, _DRAWN = 100, 1_000_000
@@ -91,7 +92,7 @@ def _inverted(
     uneven = max(1.0, float((noise * squares).sum()) / (mean * around)) if mean * around > 0 else 1.0
     start, stop = 0.0, 2.0 * (np.sqrt(observed) + np.sqrt(mean)) * np.sqrt(groups + 10.0)
     if bound is not None:
-        stop = min(stop, bound * np.sqrt(groups / (4 * (groups - 1.0))) + 1e-9)
+        stop = min(stop, largest_spread(groups, bound))
     lows, highs = (start, stop), (start, stop)
     limits = (start, stop)
     for _ in range(3):  # finer and finer around both ends

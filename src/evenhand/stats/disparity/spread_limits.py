@@ -54,3 +54,13 @@ def limits_of_spread(means: Floats, noise: Floats, df: float) -> tuple[float, fl
     start = max(middle, low)
     high = start if too_high(start) <= 0 else float(optimize.brentq(too_high, start, top))
     return low, high
+
+
+def largest_spread(groups: int, width: float) -> float:
+    """Largest standard deviation (divisor groups - 1) of numbers that lie no further apart than this.
+
+    >>> [round(largest_spread(groups, 1.0), 3) for groups in (2, 3, 4)]
+    [0.707, 0.577, 0.577]
+    """
+    half = groups // 2
+    return float(width * sqrt(half * (groups - half) / (groups * (groups - 1))))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.schema import UsageError
-from evenhand.stats.disparity.non_inferiority import no_worse
+from evenhand.stats.disparity.changes.non_inferiority import no_worse
 
 
 def test_five_percent_pass_at_the_margin_and_most_where_nothing_changed():

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.measures.classifiers.classifier_error import (
+from evenhand.measures.rates.classifier_error import (
     counts_of_axis,
     error_counts,
     of_role,

@@ -6,7 +6,7 @@ from scipy import stats
 
 from evenhand.schema import UsageError
 from evenhand.stats import benjamini_hochberg
-from evenhand.stats.disparity.change import group_changes
+from evenhand.stats.disparity.changes.change import group_changes
 
 
 def answers(draws, sizes, samples, before, after, icc=0.3):
@@ -153,6 +153,59 @@ def test_what_could_not_be_found_is_not_measurable():
         group_changes([3.0] * 20, [3.0] * 20, [0, 1] * 10).obstacle
         == "All numbers of both models are the same."
     )
+
+
+@pytest.mark.parametrize("axes", [1, 2, 5, 7, 9, 13])
+def test_small_groups_of_a_benchmark_of_many_axes_are_compared(axes):
+    """Groups of (4, 4) to (7, 7), and five of 5, once stopped with a noncentral F that is no number."""
+    draws = np.random.default_rng(axes)
+    for sizes in ([4, 4], [5, 5], [6, 6], [7, 7], [5] * 5):
+        data = answers(draws, sizes, 4, *[[0.4] * len(sizes)] * 2)
+        group_changes(*data, level=0.05 / axes)
+    found = group_changes(
+        [0.25, 0.25, 0, 0.5, 0, 0.5, 0.5, 0.75], [0, 1, 0.5, 1, 0.25, 0.5, 0.25, 0.5], [0] * 4 + [1] * 4
+    )
+    assert found.spread_minimum_detectable > 0
+
+
+def test_deals_without_scatter_do_not_set_the_limits():
+    """Four groups of two prompts of one sample: every tenth deal leaves none, and the limits were 2 million."""
+    groups = np.repeat(np.arange(4), 2)
+    found = group_changes([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 1, 0, 0, 0, 0, 1], groups)
+    assert found.obstacle is None and (found.low >= -2).all() and (found.high <= 2).all()
+    assert found.spread_high <= 2 * np.sqrt(4 / 12)
+    draws, axes = np.random.default_rng(1), 0
+    for seed in range(100):
+        found = group_changes(*draws.integers(0, 2, (2, 8)), groups, seed=seed)
+        assert ((found.p <= 0.05) == ((found.low > 0) | (found.high < 0))).all()
+        assert np.abs([found.low, found.high]).max() <= 2 and found.spread_low <= found.spread_high
+        axes += found.axis_p <= 0.05
+    assert axes <= 11, "5 % of 100 are 5; by ranks of so few different deals alone it was 17"
+
+
+@pytest.mark.parametrize("rude", [[0.0] * 8, [0.25, 0.0, 0.5, 0.25, 1.0, 0.25, 0.5, 0.25]])
+def test_prompts_that_did_not_move_leave_open_what_so_few_could_hide(rude):
+    found = group_changes(rude, rude, [0] * 4 + [1] * 4)
+    hidden = (1 - 0.025**0.25) * np.sqrt(2)
+    assert found.p.tolist() == [1, 1] and found.axis_p == 1
+    assert found.high.tolist() == pytest.approx([hidden] * 2) and found.low.tolist() == pytest.approx(
+        [-hidden] * 2
+    )
+    assert (found.spread, found.spread_low) == (0, 0)
+    assert found.spread_high == pytest.approx(hidden / np.sqrt(2)), "one statement of groups and axis"
+
+
+def test_numbers_of_which_none_changed_are_not_measurable():
+    scores = [10.0, 20.0, 30.0, 40.0] * 4
+    assert "No number changed" in (group_changes(scores, scores, [0, 1] * 8).obstacle or "")
+
+
+def test_mirrored_deals_are_counted_only_for_groups_of_equal_size():
+    draws = np.random.default_rng(3)
+    before, after = draws.integers(0, 5, (2, 8)) / 4
+    assert group_changes(before, after, [0] * 2 + [1] * 6).obstacle is None, "1 / 28"
+    assert "0.02" in (group_changes(before, after, [0] * 2 + [1] * 6, level=0.02).obstacle or "")
+    assert group_changes(before[:6], after[:6], [0] * 3 + [1] * 3).obstacle is not None, "2 / 20"
 
 
 def test_bad_input_is_explained():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.disparity.changed_units import canonical_order, change_scales
+from evenhand.stats.disparity.changes.changed_units import canonical_order, change_scales
 
 
 def test_scales_of_shares_come_from_both_rates():

@@ -5,26 +5,33 @@ between groups: what a prompt's change lies off its group's mean is put on one s
 """
 
 from dataclasses import dataclass
-from math import lgamma, log, sqrt
+from math import inf, lgamma, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import stats
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
-from evenhand.stats.disparity.changed_units import canonical_order, change_scales, rounded
-from evenhand.stats.disparity.smallest import POWER, smallest_change
-from evenhand.stats.disparity.spread_limits import limits_of_spread
+from evenhand.stats.disparity.changes.changed_units import (
+    are_shares,
+    canonical_order,
+    change_scales,
+    rounded,
+    unmoved_reach,
+)
+from evenhand.stats.disparity.smallest import signal_found, smallest_change
+from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 
-FIRST_DEALS, MOST_DEALS, ENOUGH = 199, 9_999, 20
-"""Deals at first; at most; and how many as extreme as the data settle that nothing is there."""
-STRICT = 0.02
-"""At stricter levels, LEAST_DEALS at first, so that the smallest effects know the tails."""
+FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
+"""Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
+data settle that nothing is there."""
 LEAST_DEALS, DEALT_AT_ONCE = 999, 4_000_000
 MOST_DEALT = 40_000_000
 """Numbers dealt in all, beyond which fewer deals (but LEAST_DEALS) must do."""
+LEAST_WITHIN = 0.05
+"""Share of the scatter that every deal has within groups at least: with groups of two, some have none."""
 SHARE_OF_LEVEL = 0.037 / 0.05
 """Level at which each of two statistics of one deal stands where the smaller p of both is calibrated at .05."""
 
@@ -35,12 +42,12 @@ class GroupChanges:
 
     units: prompts. mean: of the changes. estimate: mean minus the mean of the other groups' means; NaN, like all
     limits, for groups of fewer than two units, which no other group is held against either. standard_error, p, low,
-    high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05. minimum_detectable: the smallest
-    such difference that would be found in 80 % of comparisons at `level`, inf where none would be.
-    axis_p: of no difference between any groups. spread: standard deviation of the groups' true mean changes, noise
-    removed, with its limits (the lower is above 0 exactly if axis_p <= .05) and smallest visible value.
-    spread_before, spread_after: of the groups' true means in each model: a description. obstacle: why nothing could
-    have been found whatever had changed.
+    high: of that, two-sided, 95 %; the interval leaves out 0 exactly if p <= .05, lies within -2 .. 2 for shares, and
+    is as wide as prompts that stay could hide where none moved. minimum_detectable: the smallest such difference that
+    would be found in 80 % of comparisons at `level`, inf where none would be. axis_p: of no difference between groups.
+    spread: standard deviation of the groups' true mean changes, noise removed, with its limits (the lower is above 0
+    exactly if axis_p <= .05) and smallest visible value (NaN: none). spread_before, spread_after: of the groups' true
+    means in each model: a description. obstacle: why nothing could have been found whatever had changed.
     """
 
     units: Codes
@@ -70,8 +77,9 @@ def group_changes(
     before, after: (units,) means of a unit's samples in each model, without NaN. groups: (units,) codes 0, 1, ... of
     the group that each unit belongs to. level: at which the axis is judged; only the smallest effects depend on it.
     Residuals of a unit's change are divided by what the rates of its group before and after let expect of their
-    spread, dealt to all groups, and put on the new group's scale; the axis p is the smaller rank of a sum of squares
-    and of the largest group's statistic, calibrated on the same deals; a group's p is the larger of its share of the
+    spread, dealt to all groups, and put on the new group's scale. The axis p is the smaller rank of a sum of squares
+    and of the largest group's statistic, calibrated on the same deals, but no smaller than by F or t (the deals of a
+    few prompts have short tails); a group's p is the larger of its share of the
     deals and of Student's t with the same standard error. Raises UsageError for arrays that do not match.
     Source: simulated for this measure; Pitman 1937 (dealing), Cameron and Miller 2015 (differences of clusters).
 
@@ -97,7 +105,7 @@ def group_changes(
     full = {name: np.full(count, np.nan) for name in ("estimate", "error", "p", "low", "high", "smallest")}
     for name, values in table.items():
         full[name][part.groups] = values
-    spread, low, high = part.spread(dealt)
+    spread, low, high = part.spread(dealt, table)
     return GroupChanges(
         units, mean, full["estimate"], full["error"], full["p"], full["low"], full["high"], full["smallest"],
         float(part.df), dealt.axis_p, spread, low, high, part.smallest_spread(level),
@@ -106,12 +114,10 @@ def group_changes(
 
 
 class _Dealt(NamedTuple):
-    """z: (deals, groups) of absolute statistics. axis_p; q_p and z_p: of its two parts."""
+    """z: (deals, groups) of absolute statistics. axis_p: of both together."""
 
     z: Floats
     axis_p: float
-    q_p: float
-    z_p: float
 
 
 @dataclass(frozen=True)
@@ -146,18 +152,21 @@ class _Axis:
         residual = within * np.repeat(np.sqrt(units / (units - 1)), sizes)
         variance = float((residual**2).sum() / len(residual))
         constant = variance < 1e-18
-        return cls(
-            groups,
-            starts,
-            units,
-            first,
-            second,
-            mean,
-            scale,
-            residual,
-            1.0 if constant else variance,
-            constant,
-        )
+        known = 1.0 if constant else variance
+        return cls(groups, starts, units, first, second, mean, scale, residual, known, constant)
+
+    @property
+    def shares(self) -> bool:
+        return are_shares(self.first, self.second)
+
+    @property
+    def furthest(self) -> float:
+        """By how much more one group's share can change than another's: from -1 to 1 and from 1 to -1."""
+        return 2.0 if self.shares else inf
+
+    @property
+    def unmoved(self) -> bool:
+        return not rounded(self.second - self.first).any()
 
     @property
     def df(self) -> float:
@@ -166,8 +175,11 @@ class _Axis:
     def obstacle(self, level: float) -> str | None:
         if not self.scale.any():
             return "All numbers of both models are the same."
+        if self.unmoved and not self.shares:
+            return "No number changed at all: how much such numbers change by chance is unknown."
         arrangements = lgamma(self.units.sum() + 1) - sum(lgamma(n + 1) for n in self.units)
-        alike = log(2) if len(self.units) == 2 else 0.0
+        # deals that only exchange whole groups of equal size look alike
+        alike = sum(lgamma(n + 1) for n in np.unique(self.units, return_counts=True)[1])
         if alike - arrangements > log(level):
             prompts = int(self.units.sum())
             return f"{prompts} prompts can be dealt to the groups in too few ways for any p to reach {level:.2g}."
@@ -197,7 +209,7 @@ class _Axis:
         squares = rounded(self.sum_of_squares(self.mean) / self.variance)
         if self.constant:
             p = float(min(1.0, len(self.units) * 2 * stats.t.sf(float(largest), self.df)))
-            return _Dealt(np.empty((0, len(self.units))), p, p, p)
+            return _Dealt(np.empty((0, len(self.units))), p)
         draws = np.random.default_rng(seed)
         z, q = np.empty((0, len(self.units))), np.empty(0)
         most = int(max(LEAST_DEALS, min(MOST_DEALS, MOST_DEALT // len(self.residual))))
@@ -206,9 +218,15 @@ class _Axis:
             z = np.concatenate([z, *(part[0] for part in parts)])
             q = np.concatenate([q, *(part[1] for part in parts)])
             found = _smaller_rank(squares, largest, q, z.max(axis=1))
-            if found[0] * (len(q) + 1) > ENOUGH:
+            if found * (len(q) + 1) > ENOUGH:
                 break
-        return _Dealt(z, *found)
+        return _Dealt(z, max(found, self._by_normal(float(squares), float(largest))))
+
+    def _by_normal(self, squares: float, largest: float) -> float:
+        """The smaller p of F and of t times the groups: deals of a few prompts have tails too short."""
+        count = len(self.units)
+        by_t = 2 * stats.t.sf(largest, self.df) * (count if count > 2 else 1)
+        return float(min(stats.f.sf(squares / (count - 1), count - 1, self.df), by_t, 1.0))
 
     def _batches(self, deals: int) -> list[int]:
         at_once = max(1, DEALT_AT_ONCE // len(self.residual))
@@ -217,7 +235,9 @@ class _Axis:
     def _deal(self, draws: np.random.Generator, deals: int) -> tuple[Floats, Floats]:
         dealt = draws.permuted(np.broadcast_to(self.residual, (deals, len(self.residual))), axis=1)
         means = np.add.reduceat(dealt, self.starts, axis=1) / self.units
-        within = np.maximum((self.residual**2).sum() - (self.units * means**2).sum(axis=1), 1e-12)
+        whole = float((self.residual**2).sum())
+        # a deal that happens to leave next to nothing within groups says little of what is usual
+        within = np.maximum(whole - (self.units * means**2).sum(axis=1), LEAST_WITHIN * whole)
         variance = within / self.df
         scaled = means * self.scale
         z = np.abs(self.contrast(scaled)) / np.sqrt(variance[:, None] * self.design)
@@ -232,12 +252,14 @@ class _Axis:
             by_deals, critical = self._shares(dealt.z, z)
             p, needed = np.maximum(p, by_deals), np.maximum(needed, critical)
         half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
+        if self.unmoved and self.shares:
+            half = unmoved_reach(self.units)
         return {
             "estimate": estimate,
             "error": error,
             "p": np.minimum(p, 1.0),
-            "low": estimate - half,
-            "high": estimate + half,
+            "low": np.maximum(estimate - half, -self.furthest),
+            "high": np.minimum(estimate + half, self.furthest),
             "smallest": self.smallest(dealt, level),
         }
 
@@ -259,14 +281,17 @@ class _Axis:
             critical[mine] = pool[len(pool) - 1 - allowed]
         return shares, critical
 
-    def spread(self, dealt: _Dealt) -> tuple[float, float, float]:
+    def spread(self, dealt: _Dealt, table: dict[str, Floats]) -> tuple[float, float, float]:
         """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
         noise = self.variance * self.scale**2 / self.units
         observed = float(self.mean.var(ddof=1))
         estimate = sqrt(max(observed - float(noise.mean()), 0.0))
         low, high = limits_of_spread(self.mean, noise, self.df)
+        # what one group alone could hide, and what shares could differ by at most
+        high = max(high, float(np.max(table["high"] - table["low"])) / 2 / sqrt(len(self.units)), estimate)
+        high = min(high, largest_spread(len(self.units), self.furthest))
         if dealt.axis_p > 0.05:
-            return estimate, 0.0, max(high, estimate)
+            return estimate, 0.0, high
         error = np.sqrt(self.variance * self.design)
         z = float(np.max(np.abs(self.contrast(self.mean)) / error))
         far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
@@ -276,7 +301,7 @@ class _Axis:
         return (
             max(estimate, least),
             min(max(low, from_group, least), max(estimate, least)),
-            max(high, estimate),
+            high,
         )
 
     def smallest(self, dealt: _Dealt, level: float) -> Floats:
@@ -293,15 +318,12 @@ class _Axis:
                 # beyond what so many deals can show, t carries on from there
                 ratio = np.quantile(pool, 1 - attained) / stats.t.isf(attained / 2, self.df)
                 needed[mine] = by_t * max(1.0, float(ratio))
-        shares = bool(
-            min(self.first.min(), self.second.min()) >= 0 and max(self.first.max(), self.second.max()) <= 1
-        )
         others = (self.design - self.scale**2 / self.units) * self.variance
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
         return np.array([
             smallest_change(needed[g], (self.variance, self.unpaired), others[g], self.units[g], self.scale[g],
-                  (first[g], mean[g]) if shares else None)
+                  (first[g], mean[g]) if self.shares else None)
             for g in range(count)
         ])  # fmt: skip
 
@@ -322,14 +344,13 @@ class _Axis:
         """Standard deviation between groups, one half of them up and one down, that the axis test finds in 80 %."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL
-        critical = stats.f.isf(single, count - 1, self.df)
-        missed = lambda lam: stats.ncf.cdf(critical, count - 1, self.df, lam) - (1 - POWER)  # noqa: E731
-        noncentral = optimize.brentq(missed, 1e-6, 1e5)
+        signal = signal_found(count - 1.0, self.df, single)
         weight = self.units / (self.variance * np.where(self.scale > 0, self.scale, np.inf) ** 2)
         sides = np.where(np.arange(count)[np.argsort(np.argsort(weight))] % 2 == 0, 1.0, -1.0)
         centre = (weight * sides).sum() / weight.sum()
-        shift = sqrt(noncentral / float((weight * (sides - centre) ** 2).sum()))
-        return float(shift * sides.std(ddof=1))
+        shift = sqrt(signal / float((weight * (sides - centre) ** 2).sum()))
+        smallest = float(shift * sides.std(ddof=1))
+        return smallest if smallest <= largest_spread(count, self.furthest) else float("nan")
 
     def spread_of(self, values: Floats) -> float:
         means = np.add.reduceat(values, self.starts) / self.units
@@ -338,8 +359,8 @@ class _Axis:
         return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
 
 
-def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tuple[float, float, float]:
-    """The smaller of two rank p, calibrated on the deals; and both."""
+def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> float:
+    """The smaller of two rank p, calibrated on the deals."""
     deals = len(q)
 
     def ranks(pool: Floats, values: Floats) -> Floats:
@@ -348,7 +369,7 @@ def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> tup
 
     q_p, z_p = float(ranks(q, squares)), float(ranks(z, largest))
     smaller = np.minimum(ranks(q, q), ranks(z, z))
-    return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1)), q_p, z_p
+    return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1))
 
 
 def _means(values: Floats, codes: Codes, units: Codes) -> Floats:

@@ -12,7 +12,7 @@ MODERATION = 20.0
 def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -> Floats:
     """(groups,) expected spread of one unit's change: of shares from both rates, else of both models' numbers."""
     sizes = units.astype(int)
-    if min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1:
+    if are_shares(first, second):
         shares = [(np.add.reduceat(values, starts) + 0.5) / (units + 1) for values in (first, second)]
         return np.asarray(np.sqrt(sum(share * (1 - share) for share in shares)))
     squares = np.zeros(len(units))
@@ -21,6 +21,24 @@ def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -
         squares += np.add.reduceat((values - np.repeat(means, sizes)) ** 2, starts)
     usual = squares.sum() / (units - 1).sum()
     return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
+
+
+def are_shares(first: Floats, second: Floats) -> bool:
+    """Whether all numbers of both models lie between 0 and 1."""
+    return bool(min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1)
+
+
+def unmoved_reach(units: Floats) -> Floats:
+    """(groups,) how far a group's change may lie off the others' though no prompt moved, at 95 %.
+
+    So many prompts without a change are likely up to a certain share of them that change by all they can
+    (Clopper-Pearson at 0); limits of differences are recovered from those of groups (Zou and Donner 2008).
+
+    >>> unmoved_reach(np.array([100.0, 100.0])).round(3).tolist()
+    [0.051, 0.051]
+    """
+    squares = (1 - 0.025 ** (1 / units)) ** 2
+    return np.asarray(np.sqrt(squares + (squares.sum() - squares) / (len(units) - 1) ** 2))
 
 
 def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:

@@ -1,0 +1,1 @@
+from .cells import crossed_prompts as crossed_prompts
