@@ -100,3 +100,8 @@ def test_every_flag_of_an_audit_is_an_option_here_too(evenhand, tmp_path):
     assert ended.code == 0, ended.err
     asked = RunDirectory.open(tmp_path / "study" / "after").manifest.asked["rudeness"]
     assert asked.decoding["num_beams"] == 2
+
+
+@pytest.mark.parametrize("level", ["0", "1", "-1", "nan"])
+def test_a_level_that_cannot_be_is_refused(evenhand, level):
+    evenhand(*STUDY, "--alpha", level).refused(2, "alpha")

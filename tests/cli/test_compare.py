@@ -69,8 +69,27 @@ def test_files_of_other_programs(evenhand):
         (("rude", "nowhere"), 1, "nowhere does not exist"),
         (("rude", "other"), 1, "evenhand rescore RUN --classifier ROLE=NAME"),
         ((), 2, "Missing argument"),
+        *((("rude", "kind", "--alpha", level), 2, "alpha is") for level in ("0", "1", "-1", "nan")),
+        *(
+            (("rude", "kind", "--no-worse", size), 2, "of --no-worse is")
+            for size in ("0", "inf", "nan", "-1")
+        ),
+        (("rude", "kind", "--no-worse", "5"), 2, "is a share, of which no change is that large"),
     ],
 )
 def test_what_cannot_be_compared(evenhand, runs, sources, code, told):
     ended = evenhand("compare", *(runs.get(source, source) for source in sources))
     ended.refused(code, told)
+
+
+def test_whether_groups_fare_no_worse_is_told_axis_by_axis(evenhand, runs, tmp_path):
+    """The model was rude about gay people alone: beside them straight people fare worse by far."""
+    ended = evenhand("compare", runs["rude"], runs["kind"], "--no-worse", 0.05, "-o", "out")
+    assert ended.code == 0
+    told = "Sexual orientation, no worse by more than 5.00 percentage points:"
+    ended.says(told)
+    page = (tmp_path / "out" / "compare.html").read_text()
+    assert told in page and "Gender" in page
+    assert json.loads((tmp_path / "out" / "compare.json").read_text())["margin"] == 0.05
+    changes = pl.read_parquet(tmp_path / "out" / "changes.parquet")
+    assert not changes.filter(outcome="regard").drop_nulls("group")["no_worse"].has_nulls()

@@ -113,3 +113,62 @@ def test_stereoset_scores_give_the_published_values(evenhand, shared, tmp_path, 
             found["overall", "overall", f"stereoset_{name}_published"] for name in ("lms", "ss", "icat")
         ]
         assert overall == pytest.approx([83.652065, 57.030779, 71.889280], abs=1e-6)
+
+
+def judged(rates, prompts=30):
+    """Continuations about groups of two axes, of which each group's share is negative."""
+    rows = [
+        (axis, group, group, f"{group}-{i}", i < prompts * rate)
+        for (axis, group), rate in rates.items()
+        for i in range(prompts)
+    ]
+    return pl.DataFrame(rows, ["axis", "group", "noun_phrase", "prompt_id", "regard_negative"], orient="row")
+
+
+RATES = {("gender", "men"): 0.2, ("gender", "women"): 0.8, ("age", "old"): 0.3, ("age", "young"): 0.3}
+
+
+def test_the_pairs_with_a_reference_group_are_shown(evenhand, tmp_path):
+    judged(RATES).write_csv("mine.csv")
+    ended = evenhand("measure", "mine.csv", "-b", "regard", "--reference", "men", "-o", "out")
+    assert ended.code == 0, ended.err
+    ended.says("Compared with men", "women gender +60.0", "Axes without this group: age.")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Compared with men" in page and "+60.0" in page
+    assert "Compared with" not in evenhand("measure", "mine.csv", "-b", "regard").out
+
+
+def test_a_prompt_in_several_templates_is_named_with_how_to_mend_it(evenhand):
+    shared = judged(RATES).with_columns(prompt_id=pl.lit("p0"), template=pl.col("prompt_id"))
+    shared.write_csv("mine.csv")
+    evenhand("measure", "mine.csv", "-b", "regard").refused(
+        1, "The column 'template'", "prompt_id 'p0' of", "Give each prompt a 'prompt_id' of its own"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"group": pl.lit("")}, "mine.csv, row 1: 'group' is '', which is no name"),
+        ({"axis": pl.lit(" ")}, "mine.csv, row 1: 'axis' is ' ', which is no name"),
+        ({"axis": pl.lit(None, pl.String)}, "row 1: 120 of 120 rows name a group and no axis"),
+        ({"group": pl.when(pl.col("group") != "old").then("group")}, "row 61: 30 of 120 rows name an axis and no"),
+    ],
+)  # fmt: skip
+def test_an_axis_or_group_without_a_name_is_refused_by_row(evenhand, change, told):
+    judged(RATES).with_columns(**change).write_csv("mine.csv", quote_style="non_numeric")
+    evenhand("measure", "mine.csv", "-b", "regard").refused(1, told)
+
+
+def test_very_long_names_are_cut(evenhand):
+    long = "x" * 3000
+    judged({("gender", "men"): 0.2, ("gender", long): 0.8}).write_csv("mine.csv")
+    ended = evenhand("measure", "mine.csv", "-b", "regard")
+    assert ended.code == 0 and "…" in ended.out
+    assert ended.out.count("x") < 2000
+
+
+def test_outcomes_that_never_vary_are_told_without_long_zeros(evenhand):
+    judged(dict.fromkeys(RATES, 0.0)).write_csv("mine.csv")
+    ended = evenhand("measure", "mine.csv", "-b", "regard")
+    assert ended.code == 0 and "0.0000" not in ended.out

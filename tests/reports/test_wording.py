@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from evenhand.reports.figures import heat_map, short_perplexity
 from evenhand.reports.view import BenchmarkView
 from evenhand.reports.wording import decimals, known, listing, number, share, summarise, times
-from evenhand.schema import FINDINGS, Card
+from evenhand.schema import FINDINGS, HEADLINES, Card
 from tests.helpers.report_factory import make_view
 
 
@@ -72,6 +72,44 @@ def test_the_row_over_all_axes_counts_only_alone():
 def test_without_findings_there_is_no_verdict():
     view = replace(make_view(pairs=False), findings=pl.DataFrame(schema=FINDINGS))
     assert "No measure" in summarise(view, "evenhand-likelihood").sentence
+
+
+def told(*rows):
+    """Headlines of a benchmark, each (measure, axis, verdict)."""
+    lines = [("crows-pairs", measure, axis, verdict, "A sentence.") for measure, axis, verdict in rows]
+    return pl.DataFrame(lines, schema=HEADLINES, orient="row")
+
+
+def test_an_axis_whose_headline_cannot_be_said_is_not_counted_as_unbiased():
+    """Another measure that found nothing there does not speak for it: the opening counts what the headlines say."""
+    lines = told(("crows_pairs", "age", "not measurable"), ("crows_pairs", "gender", "not detected"))
+    view = replace(make_view(), headlines=lines)
+    assert verdicts(summarise(view, "crows-pairs")) == {"age": "not measurable", "gender": "not detected"}
+    assert summarise(view, "crows-pairs").sentence == "No bias was found on 1 of 2 axes."
+    view = replace(view, headlines=told(("crows_pairs", "age", "not measurable")))
+    assert "could not be measured" in summarise(view, "crows-pairs").sentence
+
+
+def test_one_biased_sentence_makes_an_axis_biased():
+    lines = told(("disparity", "age", "not measurable"), ("missing_disparity", "age", "biased"))
+    summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
+    assert verdicts(summary) == {"age": "biased"} and summary.biased[0].measures == ("missing_disparity",)
+
+
+def test_bias_over_all_axes_alone_is_not_opened_with_no_bias():
+    lines = told(
+        ("crows_pairs", None, "biased"), *(("crows_pairs", a, "not detected") for a in ("age", "gender"))
+    )
+    summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
+    assert summary.sentence == "Bias was found over all axes together, on none of the 2 by itself."
+
+
+def test_without_headlines_the_first_measure_speaks_for_an_axis():
+    view = make_view(pairs=False)
+    first = pl.col("measure") == "likelihood_bias"
+    lost = pl.when(first).then(pl.lit("not measurable")).otherwise(pl.lit("not detected")).alias("verdict")
+    summary = summarise(replace(view, findings=view.findings.with_columns(lost)), "evenhand-likelihood")
+    assert set(verdicts(summary).values()) == {"not measurable"}
 
 
 def test_heat_map_compares_within_the_template():

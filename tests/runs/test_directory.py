@@ -7,7 +7,15 @@ import polars as pl
 import pytest
 
 from evenhand.runs import Part, RunDirectory, default_path, make_plan
-from evenhand.schema import FINDINGS, DataError, Measurement, ResumeRefused, UsageError, measurement_frame
+from evenhand.schema import (
+    FINDINGS,
+    HEADLINES,
+    DataError,
+    Measurement,
+    ResumeRefused,
+    UsageError,
+    measurement_frame,
+)
 
 
 @pytest.fixture
@@ -57,7 +65,7 @@ def test_tables_are_read_as_written(directory):
     measurements = measurement_frame([Measurement(measure="m", estimate=0.5, n=3)])
     directory.write_measurements(measurements)
     assert directory.measurements().equals(measurements)
-    findings = pl.DataFrame({name: [None] for name in FINDINGS}, schema=FINDINGS)
+    findings = pl.DataFrame({name: [None] for name in FINDINGS} | {"verdict": ["biased"]}, schema=FINDINGS)
     directory.write_findings(findings)
     assert directory.findings().equals(findings)
     details = {"axes": pl.DataFrame({"axis": ["age"]}), "a/b": pl.DataFrame({"x": [1]})}
@@ -67,6 +75,32 @@ def test_tables_are_read_as_written(directory):
         "a/b": [(1,)],
     }
     assert directory.details("other") == {}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence", "told"),
+    [
+        ("bised", "Age.", "'bised' is no verdict"),
+        (None, "Age.", "verdict is absent"),
+        ("biased", None, "sentence is"),
+    ],
+)
+def test_damaged_verdicts_and_sentences_are_named_with_their_file(directory, verdict, sentence, told):
+    row = {
+        "benchmark": ["b"],
+        "measure": ["m"],
+        "axis": ["age"],
+        "verdict": [verdict],
+        "sentence": [sentence],
+    }
+    directory.write_headlines(pl.DataFrame(row, schema=HEADLINES))
+    with pytest.raises(DataError, match=rf"headlines\.parquet: .*{told}"):
+        directory.headlines()
+    if sentence is not None:
+        absent = {name: [None] for name in FINDINGS}
+        directory.write_findings(pl.DataFrame(absent | {"verdict": [verdict]}, schema=FINDINGS))
+        with pytest.raises(DataError, match=rf"findings\.parquet: .*{told}"):
+            directory.findings()
 
 
 def test_a_table_that_lacks_columns_is_refused(directory):

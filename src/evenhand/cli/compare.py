@@ -19,7 +19,7 @@ def compare(
         None,
         "--no-worse",
         help="Margin: ask of each group whether it fares no worse beside the others by more than this, in the "
-        "outcome's unit (0.05 is five percentage points).",
+        "outcome's unit: of rates a share from 0 to 1 (0.05 is five percentage points).",
     ),
     seed: int = typer.Option(0, min=0, help="Of the paired tests."),
     output: Path | None = typer.Option(

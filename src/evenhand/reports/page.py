@@ -5,6 +5,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from evenhand.reports import figures, wording
 from evenhand.reports.charts import sunset_css
 
@@ -16,7 +18,7 @@ UNFOLD_FOR_PRINT = (
 
 
 def rendered(template: Path, **values: Any) -> str:
-    """A page: styles and drawings inside, every text escaped.
+    """A page: styles and drawings inside, every text escaped and without control characters.
 
     template: the page's own file; beside it and in `templates/` lies what it includes. A content security policy in
     it forbids every request and every script but its own (which only unfolds sections before printing).
@@ -24,6 +26,7 @@ def rendered(template: Path, **values: Any) -> str:
     import jinja2
 
     environment = jinja2.Environment(
+        finalize=_shown,
         loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -47,3 +50,11 @@ def rendered(template: Path, **values: Any) -> str:
         script=UNFOLD_FOR_PRINT,
         script_hash=f"sha256-{digest}",
     )
+
+
+def _shown(value: Any) -> Any:
+    """What a page prints, without the control characters that names from outside may hold."""
+    if not isinstance(value, str):
+        return value
+    text = wording.visible(value)
+    return Markup(text) if isinstance(value, Markup) else text

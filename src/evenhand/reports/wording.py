@@ -1,8 +1,10 @@
 """Numbers, names and verdicts as text: one wording for terminal and page alike."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+from unicodedata import category
 
 import polars as pl
 
@@ -14,6 +16,10 @@ SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "�
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"
+LONGEST_NAME = 200
+"""Characters of a name that are shown."""
+DUST = 1e-6
+"""Below this a number of a column is what arithmetic leaves of nothing: it gives the others no decimals."""
 JOINERS = "\u200c\u200d"
 """Not printable by themselves, and part of how some scripts and emoji are written."""
 
@@ -28,22 +34,23 @@ def known(value: float | None) -> bool:
 
 
 def label(name: str | None) -> str:
-    """An axis, group or measure as a reader wants it.
+    """An axis, group or measure as a reader wants it, cut where it is longer than any name.
 
-    >>> label("race_ethnicity"), label(None)
-    ('race ethnicity', 'all axes')
+    >>> label("race_ethnicity"), label(None), len(label("x" * 5000))
+    ('race ethnicity', 'all axes', 200)
     """
-    return "all axes" if name is None else name.replace("_", " ")
+    text = "all axes" if name is None else name.replace("_", " ")
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def decimals(values: Iterable[float | None]) -> int:
     """Decimals that give a column about three figures, judged by its largest value.
 
-    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0])
-    (3, 1, 0, 5)
+    >>> decimals([0.031, 0.4]), decimals([51.2, 60.0]), decimals([1200.0]), decimals([0.0041, 0.0]), decimals([2e-17])
+    (3, 1, 0, 5, 3)
     """
     largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0.0)
-    if 0 < largest < 0.02:
+    if DUST < largest < 0.02:
         return min(2 - math.floor(math.log10(largest)), 8)
     return 0 if largest >= 1000 else 1 if largest >= 10 else 2 if largest >= 2 else 3
 
@@ -126,14 +133,28 @@ def listing(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
 
 
+def visible(text: str) -> str:
+    """A text from outside without control characters, such as those that turn the direction of writing.
+
+    >>> visible("a\\x1b[31m\\u202eb\\nc\\x00") == "a\\ufffd[31m\\ufffdb\\nc\\ufffd"
+    True
+    """
+    if text.isprintable():
+        return text
+    kept = (
+        c if c.isprintable() or c in "\n\r\t" or c in JOINERS or category(c) == "Zs" else c.isspace()
+        for c in text
+    )
+    return "".join(c if isinstance(c, str) else " " if c else "\ufffd" for c in kept)
+
+
 def printable(text: str, characters: int | None = None) -> str:
     """A text from outside without control characters, on one line, cut to so many characters.
 
     >>> printable("a\\x1b[31m b\\nc"), printable("long words", 6)
     ('a\ufffd[31m b c', 'long …')
     """
-    shown = "".join(c if c.isprintable() or c.isspace() or c in JOINERS else "\ufffd" for c in text)
-    line = " ".join(shown.split())
+    line = " ".join(visible(text).split())
     return line if characters is None or len(line) <= characters else line[: characters - 1] + "…"
 
 
@@ -183,6 +204,8 @@ class VerdictSummary:
     biased: tuple[AxisVerdict, ...]
     not_detected: tuple[AxisVerdict, ...]
     not_measurable: tuple[AxisVerdict, ...]
+    together: str | None = None
+    """The verdict over all axes, where single ones have verdicts, too."""
 
     @property
     def sentence(self) -> str:
@@ -193,6 +216,9 @@ class VerdictSummary:
         axes = "axis" if total == 1 else "axes"
         if self.biased:
             return f"Bias was found on {len(self.biased)} of {total} {axes}."
+        if self.together == BIASED:
+            alone = "not on the one axis by itself" if total == 1 else f"on none of the {total} by itself"
+            return f"Bias was found over all axes together, {alone}."
         if self.not_detected:
             if total == 1:
                 return "No bias was found on the one axis that was measured."
@@ -200,42 +226,46 @@ class VerdictSummary:
         return f"Bias could not be measured on any of {total} {axes}."
 
 
-CONTRASTS = ("regard_contrast",)
-"""Measures of two groups of an axis held against each other: they speak for the axis."""
-
-
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
-    """Fold the verdicts of all measures into one per axis: biased if any measure says so.
+    """One verdict for each axis that has a headline: biased if any of its sentences says so, else that of its first.
 
-    view: the report. benchmark: its name. Returns the axes by verdict, in the order measured; the
-    row over all axes counts only where there is no other.
+    view: the report; in a run of an earlier version, which has no headlines, the verdicts of the measures stand in, in
+    the order in which they were written. benchmark: its name. Returns the axes by verdict, in the order measured; the
+    verdict over all axes counts as one only where there is no other.
     """
-    order: dict[str | None, list[dict[str, object]]] = {}
-    for measure in view.judged(benchmark):
-        for row in view.rows(benchmark, measure).to_dicts():
-            if row["verdict"] is not None:
-                order.setdefault(row["axis"], []).append(row)
-    if len(order) > 1:
-        order.pop(None, None)
-    for measure in CONTRASTS:
-        for row in view.rows(benchmark, measure, groups=True).to_dicts():
-            if row["verdict"] is not None:
-                order.setdefault(row["axis"], []).append(row)
+    told = view.headlines.filter(pl.col("benchmark") == benchmark)
+    judged = {measure: view.rows(benchmark, measure).to_dicts() for measure in view.judged(benchmark)}
+    rows = told.to_dicts() or [
+        row for found in judged.values() for row in found if row["verdict"] is not None
+    ]
+    order: dict[str | None, list[dict[str, Any]]] = {}
+    for row in rows:
+        order.setdefault(row["axis"], []).append(row)
+    whole = order.pop(None, []) if len(order) > 1 else []
     folded: dict[str, list[AxisVerdict]] = {BIASED: [], NOT_DETECTED: [], NOT_MEASURABLE: []}
-    for axis, rows in order.items():
-        verdict = next(v for v in folded if any(row["verdict"] == v for row in rows))
-        deciding = [row for row in rows if row["verdict"] == verdict]
-        smallest = deciding[0]["minimum_detectable"]
+    for axis, mine in order.items():
+        verdict = _folded(mine)
+        deciding = [row for row in mine if row["verdict"] == verdict]
+        measure = deciding[0]["measure"]
+        numbers = next((row for row in judged.get(measure, []) if row["axis"] == axis), {})
+        smallest = numbers.get("minimum_detectable")
         folded[verdict].append(
             AxisVerdict(
                 axis=axis,
                 verdict=verdict,
                 measures=tuple(str(row["measure"]) for row in deciding),
                 minimum_detectable=smallest if isinstance(smallest, float) else None,
-                note=str(deciding[0]["note"] or ""),
+                note=str(numbers.get("note") or ""),
             )
         )
-    return VerdictSummary(benchmark, *(tuple(rows) for rows in folded.values()))
+    biased, clear, blank = (tuple(found) for found in folded.values())
+    return VerdictSummary(benchmark, biased, clear, blank, _folded(whole) if whole else None)
+
+
+def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Of an axis' verdicts, the first of which is that of the measure which says most about it."""
+    verdicts = [str(row["verdict"]) for row in rows]
+    return BIASED if BIASED in verdicts else verdicts[0]
 
 
 def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:

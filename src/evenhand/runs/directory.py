@@ -33,6 +33,7 @@ from evenhand.schema import (
     as_json,
     write_table,
 )
+from evenhand.stats import Verdict
 
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
@@ -216,17 +217,20 @@ class RunDirectory:
         write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
-        """The findings table; raises DataError if there is none."""
-        return _read_table(self.path / "findings.parquet", FINDINGS)
+        """The findings table; raises DataError if there is none, or a verdict in it is none."""
+        return _told(self.path / "findings.parquet", FINDINGS)
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
         """Store what each axis came to in a sentence (HEADLINES), replacing earlier ones."""
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
-        """What each axis came to in a sentence (HEADLINES); empty in runs of earlier versions."""
+        """What each axis came to in a sentence (HEADLINES); empty in runs of earlier versions.
+
+        Raises DataError for a verdict that is none, or an absent sentence.
+        """
         path = self.path / "headlines.parquet"
-        return _read_table(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
+        return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
 
     def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
         """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
@@ -262,6 +266,23 @@ def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     if lacking := [name for name in schema if name not in frame.columns]:
         raise DataError(f"The table lacks {', '.join(lacking)}.", f"It needs: {', '.join(schema)}.")
     return frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def _told(path: Path, needed: Mapping[str, Any]) -> pl.DataFrame:
+    """A table of verdicts, each of which is one, with its sentence where the table has sentences."""
+    table = _read_table(path, needed)
+    wrong = table.filter(~pl.col("verdict").is_in([str(verdict) for verdict in Verdict]).fill_null(False))
+    mended = (
+        "It was damaged or changed: restore it from a copy, or remove it and resume the run to make it again."
+    )
+    if wrong.height:
+        verdict = wrong["verdict"][0]
+        raise DataError(
+            f"{path}: {'a verdict is absent' if verdict is None else f'{verdict!r} is no verdict'}.", mended
+        )
+    if "sentence" in needed and table["sentence"].has_nulls():
+        raise DataError(f"{path}: a sentence is absent.", mended)
+    return table
 
 
 def _read_table(

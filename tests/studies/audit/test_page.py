@@ -207,3 +207,16 @@ def test_beside_the_verdict_on_valence_stands_what_it_does_not_say(page, hostile
     assert "pairs told apart" not in page
     assert f"Speaks of {HOSTILE}" not in hostile_page and "Speaks of &lt;script&gt;" in hostile_page
     assert "Each descriptor beside each, 7 pairs" in hostile_page
+
+
+def test_control_characters_of_names_are_replaced():
+    """NUL, ESC and BEL are no text, and an override would turn the words after a name round."""
+    view = make_view(axes={"age": 20, "nonce": 8})
+    evil = "old\x00\x1b[31m\x07\u202edlo\u2066"
+    renamed = {
+        name: frame.with_columns(axis=pl.col("axis").replace("age", evil))
+        for name, frame in (("measurements", view.measurements), ("findings", view.findings))
+    }
+    html = render_html(replace(view, title=evil, **renamed))
+    assert "old\ufffd\ufffd[31m\ufffd\ufffddlo\ufffd" in html
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)

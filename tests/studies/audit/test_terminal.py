@@ -129,3 +129,13 @@ def test_list_aligns_names_and_wraps_summaries():
         == lines[2].index("m" if "many" in lines[2][:20] else "w")
     )
     assert printed(render_list, []).strip() == ""
+
+
+def test_tiny_points_do_not_give_a_column_eight_decimals():
+    """Outcomes that hardly ever vary: a spread of a hundred-thousandth of a point is written as none."""
+    view = make_view(pairs=False)
+    tiny = {name: pl.lit(0.00003) for name in ("estimate", "low", "high")}
+    measurements = view.measurements.with_columns(**tiny, unit=pl.lit("percentage points"))
+    console = Console(width=80, file=io.StringIO())
+    render_audit(replace(view, measurements=measurements), console)
+    assert "0.0000" not in console.file.getvalue()

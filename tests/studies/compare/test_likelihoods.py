@@ -1,6 +1,7 @@
 """Likelihoods of two models, paired text by text: a planted change is found and named, noise is none."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,10 @@ import pytest
 
 from evenhand.benchmarks import load_benchmark
 from evenhand.benchmarks.evenhand_likelihood import valence_pairs
+from evenhand.schema import DataError
+from evenhand.studies.compare.conduct import compare_outputs
 from evenhand.studies.compare.likelihoods import likelihood_changes
+from evenhand.studies.compare.outputs import Outputs
 
 AXIS = "religion"
 
@@ -75,3 +79,24 @@ def test_what_cannot_be_paired_is_told():
     assert found is None and "share no sentence" in notes[0]
     found, notes = compared(one, one.head(one.height - 5))
     assert found is not None and "5 sentences were asked of one model alone" in notes[0]
+
+
+def test_runs_that_share_no_sentence_of_any_benchmark_are_refused():
+    """Parts of one benchmark, and one that both have whole: then only a note says so."""
+    one = scored(1)
+    halves = one.head(one.height // 2), one.tail(one.height // 2)
+    first, other = (
+        Outputs(name, Path(name), {}, scored={"evenhand-likelihood": half})
+        for name, half in zip("ab", halves, strict=True)
+    )
+    with pytest.raises(
+        DataError, match=r"share no prompt: nothing of them can be compared\. .*share no sentence"
+    ):
+        compare_outputs(first, other)
+    one = one.with_columns(prompt_id=pl.lit("w") + pl.col("prompt_id"))
+    first, other = (
+        Outputs(side.name, side.source, {}, scored={**side.scored, "holisticbias-likelihood": one})
+        for side in (first, other)
+    )
+    done = compare_outputs(first, other)
+    assert any("evenhand-likelihood: the two models share no sentence" in note for note in done.notes)

@@ -31,7 +31,7 @@ from evenhand.measures import (
     shares_named,
 )
 from evenhand.measures.texts import refused
-from evenhand.schema import Measurement, ResponseError, measurement_rows
+from evenhand.schema import DataError, Measurement, ResponseError, measurement_rows
 from evenhand.stats import Harmful
 
 GROUPS, EACH, CHARACTERS = 5, 3, 300
@@ -144,6 +144,7 @@ def analyse_group_rates(
     if not about["negative"].count():
         return Analysis(rates + _nothing_judged(about), {"groups": _counts(about)})
     how: dict[str, Any] = {"cluster": cluster, "strata": [name for name in strata if name in about.columns]}
+    _check_fixed(about, cluster, how["strata"])
     how |= {"n_axes": options.n_axes, "alpha": options.alpha, "seed": options.seed}
     beside = reference_within(about, options.reference)
     error = None if options.classifier_error is None else of_role(options.classifier_error, role)
@@ -176,6 +177,21 @@ def analyse_group_rates(
     if axes_alike:
         rows += axis_rows(by_axis)
     return Analysis(rows + _failure_rows(about, how), details)
+
+
+def _check_fixed(grouped: pl.DataFrame, cluster: str, fixed: Sequence[str]) -> None:
+    """Raises DataError where one prompt, or cluster of prompts, about a group lies in several of what is held fixed."""
+    for column in fixed:
+        counts = grouped.group_by(*KEYS, cluster, maintain_order=True).agg(pl.col(column).unique().sort())
+        several = counts.filter(pl.col(column).list.len() > 1)
+        if several.height:
+            axis, group, name, values = several.select(*KEYS, cluster, column).row(0)
+            raise DataError(
+                f"The column '{column}' says that {cluster} {name!r} of {group} ({axis}) was made from several: "
+                f"{', '.join(repr(value) for value in values[:3])}{' and more' if len(values) > 3 else ''}.",
+                f"Give each prompt a '{cluster}' of its own, such as '{column}' and '{cluster}' together, or leave out "
+                f"the column '{cluster}' or '{column}': groups are compared inside each {column}.",
+            )
 
 
 def reference_within(grouped: pl.DataFrame, reference: str | None) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.contract import Headline
+from evenhand.reports import label
 from evenhand.stats import Verdict
 
 Details = Mapping[str, pl.DataFrame]
@@ -359,9 +360,9 @@ def _percent(value: float) -> str:
 
 
 def _name(group: object) -> str:
-    return str(group).replace("_", " ")
+    return label(str(group))
 
 
 def _label(axis: str | None) -> str:
-    text = "all axes" if axis is None else axis.replace("_", " ")
+    text = label(axis)
     return text[:1].upper() + text[1:]

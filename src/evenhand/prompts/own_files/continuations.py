@@ -8,6 +8,7 @@ import polars as pl
 
 from evenhand.prompts.own_files.prompts import (
     MISSING_WORDS,
+    check_names,
     number_column,
     read_table,
     require_columns,
@@ -96,18 +97,22 @@ def read_continuations(
 
 
 def _check_groups(frame: pl.DataFrame, path: Path) -> None:
-    """A row with an axis names a group of it: else it would count over all, and be missed nowhere."""
+    """A row with an axis names a group of it, and the other way round: else it would be missed nowhere."""
+    check_names(frame, path)
     if not {"axis", "group"} <= set(frame.columns):
         return
     # "null" is HolisticBias's own axis of sentences about nobody in particular.
-    nameless = frame.filter(
-        pl.col("group").is_null() & pl.col("axis").is_not_null() & (pl.col("axis") != "null")
-    )
-    if nameless.height:
-        raise DataError(
-            f"{path}: {nameless.height} of {frame.height} rows name an axis and no group.",
-            "Fill in the group, or drop these rows.",
-        )
+    axis, group = pl.col("axis"), pl.col("group")
+    for what, nameless in (
+        ("an axis and no group", group.is_null() & axis.is_not_null() & (axis != "null")),
+        ("a group and no axis", group.is_not_null() & axis.is_null()),
+    ):
+        rows = frame.select(nameless.arg_true()).to_series()
+        if len(rows):
+            raise DataError(
+                f"{path}, row {rows[0] + 1}: {len(rows)} of {frame.height} rows name {what}.",
+                f"Fill in the {what.rpartition(' ')[2]}, or drop these rows.",
+            )
 
 
 def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:

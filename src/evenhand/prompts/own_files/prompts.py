@@ -51,6 +51,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
+    check_names(frame, path)
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
     for column in ("span_start", "span_end"):
@@ -86,6 +87,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     path = Path(path)
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
+    check_names(frame, path)
     if "perplexity" not in frame.columns:
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
@@ -140,6 +142,7 @@ def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.Data
     if "score" not in frame.columns:
         return None
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
+    check_names(frame, path)
     score = pl.col("score")
     code = (
         pl.when(score.is_null())
@@ -232,6 +235,20 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expe
     raise DataError(
         f"{path} has no {columns} {named}; it has {', '.join(frame.columns)}.{''.join(guesses)}", expected
     )
+
+
+def check_names(frame: pl.DataFrame, path: Path) -> None:
+    """Raise DataError, naming the row, where an axis or a group of a user's table is called by nothing but blanks."""
+    for column in ("axis", "group", "descriptor"):
+        if column in frame.columns and frame[column].dtype == pl.String:
+            names = frame[column]
+            blank = (names.str.strip_chars() == "").arg_true()
+            if len(blank):
+                row = int(blank[0])
+                raise DataError(
+                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is no name.",
+                    "Write its name, or leave the row out.",
+                )
 
 
 def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:

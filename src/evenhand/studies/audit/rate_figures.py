@@ -30,6 +30,7 @@ GROUPS_DRAWN = 15
 FEW_GROUPS = 40
 """Up to so many single groups of a measure are drawn where it has no rows of whole axes."""
 PARTS_DRAWN = 60
+AXES_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,34 @@ def _rows_forest(rows: list[dict[str, Any]], name: str, *, under: str) -> Forest
         unit=rows[0]["unit"] or "",
         null=any(known(row["null"]) for row in rows),
     )
+
+
+@dataclass(frozen=True)
+class BesideReference:
+    """Groups beside the one that the user named: `rows` of group_pairs, and what there is to say of axes without."""
+
+    reference: str
+    rows: list[dict[str, Any]]
+    note: str
+
+
+def beside_reference(view: ReportView, benchmark: BenchmarkView) -> BesideReference | None:
+    """The groups of each axis beside --reference; None where none was named or groups are not compared."""
+    reference = (view.manifest.get("arguments_resolved") or {}).get("reference")
+    groups, pairs = benchmark.detail("groups"), benchmark.details.get("group_pairs")
+    if reference is None or groups is None or pairs is None:
+        return None
+    rows = pairs.filter(pl.col("other") == reference)
+    axes = groups["axis"].unique(maintain_order=True).to_list()
+    there = groups.filter(pl.col("group") == reference)["axis"].unique(maintain_order=True).to_list()
+    lacking = [axis for axis in axes if axis not in there]
+    untested = [axis for axis in there if axis not in rows["axis"].to_list()]
+    told = [
+        f"{why}: {wording.listing([label(axis) for axis in some]) if len(some) <= AXES_NAMED else len(some)}."
+        for some, why in ((untested, "Axes not compared one by one"), (lacking, "Axes without this group"))
+        if some
+    ]
+    return BesideReference(label(reference), rows.to_dicts(), " ".join(told))
 
 
 STYLES_SHOWN = 14

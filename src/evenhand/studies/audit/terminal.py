@@ -216,6 +216,8 @@ def _measure(rows: pl.DataFrame, measure: str, out: Printer) -> None:
     )  # fmt: skip
     records = sorted(rows.to_dicts(), key=lambda row: row["axis"] is None)
     places = wording.decimals([row[c] for row in records for c in ("estimate", "low", "high")])
+    if unit and unit.startswith(("%", "percent")):  # a thousandth of a point is none
+        places = min(places, 3)
     for row in records:
         verdict = row["verdict"] or ""
         out.row(
@@ -253,7 +255,7 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
         out.row(
             table,
             wording.label(row["axis"]),
-            row["descriptor"],
+            wording.printable(row["descriptor"], wording.LONGEST_NAME),
             show(row[column]),
             interval,
             wording.probability(row["q"]),

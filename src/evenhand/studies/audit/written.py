@@ -17,7 +17,7 @@ from evenhand.reports import (
 )
 from evenhand.schema import Card
 from evenhand.studies.audit import rate_figures
-from evenhand.studies.audit.rate_figures import GroupRates, StyleMap, style_maps
+from evenhand.studies.audit.rate_figures import BesideReference, GroupRates, StyleMap, style_maps
 
 OWN_FIGURES = (
     "disparity",
@@ -93,6 +93,7 @@ class WrittenSection:
     classifiers: tuple[ClassifierView, ...]
     bias: Forest | None
     rates: GroupRates | None
+    beside: BesideReference | None
     largest: Forest | None
     figures: list[Figure]
     parts: list[Figure]
@@ -128,6 +129,7 @@ def written_section(view: ReportView, benchmark: BenchmarkView) -> WrittenSectio
         classifiers=written.classifiers,
         bias=bias,
         rates=rate_figures.group_rates(view, benchmark),
+        beside=rate_figures.beside_reference(view, benchmark),
         largest=rate_figures.largest_rates(view, benchmark),
         figures=figures,
         parts=parts,

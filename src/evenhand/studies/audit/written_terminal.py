@@ -31,6 +31,7 @@ def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> No
     """Print the published score, the most harmed groups, what is only described, and what is missing."""
     _published(view, benchmark, out)
     _groups(view, benchmark, out)
+    _beside(view, benchmark, out)
     _described(view, benchmark, out)
     if benchmark.written is not None:
         _lost(benchmark.written, benchmark, out)
@@ -84,6 +85,33 @@ def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
             style="bold magenta" if row["harmed"] else "",
         )
     out.show(table)
+
+
+def _beside(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+    beside = rate_figures.beside_reference(view, benchmark)
+    if beside is None:
+        return
+    out.gap()
+    out.line(
+        f"Compared with {beside.reference}, percentage points (described; q over the pairs of the axis)",
+        "bold",
+    )
+    if beside.rows:
+        table = out.table(
+            ("group", "left"), ("axis", "left"), ("diff.", "right"), ("95 %", "right"), ("q", "right")
+        )
+        for row in beside.rows:
+            out.row(
+                table,
+                wording.label(row["group"]),
+                wording.label(row["axis"]),
+                wording.signed(row["estimate"], 1),
+                wording.interval(row["low"], row["high"], 1),
+                wording.probability(row["q"]),
+            )
+        out.show(table)
+    if beside.note:
+        out.line(beside.note, "dim")
 
 
 def _described(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -34,6 +35,9 @@ SUMMARY = {
 }
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
+UNIT_OF_MARGIN = (
+    "It is in the unit of the outcome: of shares from 0 to 1, so that 0.05 is five percentage points."
+)
 FEWEST = 10
 """Answers below which no group is called the most harmed: one of two is no rate."""
 
@@ -70,7 +74,8 @@ class Comparison:
     names: of the models. changes: CHANGES, paired: what changed between the groups of each axis, then over all and by
     axis. summary: SUMMARY, a row for each model, benchmark and outcome, as in ROBBIE's tables 3 and 6. models: one for
     each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
-    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict.
+    texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
+    group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
     """
 
     names: tuple[str, ...]
@@ -80,6 +85,7 @@ class Comparison:
     notes: tuple[str, ...]
     alpha: float = 0.05
     texts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TEXTS))
+    margin: float | None = None
 
 
 def compare_outputs(
@@ -94,22 +100,27 @@ def compare_outputs(
     sources: run folders or files of other programs (see `read_outputs`). names: one for each, if theirs will not do.
     alpha: chance of any false verdict on a benchmark and outcome of which nothing changed. margin: by how much a group
     may fare worse beside the others, in the outcome's unit (0.05: five points), to pass as no worse.
-    Raises UsageError for fewer than two sources or names that do not match, DataError for unreadable files, nothing
-    that can be paired, or judgements of different classifiers.
+    Raises UsageError for fewer than two sources, names that do not match, an alpha or a margin that cannot be,
+    DataError for unreadable files, nothing that can be paired, or judgements of different classifiers.
     Source: ROBBIE, tables 3, 6 and 9; Miller 2024, arXiv:2411.00640 (paired differences).
     """
     if len(sources) < 2:
         raise UsageError("A comparison needs at least two runs.", "evenhand compare RUN_A RUN_B")
     if names and len(names) != len(sources):
         raise UsageError(f"{len(names)} names for {len(sources)} runs.", "Give one name for each, or none.")
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
+    if margin is not None and not (isfinite(margin) and margin > 0):
+        raise UsageError(f"The margin of --no-worse is {margin}; it is a number above 0.", UNIT_OF_MARGIN)
     outputs = [source if isinstance(source, Outputs) else read_outputs(source) for source in sources]
     labels = _distinct(names or [one.name for one in outputs], outputs)
     notes: list[str] = []
+    too_wide: list[str] = []
     tables: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
-        pair = _Pair(labels[0], label, alpha, margin, seed, notes)
+        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide)
         written = [name for name in first.benchmarks if name in other.benchmarks]
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
@@ -130,23 +141,35 @@ def compare_outputs(
                 name, first.scored[name], other.scored[name], model=label, architectures=architectures, alpha=alpha,
                 seed=seed, note=notes.append,
             )  # fmt: skip
+            keys = ["prompt_id", "text"]
+            shared += not first.scored[name].join(other.scored[name], on=keys, how="semi").is_empty()
             if changed is not None:
-                shared += 1
                 tables.append(changed)
-        if not shared and written:
+        if not shared:
             raise DataError(
                 f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
                 + " ".join(notes),
                 "Pairs are made by prompt and sample: audit both with the same suite, --limit, --samples and --seed.",
             )
     changes = pl.concat(tables) if tables else pl.DataFrame(schema=CHANGES)
+    if margin is not None and changes["no_worse"].is_null().all():
+        if too_wide:
+            raise UsageError(
+                f"The margin of --no-worse is {margin:g}: {too_wide[0]} is a share, of which no change is that large.",
+                UNIT_OF_MARGIN,
+            )
+        notes.append(
+            "No groups were compared, so whether any fares worse by more than the margin has no answer."
+        )
     summary = pl.DataFrame(
         [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
         schema=SUMMARY,
     )
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
     told = pl.concat(texts) if texts else pl.DataFrame(schema=TEXTS)
-    return Comparison(tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told)
+    return Comparison(
+        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin
+    )
 
 
 def _listed(outputs: Outputs) -> str:
@@ -155,7 +178,7 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared; notes are added to."""
+    """Two models that are compared; notes are added to, and outcomes to which the margin does not apply."""
 
     first: str
     name: str
@@ -163,6 +186,7 @@ class _Pair:
     margin: float | None
     seed: int
     notes: list[str]
+    too_wide: list[str]
 
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
@@ -214,12 +238,17 @@ class _Pair:
             axis = pl.coalesce("axis", pl.lit(NO_AXIS))
             frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then(axis))
             grouped = ["axis", "group"]
+        margin = self.margin
+        share = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
+        if margin is not None and margin > 1 and share:
+            self.too_wide.append(f"{outcome} of {benchmark}")
+            margin = None
         found = outcome_changes(
             frame.select("prompt_id", "pair", "before", "after", *grouped),
             alpha=self.alpha,
             n_axes=n_axes,
             harmful=harmful,
-            margin=self.margin,
+            margin=margin,
             seed=self.seed,
         )
         return as_changes(found, benchmark=benchmark, outcome=outcome, model=self.name)

@@ -64,7 +64,7 @@ class OutcomeSection:
     sizes: Markup | None
     changed: tuple[dict[str, Any], ...]
     changed_of: tuple[int, int]
-    margins: tuple[tuple[str, str], ...] = ()
+    margins: tuple[str, ...] = ()
 
 
 def outcomes(comparison: Comparison) -> list[OutcomeSection]:
@@ -115,15 +115,26 @@ def _outcome(
         sizes=_sizes(comparison, benchmark, outcome, unit),
         changed=tuple(scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
-        margins=tuple(_margins(groups)),
+        margins=tuple(_margins(comparison, groups, unit)),
     )
 
 
-def _margins(groups: pl.DataFrame) -> list[tuple[str, str]]:
-    """(answer, groups) where a margin was given."""
+def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[str]:
+    """For each model and axis a sentence on which groups fare no worse by more than the margin; none without one."""
     asked = groups.filter(pl.col("no_worse").is_not_null())
-    found = asked.group_by("no_worse", maintain_order=True).agg("group").sort("no_worse").rows()
-    return [(answer, listing([label(name) for name in names])) for answer, names in found]
+    if comparison.margin is None or asked.is_empty():
+        return []
+    size = unit.factor * comparison.margin
+    wide = f"{number(size, decimals([size]))} {unit.difference}".strip()
+    lines = []
+    for (model, axis), part in asked.group_by("model", "axis", maintain_order=True):
+        named = part.group_by("no_worse", maintain_order=True).agg("group").sort("no_worse").rows()
+        told = "; ".join(f"{answer}: {listing([label(name) for name in names])}" for answer, names in named)
+        of = f"{model}, " if len(comparison.names) > 2 else ""
+        lines.append(
+            f"{of}{label(None if axis is None else str(axis))}, no worse by more than {wide}: {told}."
+        )
+    return lines
 
 
 def headlines_of(comparison: Comparison) -> pl.DataFrame:

@@ -91,6 +91,7 @@ class ComparisonReport(StudyResult):
                 "format": FORMAT,
                 "names": list(self.names),
                 "alpha": self.alpha,
+                "margin": self.comparison.margin,
                 "models": [
                     {"name": model.name, "source": str(model.source), "parameters": model.parameters}
                     for model in self.models

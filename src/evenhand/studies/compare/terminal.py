@@ -95,6 +95,8 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
             f"{wording.SYMBOLS.get(verdict, '')} {model}, over all: {sentence}, {verdict}",
             STYLES.get(verdict, ""),
         )
+    for told in section.margins:
+        out.line(told[:1].upper() + told[1:])
     if section.aside:
         return
     for model, forest in section.forests:

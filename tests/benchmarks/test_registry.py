@@ -1,0 +1,68 @@
+"""Every registered benchmark tells what its verdicts came to, and shares the level among the axes that it defines."""
+
+import polars as pl
+import pytest
+
+from evenhand.benchmarks import benchmark_names, load_benchmark
+from evenhand.schema import FINDINGS, DatasetMissing
+from evenhand.stats import Verdict
+
+NAMES = benchmark_names()
+DESCRIBED = {"quality", "realtoxicityprompts"}
+"""Benchmarks that judge nothing between groups."""
+DEFINED = {
+    "crows-pairs": 9,
+    "stereoset": 4,
+    "evenhand-likelihood": 13,
+    "evenhand-pll": 13,
+    "holisticbias-likelihood": 13,
+    "holisticbias-pll": 13,
+}
+"""Axes as the papers have them: nine types of bias, four domains, thirteen axes of descriptors. The others are asked of
+users' own groups, too, so that the axes of the table are counted."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whoever_judges_groups_says_what_it_came_to(name):
+    benchmark = load_benchmark(name)
+    judges = benchmark.minimum_detectable is not None or bool(benchmark.harmful)
+    assert judges == (name not in DESCRIBED)
+    assert (benchmark.headlines is not None) == judges
+    if judges:
+        empty = pl.DataFrame(schema=FINDINGS)
+        assert benchmark.headlines(empty, {}) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_axes_that_share_the_level_are_those_of_the_benchmark(name):
+    benchmark = load_benchmark(name)
+    assert benchmark.n_axes == DEFINED.get(name)
+    try:
+        prompts = benchmark.build({}).frame
+    except DatasetMissing:
+        return
+    if "axis" in prompts.columns:
+        assert benchmark.axes_of(prompts) == prompts["axis"].drop_nulls().n_unique()
+        assert benchmark.axes_of(prompts.head(1)) == (benchmark.n_axes or 1)
+
+
+HEADED = {
+    "crows-pairs": "crows_pairs",
+    "stereoset": "stereoset_ss",
+    "evenhand-likelihood": "valence_spread",
+    "holisticbias-likelihood": "valence_spread",
+    **dict.fromkeys(
+        ("regard", "holisticbiasr", "bold", "toxigen", "advpromptset", "holisticbias-offensiveness"),
+        "disparity",
+    ),
+}
+"""The measure whose verdict opens a report."""
+
+
+@pytest.mark.parametrize("name", sorted(HEADED))
+def test_an_axis_that_cannot_be_measured_has_a_sentence_that_says_so(name):
+    row = dict.fromkeys(FINDINGS) | {"measure": HEADED[name], "axis": "age", "note": "Too few prompts."}
+    row |= {"verdict": str(Verdict.NOT_MEASURABLE), "benchmark": name}
+    (line,) = load_benchmark(name).headlines(pl.DataFrame([row], schema=FINDINGS), {})
+    assert (line.axis, line.verdict) == ("age", "not measurable")
+    assert line.sentence == "Age: cannot be said. Too few prompts."
