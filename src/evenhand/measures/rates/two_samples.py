@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from evenhand.measures.styles import crossed_prompts
-from evenhand.stats import Floats
+from evenhand.stats import Floats, simes
 from evenhand.stats.contrasts import crossed_groups
 from evenhand.stats.disparity import Comparison, Differences, LargestGap, Spread, tukey_quantile
 
@@ -49,7 +49,9 @@ def over_two_samples(
     """Test and limits of a comparison anew, for samples like these two.
 
     found: the comparison inside cells. rows: judged rows of the axis with group, negative and the strata. names: of the
-    known groups. level: of the axis. Returns a Comparison with an obstacle where the groups do not meet.
+    known groups. level: of the axis. Its p is twice the smaller of the F test's and of Simes' over the groups; the
+    least spread that one group alone proves is its limit over the root of their number.
+    Returns a Comparison with an obstacle where the groups do not meet.
     Source: `evenhand.stats.contrasts.crossed_groups`.
     """
     first, second = strata
@@ -82,17 +84,22 @@ def over_two_samples(
     best, worst = int(np.nanargmin(means)), int(np.nanargmax(means))
     gap = float(means[worst] - means[best])
     worse = np.nan_to_num(means - means[best], nan=0.0) > wide
+    # sums of squares drown one group among a hundred: half of the level goes to the single groups
+    whole = min(1.0, 2 * min(axis.p, simes(beside.p)))
+    least = 0.0
+    if whole <= _LEVEL:
+        facing = np.where(beside.low > 0, beside.low, np.where(beside.high < 0, -beside.high, 0.0))
+        least = max(float(np.sqrt(axis.low)), float(facing.max()) / np.sqrt(groups))
+    spread = float(np.sqrt(max(axis.estimate, 0.0)))
     comparison = replace(
         found,
         obstacle=None,
         differences=Differences(estimate, low, high, known(beside.p)),
-        axis_p=axis.p,
-        spread=Spread(
-            float(np.sqrt(max(axis.estimate, 0.0))), float(np.sqrt(axis.low)), float(np.sqrt(axis.high))
-        ),
+        axis_p=whole,
+        spread=Spread(max(spread, least), least, max(float(np.sqrt(axis.high)), least)),
         gap=LargestGap(worst, best, gap, gap - wide, gap + wide, worse),
-        smallest=np.where(met, beside.detectable(level), np.nan),
-        smallest_spread=float(np.sqrt(axis.detectable(level))),
+        smallest=np.where(met, beside.detectable(level / 2), np.nan),
+        smallest_spread=float(np.sqrt(axis.detectable(level / 2))),
         coins=False,
     )
     return TwoSamples(comparison, means, axis.noise, axis.noise_freedom)
