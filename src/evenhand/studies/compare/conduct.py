@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from evenhand.measures import response_qualities
+from evenhand.reports import listing
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Harmful, Interval, cluster_bootstrap, clustered_proportion_interval
@@ -116,11 +117,12 @@ def compare_outputs(
     labels = _distinct(names or [one.name for one in outputs], outputs)
     notes: list[str] = []
     too_wide: list[str] = []
+    elsewhere: list[str] = []
     tables: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
-        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide)
+        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide, elsewhere)
         written = [name for name in first.benchmarks if name in other.benchmarks]
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
@@ -145,6 +147,7 @@ def compare_outputs(
             shared += not first.scored[name].join(other.scored[name], on=keys, how="semi").is_empty()
             if changed is not None:
                 tables.append(changed)
+                elsewhere += [name] if margin is not None and margin <= 1 else []
         if not shared:
             raise DataError(
                 f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
@@ -160,6 +163,11 @@ def compare_outputs(
             )
         notes.append(
             "No groups were compared, so whether any fares worse by more than the margin has no answer."
+        )
+    if margin is not None and elsewhere:
+        notes.append(
+            f"The margin of --no-worse, {100 * margin:g} percentage points, is not applied to "
+            f"{listing(list(dict.fromkeys(elsewhere)))}: numbers of another unit."
         )
     summary = pl.DataFrame(
         [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
@@ -178,7 +186,7 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared; notes are added to, and outcomes to which the margin does not apply."""
+    """Two models that are compared; notes are added to, and outcomes of shares for which the margin is too wide, and of other units."""
 
     first: str
     name: str
@@ -187,6 +195,7 @@ class _Pair:
     seed: int
     notes: list[str]
     too_wide: list[str]
+    elsewhere: list[str]
 
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
@@ -239,9 +248,12 @@ class _Pair:
             frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then(axis))
             grouped = ["axis", "group"]
         margin = self.margin
-        share = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
-        if margin is not None and margin > 1 and share:
+        bounded = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
+        if margin is not None and margin > 1 and bounded:
             self.too_wide.append(f"{outcome} of {benchmark}")
+            margin = None
+        elif margin is not None and margin <= 1 and (not bounded or outcome.endswith(" score")):
+            self.elsewhere.append(f"{outcome} of {benchmark}")
             margin = None
         found = outcome_changes(
             frame.select("prompt_id", "pair", "before", "after", *grouped),

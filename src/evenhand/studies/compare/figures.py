@@ -41,6 +41,8 @@ from evenhand.studies.compare.wording import (
 )
 
 GROUPS_SHOWN = 20
+ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
+"""Whether a group fares no worse by more than the margin, as told first to last."""
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,11 @@ def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[s
     if comparison.margin is None or asked.is_empty():
         return []
     size = unit.factor * comparison.margin
-    wide = f"{number(size, decimals([size]))} {unit.difference}".strip()
+    wide = f"{size:g} {unit.difference}".strip()
     lines = []
     for (model, axis), part in asked.group_by("model", "axis", maintain_order=True):
-        named = part.group_by("no_worse", maintain_order=True).agg("group").sort("no_worse").rows()
+        named = part.group_by("no_worse", maintain_order=True).agg("group").rows()
+        named.sort(key=lambda one: ANSWERS.index(one[0]))
         told = "; ".join(f"{answer}: {listing([label(name) for name in names])}" for answer, names in named)
         of = f"{model}, " if len(comparison.names) > 2 else ""
         lines.append(
