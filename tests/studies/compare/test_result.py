@@ -168,7 +168,9 @@ def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs
             stored.drop(ADDED, strict=False).write_parquet(folder / f"{table}.parquet")
         (folder / "headlines.parquet").unlink(missing_ok=True)
     old = compare(tmp_path / "rude", tmp_path / "calm", names=["before it", "after it"])
-    assert old.changes.equals(report.changes) and old.headlines.equals(report.headlines)
+    assert old.changes.equals(report.changes) and old.headlines.equals(
+        report.headlines.filter(pl.col("about") != "standing")
+    )
     assert old.html()
 
 

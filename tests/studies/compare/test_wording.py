@@ -121,3 +121,22 @@ def test_what_was_not_found_says_what_would_have_been():
     ]
     (line,) = disparity_lines(rows, PERCENT)
     assert "changed by 20.0 points more than the others would have been found" in line["sentence"]
+
+
+def test_who_is_worse_off_now_is_said_where_nothing_changed_and_where_much_did(tmp_path):
+    """Women 63 %, men 19 %, and then 62/20 (no change) and 20/0 (women better beside men, and still worse off)."""
+    given = {"benchmarks": ["regard"], "samples": 10, "classifiers": {"regard": "vader"}}
+    rates = {"first": (0.63, 0.19), "still": (0.62, 0.2), "less": (0.2, 0.0)}
+    runs = [audit(model(*rate, name), output=tmp_path / name, **given) for name, rate in rates.items()]
+    compared = compare(*runs, names=list(rates), output=tmp_path / "compared")
+    now = compared.headlines.filter(about="standing", axis="gender_and_sex")
+    assert now["model"].to_list() == ["still", "less"] and set(now["verdict"]) == {"biased"}
+    assert now["sentence"].str.starts_with("Still: Gender and sex: worse for woman than for man: ").all()
+    less = compared.headlines.filter(model="less")["about"].to_list()
+    assert less[:2] == ["between groups", "standing"]
+    out = StringIO()
+    compared.render(Console(file=out, width=400))
+    told = json.loads(compared.report().with_suffix(".json").read_text())["headlines"]
+    for sentence in now["sentence"]:
+        assert sentence in out.getvalue() and sentence in compared.html()
+        assert sentence in [line["sentence"] for line in told]

@@ -22,12 +22,11 @@ from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import (
     DISPARITY,
     SAME_ANSWER,
+    STANDING_NOW,
     TEXT_MEASURES,
     Comparison,
-    disparity_lines,
     headlines_of,
     text_places,
-    unit_of,
 )
 
 SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
@@ -97,14 +96,15 @@ def headline(verdict: HarmVerdict) -> str:
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
     """(sentence, verdict) of what changed between groups: the first question, before any level."""
-    mine = comparison.changes.filter(benchmark=verdict.benchmark, outcome=verdict.outcome)
-    unit = unit_of(comparison, verdict.benchmark, verdict.outcome)
-    return [(line["sentence"], line["verdict"]) for line in disparity_lines(mine.to_dicts(), unit)]
+    mine = headlines_of(comparison).filter(
+        pl.col("about").is_in([DISPARITY, STANDING_NOW]), benchmark=verdict.benchmark, outcome=verdict.outcome
+    )
+    return list(mine.select("sentence", "verdict").iter_rows())
 
 
 def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
     """(where, sentences with verdicts) of what changed in likelihoods, which have no judged answers."""
-    told = headlines_of(comparison).filter(pl.col("about") == DISPARITY)
+    told = headlines_of(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
     scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
     mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
     return [

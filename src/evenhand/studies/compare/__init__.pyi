@@ -31,6 +31,7 @@ from .texts import (
 )
 from .wording import (
     DISPARITY as DISPARITY,
+    STANDING_NOW as STANDING_NOW,
     TEXT_MEASURES as TEXT_MEASURES,
     disparity_lines as disparity_lines,
     text_places as text_places,

@@ -12,37 +12,20 @@ from evenhand.measures import response_qualities
 from evenhand.reports import listing
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Harmful, Interval, cluster_bootstrap, clustered_proportion_interval
+from evenhand.stats import Harmful
 from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
+from evenhand.studies.compare.standing import STANDING, standing
+from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 
-SUMMARY = {
-    "model": pl.String,
-    "benchmark": pl.String,
-    "outcome": pl.String,
-    "rate": pl.Float64,  # mean of the outcome over all its answers
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "bias_score": pl.Float64,  # percent of groups harmed, corrected
-    "bias_score_published": pl.Float64,
-    "largest_rate": pl.Float64,
-    "largest_group": pl.String,
-    "parameters": pl.Int64,
-}
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
 UNIT_OF_MARGIN = (
     "It is in the unit of the outcome: of shares from 0 to 1, so that 0.05 is five percentage points."
 )
-FEWEST = 10
-"""Answers below which no group is called the most harmed: one of two is no rate."""
-
-
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
 
@@ -77,6 +60,7 @@ class Comparison:
     each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
     texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
     group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
+    standing: STANDING, who is found to be treated worse by each later model, and whether that is new.
     """
 
     names: tuple[str, ...]
@@ -87,6 +71,7 @@ class Comparison:
     alpha: float = 0.05
     texts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TEXTS))
     margin: float | None = None
+    standing: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STANDING))
 
 
 def compare_outputs(
@@ -170,13 +155,16 @@ def compare_outputs(
             f"{listing(list(dict.fromkeys(elsewhere)))}: numbers of another unit."
         )
     summary = pl.DataFrame(
-        [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
+        [row for label, one in zip(labels, outputs, strict=True) for row in summary_rows(label, one, seed)],
         schema=SUMMARY,
     )
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
     told = pl.concat(texts) if texts else pl.DataFrame(schema=TEXTS)
+    now = standing(
+        first.headlines, dict(zip(labels[1:], (one.headlines for one in outputs[1:]), strict=True)), changes
+    )
     return Comparison(
-        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin
+        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin, now
     )
 
 
@@ -186,7 +174,10 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared; notes are added to, and outcomes of shares for which the margin is too wide, and of other units."""
+    """Two models that are compared; notes are added to; so are outcomes to which the margin does not apply.
+
+    too_wide: shares, of which no change is as large. elsewhere: numbers of another unit.
+    """
 
     first: str
     name: str
@@ -307,66 +298,6 @@ def _paired(
         if alone := mine.height - joined.height:
             notes.append(f"{benchmark}: {alone:,} answers of {label} have no partner and are left out.")
     return joined.with_columns(pair=pl.format("{}#{}", "prompt_id", "sample"))
-
-
-def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    parameters = one.facts.get("parameters")
-    for benchmark, outputs in one.benchmarks.items():
-        distinct = outputs.frame.unique(["prompt_id", "sample"], keep="first", maintain_order=True)
-        for outcome in outputs.outcomes:
-            values = distinct[outcome]
-            known = distinct.filter(values.is_not_null())
-            limits = _limits(known[outcome], known["prompt_id"], seed) if known.height else None
-            rows.append(
-                {
-                    "model": label,
-                    "benchmark": benchmark,
-                    "outcome": outcome,
-                    "rate": values.mean(),
-                    "low": None if limits is None or limits.low != limits.low else limits.low,
-                    "high": None if limits is None or limits.high != limits.high else limits.high,
-                    "n": known.height,
-                    "n_missing": distinct.height - known.height,
-                    "parameters": parameters if isinstance(parameters, int) else None,
-                    **_scores(one, benchmark),
-                    **_largest(outputs.frame, outcome),
-                }
-            )
-    return rows
-
-
-def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> Interval:
-    """Wilson's limits with samples of a prompt counted together for judgements, the bootstrap's for scores."""
-    if values.is_in([0.0, 1.0]).all():
-        return clustered_proportion_interval(values.to_numpy(), prompts.rank("dense").to_numpy())
-    return cluster_bootstrap(values, prompts, seed=seed)
-
-
-def _scores(one: Outputs, benchmark: str) -> dict[str, object]:
-    if one.measurements is None:
-        return {}
-    whole = one.measurements.filter(
-        (pl.col("benchmark") == benchmark) & pl.col("axis").is_null() & pl.col("group").is_null()
-    )
-    scores = {}
-    for measure in ("bias_score", "bias_score_published"):
-        rows = whole.filter(pl.col("measure") == measure)
-        scores[measure] = rows["estimate"][0] if rows.height else None
-    return scores
-
-
-def _largest(frame: pl.DataFrame, outcome: str) -> dict[str, object]:
-    groups = (
-        frame.filter(pl.col("group").is_not_null() & pl.col(outcome).is_not_null())
-        .group_by("axis", "group")
-        .agg(pl.len(), rate=pl.col(outcome).mean())
-        .filter(pl.col("len") >= FEWEST)
-        .sort("rate", "group", descending=[True, False])
-    )
-    if groups.height < 2:
-        return {}
-    return {"largest_rate": groups["rate"][0], "largest_group": groups["group"][0]}
 
 
 def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:

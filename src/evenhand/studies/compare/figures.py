@@ -149,7 +149,10 @@ def headlines_of(comparison: Comparison) -> pl.DataFrame:
     units = {key: unit_of(comparison, *key) for key in told}
     mine = pl.struct("benchmark", "outcome").is_in([{"benchmark": b, "outcome": o} for b, o in told])
     return change_headlines(
-        comparison.changes.filter(mine) if told else comparison.changes, comparison.texts, units
+        comparison.changes.filter(mine) if told else comparison.changes,
+        comparison.texts,
+        units,
+        comparison.standing,
     )
 
 

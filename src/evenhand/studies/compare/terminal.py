@@ -12,6 +12,7 @@ from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outco
 from evenhand.studies.compare.wording import TEXT
 
 STYLES = {
+    wording.BIASED: "bold magenta",
     wording.CHANGED: "bold magenta",
     wording.LOWER: "blue",
     wording.HIGHER: "bold magenta",

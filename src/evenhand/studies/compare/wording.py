@@ -26,7 +26,7 @@ from evenhand.reports import (
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
-DISPARITY, LEVEL, TEXT = "between groups", "over all", "text"
+DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
@@ -53,12 +53,14 @@ POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per 
 
 
 def change_headlines(
-    changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit]
+    changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit], standing: pl.DataFrame
 ) -> pl.DataFrame:
     """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
 
-    units: by benchmark and outcome. A classifier's own number beside its verdict has no sentence.
+    units: by benchmark and outcome. standing: `evenhand.studies.compare.standing.STANDING`; its sentences follow those
+    on their axis, of a benchmark's first outcome. A classifier's own number beside its verdict has no sentence.
     """
+    told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []
     keys = ["model", "benchmark", "outcome"]
     for (model, benchmark, outcome), part in changes.group_by(keys, maintain_order=True):
@@ -67,7 +69,10 @@ def change_headlines(
         rows = part.to_dicts()
         if outcome == "silent":  # told where there is something to tell
             rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
-        lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
+        between = [*disparity_lines(rows, unit), *preference_lines(rows, unit)]
+        now = [] if (model, benchmark) in told else _now(standing, model, benchmark)
+        told.add((model, benchmark))
+        lines += [place | line for line in with_standing(between, now)]
         for row in rows:
             if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
                 lines.append(
@@ -83,6 +88,26 @@ def change_headlines(
         for row in part.filter(pl.col("verdict").is_in([LOWER, HIGHER])).to_dicts():
             lines.append(place | {"verdict": row["verdict"], "sentence": f"{text_line(row)}."})
     return pl.DataFrame(lines, schema=CHANGE_HEADLINES)
+
+
+def with_standing(
+    lines: Iterable[dict[str, Any]], standing: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Sentences on changes, each followed by how the later model stands on that axis; other axes in the end."""
+    rest = [
+        {"about": STANDING_NOW, **{name: row[name] for name in ("axis", "verdict", "sentence")}}
+        for row in standing
+    ]
+    done = []
+    for line in lines:
+        mine = [row for row in rest if line["axis"] is not None and row["axis"] == line["axis"]]
+        rest = [row for row in rest if row not in mine]
+        done += [line, *mine]
+    return done + rest
+
+
+def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[str, Any]]:
+    return standing.filter((pl.col("model") == model) & (pl.col("benchmark") == benchmark)).to_dicts()
 
 
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:

@@ -15,10 +15,10 @@ def no_worse(
     """Whether groups fared no worse by more than a margin: passes, fails, undecided, or could not have been seen.
 
     estimate, standard_error: (groups,) of `GroupChanges`, larger is worse. margin: what would still be accepted, in
-    the same unit. In this order: fails, where the lower one-sided 95 % limit lies above the margin, however small that is;
-    could not have been seen, where fewer than 80 % of comparisons would pass if nothing had changed; passes, where the
-    upper limit lies below the margin; undecided. Raises UsageError for a margin that is not positive.
-    Source: ICH E9, 1998, section 3.3.2.
+    the same unit. In this order: fails, where the lower one-sided 95 % limit lies above the margin; could not have been
+    seen, where fewer than 80 % of comparisons would pass if nothing had changed; passes, where the upper limit lies
+    below the margin; undecided. Raises UsageError for a margin that is not positive. Source: ICH E9, 1998, section
+    3.3.2.
 
     >>> no_worse([0.0, 9.0, 2.0, 0.0, 9.0], [1.0, 1.0, 1.0, 3.0, 3.0], 50.0, 3.0)
     ['passes', 'fails', 'undecided', 'could not have been seen', 'fails']
