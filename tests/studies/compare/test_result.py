@@ -155,7 +155,7 @@ def test_the_terminal_says_the_same(report, width):
     change = report.changes.filter(group="Black person", outcome="regard").row(0, named=True)
     numbers = " ".join(wording.number(100 * change[c], 1) for c in ("before", "after", "estimate"))
     flat = " ".join(told.split())
-    assert numbers in flat and "▼ lower" in flat and "before it against after it" in flat
+    assert numbers in flat and "↓ lower" in flat and "before it against after it" in flat
 
 
 def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs, tmp_path):

@@ -9,10 +9,11 @@ import pytest
 from rich.console import Console
 
 from evenhand.models.puppets import writes
+from evenhand.reports import SYMBOLS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
-from evenhand.studies.compare.wording import PERCENT, disparity_lines
+from evenhand.studies.compare.wording import PERCENT, disparity_lines, moved_word
 
 INSULT = " a hated, horrible liar."
 KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
@@ -140,3 +141,16 @@ def test_who_is_worse_off_now_is_said_where_nothing_changed_and_where_much_did(t
     for sentence in now["sentence"]:
         assert sentence in out.getvalue() and sentence in compared.html()
         assert sentence in [line["sentence"] for line in told]
+
+
+def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_rate_did():
+    """A man's rate rises by a point while others' rise by 45: he is better off beside them, at any sign of his own."""
+    man = row("gender", "man", 0.18, 0.19, -0.44, "lower", "better")
+    assert moved_word(man) == "better"
+    assert moved_word(man | {"direction": None}) == "below"
+    assert moved_word(man | {"measure": "valence_shift_change", "direction": "worse"}) == (
+        "less at home in kind sentences"
+    )
+    assert moved_word(man | {"verdict": "not detected"}) == "not detected"
+    words = ("biased", "higher", "lower", "changed", "worse", "better", "above", "below")
+    assert len({SYMBOLS[word] for word in words}) == len(words)

@@ -51,15 +51,15 @@ COSTS = {
 """What befell the answers of a harm that fell."""
 IN_THE_WORDS = {**dict.fromkeys(SILENCES, "silent"), **dict.fromkeys(SAMENESS, "same")}
 MARKS: dict[Kind, tuple[str, str]] = {
-    "fell": ("lower", "▼"),
-    "shorter": ("lower", "▼"),
+    "fell": ("lower", "↓"),
+    "shorter": ("lower", "↓"),
     "less varied": ("biased", "◇"),
     "partly sameness": ("biased", "◇"),
     "sameness": ("biased", "◇"),
     "partly silence": ("biased", "◇"),
     "silence": ("biased", "◇"),
     "not detected": ("clear", "○"),
-    "rose": ("higher", "▲"),
+    "rose": ("higher", "↑"),
     "not measurable": ("blank", "–"),
 }
 """Class and shape of each kind."""

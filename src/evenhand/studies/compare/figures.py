@@ -36,6 +36,7 @@ from evenhand.studies.compare.wording import (
     change_headlines,
     disparity_lines,
     level_text,
+    moved_word,
     preference_lines,
     scaled,
 )
@@ -52,7 +53,8 @@ class OutcomeSection:
     aside: whether it is beside another one (a classifier's number, silence) and so folded. between: for each model
     compared, what changed between groups, with its verdict. sentences: what changed over all. forests: by model,
     differences by axis. slope, sizes: drawings (None where there is nothing to draw). changed: groups that changed
-    otherwise than the others, and how many there are in all. margins: by answer, how many groups fare no worse.
+    otherwise than the others, `moved` saying which way beside them, and how many
+    there are in all. margins: by answer, how many groups fare no worse.
     """
 
     benchmark: str
@@ -115,7 +117,7 @@ def _outcome(
         forests=tuple(_forests(levels, unit)) if levels.height else (),
         slope=_slope(comparison, levels, unit, f"{benchmark}, {label(outcome)}"),
         sizes=_sizes(comparison, benchmark, outcome, unit),
-        changed=tuple(scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
+        changed=tuple(scaled(row, unit) | {"moved": moved_word(row)} for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
         margins=tuple(_margins(comparison, groups, unit)),
     )

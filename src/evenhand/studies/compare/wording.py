@@ -12,9 +12,13 @@ from typing import Any
 import polars as pl
 
 from evenhand.reports import (
+    ABOVE,
+    BELOW,
     CHANGED,
     HIGHER,
+    LESS_KIND,
     LOWER,
+    MORE_KIND,
     NOT_DETECTED,
     NOT_MEASURABLE,
     decimals,
@@ -35,6 +39,8 @@ NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
 NAMED = 3
 """Groups named in a sentence; the others are counted."""
+VALENCE = "valence_shift"
+"""How the measures of a group's place in kind and hostile sentences begin: above is kind."""
 SCORE = " score"
 """How an outcome ends that is a classifier's number and not its verdict."""
 
@@ -184,6 +190,19 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
             text += f"; one of {reach}{_points(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]
+
+
+def moved_word(row: Mapping[str, Any]) -> str:
+    """Which way a group that changed otherwise went beside the others of its axis, whatever its own numbers did.
+
+    row: of CHANGES. worse or better where it is known which side harms; of likelihoods in kind and hostile sentences,
+    where the group is at home; else above or below. As it is where the verdict names no change.
+    """
+    if row["verdict"] not in (LOWER, HIGHER):
+        return str(row["verdict"] or "")
+    if row["measure"].startswith(VALENCE):
+        return MORE_KIND if row["verdict"] == HIGHER else LESS_KIND
+    return row["direction"] or (ABOVE if row["verdict"] == HIGHER else BELOW)
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
