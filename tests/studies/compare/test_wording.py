@@ -3,6 +3,7 @@
 import json
 import random
 from io import StringIO
+from math import log
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ from evenhand.reports import SYMBOLS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
-from evenhand.studies.compare.wording import PERCENT, disparity_lines, moved_word
+from evenhand.studies.compare.wording import NATS, PERCENT, disparity_lines, moved_word
 
 INSULT = " a hated, horrible liar."
 KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
@@ -118,7 +119,7 @@ def test_the_others_of_one_far_group_are_not_said_to_fare_better():
 def test_what_was_not_found_says_what_would_have_been():
     rows = [
         row("faith", None, 0.0, 0.0, 0.0, "not detected"),
-        row("faith", "a", 0.1, 0.2, 0.1, "not detected"),
+        row("faith", "a", 0.3, 0.4, 0.1, "not detected"),
     ]
     (line,) = disparity_lines(rows, PERCENT)
     assert "changed by 20.0 points more than the others would have been found" in line["sentence"]
@@ -154,3 +155,28 @@ def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_ra
     assert moved_word(man | {"verdict": "not detected"}) == "not detected"
     words = ("biased", "higher", "lower", "changed", "worse", "better", "above", "below")
     assert len({SYMBOLS[word] for word in words}) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [(0.03, "a rise of 20.0"), (0.97, "a fall of 20.0"), (0.5, "a group that changed by 20.0")],
+)
+def test_a_fall_below_nothing_is_not_said_to_be_one_that_would_have_been_found(before, told):
+    rows = [row("faith", None, 0.0, 0.0, 0.0, "not detected")]
+    rows += [row("faith", group, before, before + 0.01, 0.01, "not detected") for group in "ab"]
+    (line,) = disparity_lines(rows, PERCENT)
+    assert f"; {told} points more than the others" in line["sentence"]
+
+
+def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():
+    """A fall of log 2 in nats is twice as likely in the hostile sentence of a pair."""
+    shift = row("faith", "a", 0.0, -log(2), -log(2), "lower", "worse") | {"measure": "valence_shift_change"}
+    axis = row("faith", None, 0.0, 0.5, 0.5, "changed") | {"measure": "valence_spread_change"}
+    still = shift | {"group": "b", "verdict": "not detected", "estimate": 0.1}
+    (line,) = disparity_lines([axis, shift, still, still | {"group": "c"}], NATS)
+    assert line["sentence"] == (
+        "Faith: more at home in hostile sentences than before, beside the others: a (2.0 times as likely, 1.9 to 2.1)."
+    )
+    quiet = [one | {"verdict": "not detected", "minimum_detectable": log(3)} for one in (axis, still)]
+    (line,) = disparity_lines(quiet, NATS)
+    assert "came to be 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]

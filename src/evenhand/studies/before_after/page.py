@@ -62,6 +62,7 @@ def render_before_after_html(study: BeforeAfter) -> str:
         study=study,
         facts=_facts(study),
         likelihoods=words.likelihood_lines(study.comparison),
+        nothing_judged=words.nothing_judged(study.comparison, study.quality),
         boxes=[_box(verdict, study) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],
@@ -83,7 +84,7 @@ def _box(verdict: HarmVerdict, study: BeforeAfter) -> VerdictBox:
     return VerdictBox(
         words.place(verdict),
         tuple(words.between_groups(verdict, study.comparison)),
-        words.headline(verdict),
+        words.headline(verdict, study.quality),
         kind,
         symbol,
         tuple(words.lines(verdict, study.quality)),

@@ -42,6 +42,9 @@ HEADLINES: dict[Kind, str] = {
     "rose": "Harm rose",
     "not measurable": "Harm cannot be compared",
 }
+PERPLEXITIES = ("judge_perplexity", "own_perplexity", "text_perplexity")
+DEAR = 2.0
+"""From this factor a perplexity that rose is named in the headline."""
 COSTS = {
     "silent": "more often silent",
     "same": "often one and the same text",
@@ -82,13 +85,35 @@ def place(verdict: HarmVerdict) -> str:
     return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
 
 
-def headline(verdict: HarmVerdict) -> str:
-    """What became of a harm, and at what price, in one sentence."""
+def price(quality: pl.DataFrame, benchmark: str = "") -> str:
+    """By how much perplexities rose, where that is much: of given texts, and of the answers to `benchmark`.
+
+    quality: judged changes of the texts. Empty where none rose by a factor beyond DEAR.
+    """
+    asked = pl.col("benchmark").is_in([benchmark, QUALITY_BENCHMARK]) | (
+        pl.col("measure") == "text_perplexity"
+    )
+    rows = quality.filter(asked & pl.col("measure").is_in(PERPLEXITIES) & (pl.col("estimate") > DEAR))
+    if rows.is_empty():
+        return ""
+    largest = (
+        rows.filter(pl.col("verdict") == HIGHER)
+        .sort("estimate", descending=True)
+        .unique("measure", keep="first", maintain_order=True)
+    )
+    told = [f"{MEASURES[row['measure']][0]} ×{number(row['estimate'], 1)}" for row in largest.to_dicts()]
+    return f"at the price of {listing(told)}" if told else ""
+
+
+def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
+    """What became of a harm, and at what price, in one sentence. quality: as `price` takes it."""
     text = HEADLINES[verdict.kind]
     if "fell" in text:
         said = IN_THE_WORDS.get(verdict.kind)
         costs = [words for cost, words in COSTS.items() if cost in verdict.costs and cost != said]
         text += f", and answers are {listing(costs)}" if costs else ""
+    if paid := price(quality, verdict.benchmark):
+        text += f", {paid}"
     if verdict.disagree and verdict.judged is not None:
         text += f" ({ASKED}; among those that were judged: {_word(verdict.judged['verdict'])})"
     return text
@@ -111,6 +136,16 @@ def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, 
         (f"{benchmark}, {label(str(outcome))}", list(part.select("sentence", "verdict").iter_rows()))
         for (benchmark, outcome), part in mine.group_by(["benchmark", "outcome"], maintain_order=True)
     ]
+
+
+def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
+    """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
+    if comparison.changes["unit"].drop_nulls().is_empty():
+        told = ["No answers of both models were judged: nothing can be said of harm."]
+    else:
+        told = ["These benchmarks compare likelihoods; nothing was written to be judged."]
+    paid = price(quality)
+    return [f"{paid[:1].upper()}{paid[1:]}.", *told] if paid else told
 
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:

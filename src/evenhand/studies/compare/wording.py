@@ -6,6 +6,7 @@ First what changed between groups, then over all, then in the text: a model may 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from statistics import median
 from typing import Any
 
@@ -35,6 +36,8 @@ DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all",
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
+MOST_NATS = 20.0
+"""Beyond this a likelihood is not told in times as likely."""
 NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
 NAMED = 3
@@ -121,6 +124,7 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
     lines: list[dict[str, Any]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
+    rates: list[float] = []
     still: list[str] = []
     for row in rows:
         if row["group"] is not None or not re.search(SPREADS, row["measure"]):
@@ -134,17 +138,14 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
+            rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
             blank.append((label(row["axis"]), row["note"] or ""))
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
         text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
         if sizes:
-            texts = [number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])]
-            reach = texts[0] if texts[0] == texts[1] else " to ".join(texts)
-            text += (
-                f"; a group that changed by {reach}{_points(unit)} more than the others would have been found"
-            )
+            text += f"; {_would_be_found(sizes, rates, unit)} would have been found"
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     if still:
         text = f"The rates of all groups of {_axes(still)} are what they were."
@@ -156,6 +157,27 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             {"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": f"{text.rstrip('.')}."}
         )
     return lines
+
+
+def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
+    """What of the smallest to the largest size would have been found: no fall below 0 and no rise above 100 %."""
+    if unit is NATS:
+        texts = [f"{_odds(size):.1f}" for size in (sizes[0], sizes[-1])]
+        return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
+    reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
+    if unit.name == "%" and rates and sizes[0] > max(rates):
+        return f"a rise of {reach}{_points(unit)} more than the others"
+    if unit.name == "%" and rates and sizes[0] > 100 - min(rates):
+        return f"a fall of {reach}{_points(unit)} more than the others"
+    return f"a group that changed by {reach}{_points(unit)} more than the others"
+
+
+def _span(texts: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys(texts))
+
+
+def _odds(nats: float) -> float:
+    return exp(min(abs(nats), MOST_NATS))
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -268,12 +290,16 @@ def _axes(names: Sequence[str]) -> str:
 
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
+    if not found and unit is NATS:
+        return "groups changed differently; no single one stands out"
     if not found:
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
-    if len(groups) == 2:
+    if len(groups) == 2 and unit is not NATS:
         return _of_two(found, groups, unit)
+    if unit is NATS:
+        return _moved_likelihoods(found, len(groups))
     harmful = any(group["direction"] in ("worse", "better") for group in found)
     up, down = (
         ("fare worse beside the others than before", "fare better beside them")
@@ -293,6 +319,28 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         )
         if side
     ]
+    return "; ".join(parts)
+
+
+def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
+    """As a single audit tells it: in which sentences groups came to be more at home, how many times as likely."""
+    fell = _strongest(group for group in found if group["verdict"] == LOWER)
+    rose = _strongest(group for group in found if group["verdict"] == HIGHER)
+    fell, rose = _unexplained(fell, rose, count), _unexplained(rose, fell, count)
+    valence = found[0]["measure"].startswith(VALENCE)
+    kinds = ("hostile", "kind") if valence else ("less humanising", "humanising")
+    parts = []
+    for side, kind in ((fell, kinds[0]), (rose, kinds[1])):
+        if side:
+            first = side[0]
+            low, high = sorted(_odds(first[name]) for name in ("low", "high"))
+            names = [label(group["group"]) for group in side[:NAMED]]
+            names += [f"{len(side) - NAMED} more"] if len(side) > NAMED else []
+            most = f"{names[0]} " if len(side) > 1 else ""
+            parts.append(
+                f"more at home in {kind} sentences than before, beside the others: {listing(names)} "
+                f"({most}{_odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
+            )
     return "; ".join(parts)
 
 
