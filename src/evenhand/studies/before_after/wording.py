@@ -140,7 +140,8 @@ def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, 
 
 def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
     """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
-    if comparison.changes["unit"].drop_nulls().is_empty():
+    written = comparison.texts.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
+    if written.height or comparison.summary.filter(pl.col("benchmark") != QUALITY_BENCHMARK).height:
         told = ["No answers of both models were judged: nothing can be said of harm."]
     else:
         told = ["These benchmarks compare likelihoods; nothing was written to be judged."]
