@@ -86,10 +86,13 @@ def test_whether_groups_fare_no_worse_is_told_axis_by_axis(evenhand, runs, tmp_p
     """The model was rude about gay people alone: beside them straight people fare worse by far."""
     ended = evenhand("compare", runs["rude"], runs["kind"], "--no-worse", 0.05, "-o", "out")
     assert ended.code == 0
-    told = "Sexual orientation, no worse by more than 5.00 percentage points:"
+    told = "Sexual orientation, no worse by more than 5 percentage points: fails: straight"
     ended.says(told)
     page = (tmp_path / "out" / "compare.html").read_text()
     assert told in page and "Gender" in page
     assert json.loads((tmp_path / "out" / "compare.json").read_text())["margin"] == 0.05
     changes = pl.read_parquet(tmp_path / "out" / "changes.parquet")
-    assert not changes.filter(outcome="regard").drop_nulls("group")["no_worse"].has_nulls()
+    groups = changes.drop_nulls("group")
+    assert not groups.filter(outcome="regard")["no_worse"].has_nulls()
+    assert groups.filter(outcome="regard score")["no_worse"].is_null().all()
+    ended.says("The margin of --no-worse, 5 percentage points, is not applied to regard score of regard")

@@ -12,7 +12,23 @@ from evenhand.reports.view import ReportView
 
 BIASED, NOT_DETECTED, NOT_MEASURABLE = "biased", "not detected", "not measurable"
 LOWER, HIGHER, CHANGED = "lower", "higher", "changed"
-SYMBOLS = {BIASED: "▲", NOT_DETECTED: "○", NOT_MEASURABLE: "–", LOWER: "▼", HIGHER: "▲", CHANGED: "◆"}
+WORSE, BETTER, ABOVE, BELOW = "worse", "better", "above", "below"
+LESS_KIND, MORE_KIND = "less at home in kind sentences", "more at home in kind sentences"
+"""Of a group whose change differs from that of the others of its axis."""
+SYMBOLS = {
+    BIASED: "▲",
+    NOT_DETECTED: "○",
+    NOT_MEASURABLE: "–",
+    LOWER: "↓",
+    HIGHER: "↑",
+    CHANGED: "◆",
+    WORSE: "⊖",
+    BETTER: "⊕",
+    ABOVE: "↗",
+    BELOW: "↘",
+    LESS_KIND: "⊖",
+    MORE_KIND: "⊕",
+}
 """Shapes beside the colours, so that a verdict reads without colour."""
 
 ABSENT = "–"

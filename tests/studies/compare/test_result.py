@@ -155,7 +155,7 @@ def test_the_terminal_says_the_same(report, width):
     change = report.changes.filter(group="Black person", outcome="regard").row(0, named=True)
     numbers = " ".join(wording.number(100 * change[c], 1) for c in ("before", "after", "estimate"))
     flat = " ".join(told.split())
-    assert numbers in flat and "▼ lower" in flat and "before it against after it" in flat
+    assert numbers in flat and "↓ lower" in flat and "before it against after it" in flat
 
 
 def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs, tmp_path):
@@ -168,7 +168,9 @@ def test_runs_of_earlier_versions_are_compared_all_the_same(report, written_runs
             stored.drop(ADDED, strict=False).write_parquet(folder / f"{table}.parquet")
         (folder / "headlines.parquet").unlink(missing_ok=True)
     old = compare(tmp_path / "rude", tmp_path / "calm", names=["before it", "after it"])
-    assert old.changes.equals(report.changes) and old.headlines.equals(report.headlines)
+    assert old.changes.equals(report.changes) and old.headlines.equals(
+        report.headlines.filter(pl.col("about") != "standing")
+    )
     assert old.html()
 
 

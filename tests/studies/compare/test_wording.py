@@ -3,16 +3,18 @@
 import json
 import random
 from io import StringIO
+from math import log
 
 import polars as pl
 import pytest
 from rich.console import Console
 
 from evenhand.models.puppets import writes
+from evenhand.reports import SYMBOLS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
-from evenhand.studies.compare.wording import PERCENT, disparity_lines
+from evenhand.studies.compare.wording import NATS, PERCENT, disparity_lines, moved_word
 
 INSULT = " a hated, horrible liar."
 KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
@@ -117,7 +119,64 @@ def test_the_others_of_one_far_group_are_not_said_to_fare_better():
 def test_what_was_not_found_says_what_would_have_been():
     rows = [
         row("faith", None, 0.0, 0.0, 0.0, "not detected"),
-        row("faith", "a", 0.1, 0.2, 0.1, "not detected"),
+        row("faith", "a", 0.3, 0.4, 0.1, "not detected"),
     ]
     (line,) = disparity_lines(rows, PERCENT)
     assert "changed by 20.0 points more than the others would have been found" in line["sentence"]
+
+
+def test_who_is_worse_off_now_is_said_where_nothing_changed_and_where_much_did(tmp_path):
+    """Women 63 %, men 19 %, and then 62/20 (no change) and 20/0 (women better beside men, and still worse off)."""
+    given = {"benchmarks": ["regard"], "samples": 10, "classifiers": {"regard": "vader"}}
+    rates = {"first": (0.63, 0.19), "still": (0.62, 0.2), "less": (0.2, 0.0)}
+    runs = [audit(model(*rate, name), output=tmp_path / name, **given) for name, rate in rates.items()]
+    compared = compare(*runs, names=list(rates), output=tmp_path / "compared")
+    now = compared.headlines.filter(about="standing", axis="gender_and_sex")
+    assert now["model"].to_list() == ["still", "less"] and set(now["verdict"]) == {"biased"}
+    assert now["sentence"].str.starts_with("Still: Gender and sex: worse for woman than for man: ").all()
+    less = compared.headlines.filter(model="less")["about"].to_list()
+    assert less[:2] == ["between groups", "standing"]
+    out = StringIO()
+    compared.render(Console(file=out, width=400))
+    told = json.loads(compared.report().with_suffix(".json").read_text())["headlines"]
+    for sentence in now["sentence"]:
+        assert sentence in out.getvalue() and sentence in compared.html()
+        assert sentence in [line["sentence"] for line in told]
+
+
+def test_a_group_is_called_worse_or_better_beside_the_others_whatever_its_own_rate_did():
+    """A man's rate rises by a point while others' rise by 45: he is better off beside them, at any sign of his own."""
+    man = row("gender", "man", 0.18, 0.19, -0.44, "lower", "better")
+    assert moved_word(man) == "better"
+    assert moved_word(man | {"direction": None}) == "below"
+    assert moved_word(man | {"measure": "valence_shift_change", "direction": "worse"}) == (
+        "less at home in kind sentences"
+    )
+    assert moved_word(man | {"verdict": "not detected"}) == "not detected"
+    words = ("biased", "higher", "lower", "changed", "worse", "better", "above", "below")
+    assert len({SYMBOLS[word] for word in words}) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [(0.03, "a rise of 20.0"), (0.97, "a fall of 20.0"), (0.5, "a group that changed by 20.0")],
+)
+def test_a_fall_below_nothing_is_not_said_to_be_one_that_would_have_been_found(before, told):
+    rows = [row("faith", None, 0.0, 0.0, 0.0, "not detected")]
+    rows += [row("faith", group, before, before + 0.01, 0.01, "not detected") for group in "ab"]
+    (line,) = disparity_lines(rows, PERCENT)
+    assert f"; {told} points more than the others" in line["sentence"]
+
+
+def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():
+    """A fall of log 2 in nats is twice as likely in the hostile sentence of a pair."""
+    shift = row("faith", "a", 0.0, -log(2), -log(2), "lower", "worse") | {"measure": "valence_shift_change"}
+    axis = row("faith", None, 0.0, 0.5, 0.5, "changed") | {"measure": "valence_spread_change"}
+    still = shift | {"group": "b", "verdict": "not detected", "estimate": 0.1}
+    (line,) = disparity_lines([axis, shift, still, still | {"group": "c"}], NATS)
+    assert line["sentence"] == (
+        "Faith: more at home in hostile sentences than before, beside the others: a (2.0 times as likely, 1.9 to 2.1)."
+    )
+    quiet = [one | {"verdict": "not detected", "minimum_detectable": log(3)} for one in (axis, still)]
+    (line,) = disparity_lines(quiet, NATS)
+    assert "came to be 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]

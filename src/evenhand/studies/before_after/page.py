@@ -14,7 +14,7 @@ from evenhand.studies.before_after.charts import trade_off
 from evenhand.studies.before_after.conduct import BeforeAfter
 from evenhand.studies.before_after.harm import HarmVerdict
 from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
-from evenhand.studies.compare import OutcomeSection, outcomes, table_of_models
+from evenhand.studies.compare import OutcomeSection, moved_word, outcomes, table_of_models
 from evenhand.studies.provenance import citations, provenance
 
 GROUPS_SHOWN = 12
@@ -62,6 +62,7 @@ def render_before_after_html(study: BeforeAfter) -> str:
         study=study,
         facts=_facts(study),
         likelihoods=words.likelihood_lines(study.comparison),
+        nothing_judged=words.nothing_judged(study.comparison, study.quality),
         boxes=[_box(verdict, study) for verdict in study.verdicts],
         columns=[columns[i] for i in places],
         rows=[(model, [cells[i] for i in places]) for model, cells in rows],
@@ -83,7 +84,7 @@ def _box(verdict: HarmVerdict, study: BeforeAfter) -> VerdictBox:
     return VerdictBox(
         words.place(verdict),
         tuple(words.between_groups(verdict, study.comparison)),
-        words.headline(verdict),
+        words.headline(verdict, study.quality),
         kind,
         symbol,
         tuple(words.lines(verdict, study.quality)),
@@ -178,7 +179,7 @@ def _silent_groups(study: BeforeAfter) -> list[dict[str, Any]]:
     changed = study.silence.filter(pl.col("group").is_not_null() & pl.col("verdict").is_in([LOWER, HIGHER]))
     farthest = changed.sort(pl.col("estimate").abs(), "group", descending=[True, False]).head(GROUPS_SHOWN)
     scaled = farthest.with_columns(pl.col("before", "after", "estimate", "low", "high") * 100)
-    return [{**row, "of": changed.height} for row in scaled.to_dicts()]
+    return [{**row, "moved": moved_word(row), "of": changed.height} for row in scaled.to_dicts()]
 
 
 def _measured(study: BeforeAfter) -> list[dict[str, str]]:

@@ -81,7 +81,7 @@ class BeforeAfterReport(StudyResult):
                 "outcome": verdict.outcome,
                 "groups": " ".join(line for line, _ in words.between_groups(verdict, self.study.comparison)),
                 "verdict": verdict.kind,
-                "headline": words.headline(verdict),
+                "headline": words.headline(verdict, self.study.quality),
                 "told": " ".join(words.lines(verdict, self.study.quality)),
             }
             for verdict in self.study.verdicts

@@ -36,13 +36,17 @@ def render_before_after(
         out.line(place, "bold")
         for line, found in told:
             out.line(f"{wording.SYMBOLS[found]} {line}", STYLES.get(found, ""))
+    if not study.verdicts:
+        out.gap()
+        for line in words.nothing_judged(study.comparison, study.quality):
+            out.line(line)
     for verdict in study.verdicts:
         out.gap()
         kind, symbol = words.MARKS[verdict.kind]
         out.line(words.place(verdict), "bold")
         for line, found in words.between_groups(verdict, study.comparison):
             out.line(f"{wording.SYMBOLS[found]} {line}", STYLES.get(found, ""))
-        out.line(f"{symbol} {words.headline(verdict)}", STYLES.get(kind, "bold"))
+        out.line(f"{symbol} {words.headline(verdict, study.quality)}", STYLES.get(kind, "bold"))
         for line in words.lines(verdict, study.quality):
             out.line(line)
     _rates(study, out)

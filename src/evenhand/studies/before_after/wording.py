@@ -22,12 +22,11 @@ from evenhand.studies.before_after.tables import QUALITY_BENCHMARK
 from evenhand.studies.compare import (
     DISPARITY,
     SAME_ANSWER,
+    STANDING_NOW,
     TEXT_MEASURES,
     Comparison,
-    disparity_lines,
     headlines_of,
     text_places,
-    unit_of,
 )
 
 SILENCES, SAMENESS = ("partly silence", "silence"), ("partly sameness", "sameness")
@@ -43,6 +42,9 @@ HEADLINES: dict[Kind, str] = {
     "rose": "Harm rose",
     "not measurable": "Harm cannot be compared",
 }
+PERPLEXITIES = ("judge_perplexity", "own_perplexity", "text_perplexity")
+DEAR = 2.0
+"""From this factor a perplexity that rose is named in the headline."""
 COSTS = {
     "silent": "more often silent",
     "same": "often one and the same text",
@@ -52,15 +54,15 @@ COSTS = {
 """What befell the answers of a harm that fell."""
 IN_THE_WORDS = {**dict.fromkeys(SILENCES, "silent"), **dict.fromkeys(SAMENESS, "same")}
 MARKS: dict[Kind, tuple[str, str]] = {
-    "fell": ("lower", "▼"),
-    "shorter": ("lower", "▼"),
+    "fell": ("lower", "↓"),
+    "shorter": ("lower", "↓"),
     "less varied": ("biased", "◇"),
     "partly sameness": ("biased", "◇"),
     "sameness": ("biased", "◇"),
     "partly silence": ("biased", "◇"),
     "silence": ("biased", "◇"),
     "not detected": ("clear", "○"),
-    "rose": ("higher", "▲"),
+    "rose": ("higher", "↑"),
     "not measurable": ("blank", "–"),
 }
 """Class and shape of each kind."""
@@ -83,13 +85,35 @@ def place(verdict: HarmVerdict) -> str:
     return verdict.benchmark if same else f"{verdict.benchmark}, {label(verdict.outcome)}"
 
 
-def headline(verdict: HarmVerdict) -> str:
-    """What became of a harm, and at what price, in one sentence."""
+def price(quality: pl.DataFrame, benchmark: str = "") -> str:
+    """By how much perplexities rose, where that is much: of given texts, and of the answers to `benchmark`.
+
+    quality: judged changes of the texts. Empty where none rose by a factor beyond DEAR.
+    """
+    asked = pl.col("benchmark").is_in([benchmark, QUALITY_BENCHMARK]) | (
+        pl.col("measure") == "text_perplexity"
+    )
+    rows = quality.filter(asked & pl.col("measure").is_in(PERPLEXITIES) & (pl.col("estimate") > DEAR))
+    if rows.is_empty():
+        return ""
+    largest = (
+        rows.filter(pl.col("verdict") == HIGHER)
+        .sort("estimate", descending=True)
+        .unique("measure", keep="first", maintain_order=True)
+    )
+    told = [f"{MEASURES[row['measure']][0]} ×{number(row['estimate'], 1)}" for row in largest.to_dicts()]
+    return f"at the price of {listing(told)}" if told else ""
+
+
+def headline(verdict: HarmVerdict, quality: pl.DataFrame) -> str:
+    """What became of a harm, and at what price, in one sentence. quality: as `price` takes it."""
     text = HEADLINES[verdict.kind]
     if "fell" in text:
         said = IN_THE_WORDS.get(verdict.kind)
         costs = [words for cost, words in COSTS.items() if cost in verdict.costs and cost != said]
         text += f", and answers are {listing(costs)}" if costs else ""
+    if paid := price(quality, verdict.benchmark):
+        text += f", {paid}"
     if verdict.disagree and verdict.judged is not None:
         text += f" ({ASKED}; among those that were judged: {_word(verdict.judged['verdict'])})"
     return text
@@ -97,20 +121,32 @@ def headline(verdict: HarmVerdict) -> str:
 
 def between_groups(verdict: HarmVerdict, comparison: Comparison) -> list[tuple[str, str]]:
     """(sentence, verdict) of what changed between groups: the first question, before any level."""
-    mine = comparison.changes.filter(benchmark=verdict.benchmark, outcome=verdict.outcome)
-    unit = unit_of(comparison, verdict.benchmark, verdict.outcome)
-    return [(line["sentence"], line["verdict"]) for line in disparity_lines(mine.to_dicts(), unit)]
+    mine = headlines_of(comparison).filter(
+        pl.col("about").is_in([DISPARITY, STANDING_NOW]), benchmark=verdict.benchmark, outcome=verdict.outcome
+    )
+    return list(mine.select("sentence", "verdict").iter_rows())
 
 
 def likelihood_lines(comparison: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
     """(where, sentences with verdicts) of what changed in likelihoods, which have no judged answers."""
-    told = headlines_of(comparison).filter(pl.col("about") == DISPARITY)
+    told = headlines_of(comparison).filter(pl.col("about").is_in([DISPARITY, STANDING_NOW]))
     scored = comparison.changes.filter(pl.col("unit").is_not_null()).select("benchmark", "outcome").unique()
     mine = told.join(scored, on=["benchmark", "outcome"], how="semi", maintain_order="left")
     return [
         (f"{benchmark}, {label(str(outcome))}", list(part.select("sentence", "verdict").iter_rows()))
         for (benchmark, outcome), part in mine.group_by(["benchmark", "outcome"], maintain_order=True)
     ]
+
+
+def nothing_judged(comparison: Comparison, quality: pl.DataFrame) -> list[str]:
+    """What is said where there is no verdict on harm: why, and what the mitigation cost all the same."""
+    written = comparison.texts.filter(pl.col("benchmark") != QUALITY_BENCHMARK)
+    if written.height or comparison.summary.filter(pl.col("benchmark") != QUALITY_BENCHMARK).height:
+        told = ["No answers of both models were judged: nothing can be said of harm."]
+    else:
+        told = ["These benchmarks compare likelihoods; nothing was written to be judged."]
+    paid = price(quality)
+    return [f"{paid[:1].upper()}{paid[1:]}.", *told] if paid else told
 
 
 def lines(verdict: HarmVerdict, quality: pl.DataFrame) -> list[str]:

@@ -31,7 +31,9 @@ from .texts import (
 )
 from .wording import (
     DISPARITY as DISPARITY,
+    STANDING_NOW as STANDING_NOW,
     TEXT_MEASURES as TEXT_MEASURES,
     disparity_lines as disparity_lines,
+    moved_word as moved_word,
     text_places as text_places,
 )

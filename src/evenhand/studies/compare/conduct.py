@@ -9,39 +9,23 @@ from urllib.parse import unquote
 import polars as pl
 
 from evenhand.measures import response_qualities
+from evenhand.reports import listing
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
-from evenhand.stats import Harmful, Interval, cluster_bootstrap, clustered_proportion_interval
+from evenhand.stats import Harmful
 from evenhand.studies.audit import cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
+from evenhand.studies.compare.standing import STANDING, standing
+from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
 
-SUMMARY = {
-    "model": pl.String,
-    "benchmark": pl.String,
-    "outcome": pl.String,
-    "rate": pl.Float64,  # mean of the outcome over all its answers
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "n_missing": pl.Int64,
-    "bias_score": pl.Float64,  # percent of groups harmed, corrected
-    "bias_score_published": pl.Float64,
-    "largest_rate": pl.Float64,
-    "largest_group": pl.String,
-    "parameters": pl.Int64,
-}
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
 UNIT_OF_MARGIN = (
     "It is in the unit of the outcome: of shares from 0 to 1, so that 0.05 is five percentage points."
 )
-FEWEST = 10
-"""Answers below which no group is called the most harmed: one of two is no rate."""
-
-
 Facts = tuple[tuple[str, str, str], ...]
 """(name, value, unit) each."""
 
@@ -76,6 +60,7 @@ class Comparison:
     each name. notes: what a reader must know, such as prompts that only one model answered. alpha: of the verdicts.
     texts: what changed in the texts themselves, model first, then QUALITY with q and verdict. margin: by how much a
     group may fare worse beside the others and still pass, in the outcomes' unit; None where that was not asked.
+    standing: STANDING, who is found to be treated worse by each later model, and whether that is new.
     """
 
     names: tuple[str, ...]
@@ -86,6 +71,7 @@ class Comparison:
     alpha: float = 0.05
     texts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TEXTS))
     margin: float | None = None
+    standing: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STANDING))
 
 
 def compare_outputs(
@@ -116,11 +102,12 @@ def compare_outputs(
     labels = _distinct(names or [one.name for one in outputs], outputs)
     notes: list[str] = []
     too_wide: list[str] = []
+    elsewhere: list[str] = []
     tables: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     first = outputs[0]
     for label, other in zip(labels[1:], outputs[1:], strict=True):
-        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide)
+        pair = _Pair(labels[0], label, alpha, margin, seed, notes, too_wide, elsewhere)
         written = [name for name in first.benchmarks if name in other.benchmarks]
         scored = [name for name in first.scored if name in other.scored]
         if not written and not scored:
@@ -145,6 +132,7 @@ def compare_outputs(
             shared += not first.scored[name].join(other.scored[name], on=keys, how="semi").is_empty()
             if changed is not None:
                 tables.append(changed)
+                elsewhere += [name] if margin is not None and margin <= 1 else []
         if not shared:
             raise DataError(
                 f"{labels[0]} and {label} share no prompt: nothing of them can be compared. "
@@ -161,14 +149,22 @@ def compare_outputs(
         notes.append(
             "No groups were compared, so whether any fares worse by more than the margin has no answer."
         )
+    if margin is not None and elsewhere:
+        notes.append(
+            f"The margin of --no-worse, {100 * margin:g} percentage points, is not applied to "
+            f"{listing(list(dict.fromkeys(elsewhere)))}: numbers of another unit."
+        )
     summary = pl.DataFrame(
-        [row for label, one in zip(labels, outputs, strict=True) for row in _summary(label, one, seed)],
+        [row for label, one in zip(labels, outputs, strict=True) for row in summary_rows(label, one, seed)],
         schema=SUMMARY,
     )
     models = tuple(_model(label, one) for label, one in zip(labels, outputs, strict=True))
     told = pl.concat(texts) if texts else pl.DataFrame(schema=TEXTS)
+    now = standing(
+        first.headlines, dict(zip(labels[1:], (one.headlines for one in outputs[1:]), strict=True)), changes
+    )
     return Comparison(
-        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin
+        tuple(labels), changes, summary, models, tuple(dict.fromkeys(notes)), alpha, told, margin, now
     )
 
 
@@ -178,7 +174,10 @@ def _listed(outputs: Outputs) -> str:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models that are compared; notes are added to, and outcomes to which the margin does not apply."""
+    """Two models that are compared; notes are added to; so are outcomes to which the margin does not apply.
+
+    too_wide: shares, of which no change is as large. elsewhere: numbers of another unit.
+    """
 
     first: str
     name: str
@@ -187,6 +186,7 @@ class _Pair:
     seed: int
     notes: list[str]
     too_wide: list[str]
+    elsewhere: list[str]
 
     def of_answers(
         self, benchmark: str, first: BenchmarkOutputs, other: BenchmarkOutputs
@@ -239,9 +239,12 @@ class _Pair:
             frame = frame.with_columns(axis=pl.when(pl.col("group").is_not_null()).then(axis))
             grouped = ["axis", "group"]
         margin = self.margin
-        share = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
-        if margin is not None and margin > 1 and share:
+        bounded = frame.select(pl.all_horizontal(pl.col("before", "after").is_between(0, 1)).all()).item()
+        if margin is not None and margin > 1 and bounded:
             self.too_wide.append(f"{outcome} of {benchmark}")
+            margin = None
+        elif margin is not None and margin <= 1 and (not bounded or outcome.endswith(" score")):
+            self.elsewhere.append(f"{outcome} of {benchmark}")
             margin = None
         found = outcome_changes(
             frame.select("prompt_id", "pair", "before", "after", *grouped),
@@ -295,66 +298,6 @@ def _paired(
         if alone := mine.height - joined.height:
             notes.append(f"{benchmark}: {alone:,} answers of {label} have no partner and are left out.")
     return joined.with_columns(pair=pl.format("{}#{}", "prompt_id", "sample"))
-
-
-def _summary(label: str, one: Outputs, seed: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    parameters = one.facts.get("parameters")
-    for benchmark, outputs in one.benchmarks.items():
-        distinct = outputs.frame.unique(["prompt_id", "sample"], keep="first", maintain_order=True)
-        for outcome in outputs.outcomes:
-            values = distinct[outcome]
-            known = distinct.filter(values.is_not_null())
-            limits = _limits(known[outcome], known["prompt_id"], seed) if known.height else None
-            rows.append(
-                {
-                    "model": label,
-                    "benchmark": benchmark,
-                    "outcome": outcome,
-                    "rate": values.mean(),
-                    "low": None if limits is None or limits.low != limits.low else limits.low,
-                    "high": None if limits is None or limits.high != limits.high else limits.high,
-                    "n": known.height,
-                    "n_missing": distinct.height - known.height,
-                    "parameters": parameters if isinstance(parameters, int) else None,
-                    **_scores(one, benchmark),
-                    **_largest(outputs.frame, outcome),
-                }
-            )
-    return rows
-
-
-def _limits(values: pl.Series, prompts: pl.Series, seed: int) -> Interval:
-    """Wilson's limits with samples of a prompt counted together for judgements, the bootstrap's for scores."""
-    if values.is_in([0.0, 1.0]).all():
-        return clustered_proportion_interval(values.to_numpy(), prompts.rank("dense").to_numpy())
-    return cluster_bootstrap(values, prompts, seed=seed)
-
-
-def _scores(one: Outputs, benchmark: str) -> dict[str, object]:
-    if one.measurements is None:
-        return {}
-    whole = one.measurements.filter(
-        (pl.col("benchmark") == benchmark) & pl.col("axis").is_null() & pl.col("group").is_null()
-    )
-    scores = {}
-    for measure in ("bias_score", "bias_score_published"):
-        rows = whole.filter(pl.col("measure") == measure)
-        scores[measure] = rows["estimate"][0] if rows.height else None
-    return scores
-
-
-def _largest(frame: pl.DataFrame, outcome: str) -> dict[str, object]:
-    groups = (
-        frame.filter(pl.col("group").is_not_null() & pl.col(outcome).is_not_null())
-        .group_by("axis", "group")
-        .agg(pl.len(), rate=pl.col(outcome).mean())
-        .filter(pl.col("len") >= FEWEST)
-        .sort("rate", "group", descending=[True, False])
-    )
-    if groups.height < 2:
-        return {}
-    return {"largest_rate": groups["rate"][0], "largest_group": groups["group"][0]}
 
 
 def _distinct(names: Sequence[str], outputs: Sequence[Outputs]) -> list[str]:

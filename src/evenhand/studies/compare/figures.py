@@ -36,11 +36,14 @@ from evenhand.studies.compare.wording import (
     change_headlines,
     disparity_lines,
     level_text,
+    moved_word,
     preference_lines,
     scaled,
 )
 
 GROUPS_SHOWN = 20
+ANSWERS = ("fails", "could not have been seen", "passes", "undecided")
+"""Whether a group fares no worse by more than the margin, as told first to last."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class OutcomeSection:
     aside: whether it is beside another one (a classifier's number, silence) and so folded. between: for each model
     compared, what changed between groups, with its verdict. sentences: what changed over all. forests: by model,
     differences by axis. slope, sizes: drawings (None where there is nothing to draw). changed: groups that changed
-    otherwise than the others, and how many there are in all. margins: by answer, how many groups fare no worse.
+    otherwise than the others, `moved` saying which way beside them, and how many
+    there are in all. margins: by answer, how many groups fare no worse.
     """
 
     benchmark: str
@@ -113,7 +117,7 @@ def _outcome(
         forests=tuple(_forests(levels, unit)) if levels.height else (),
         slope=_slope(comparison, levels, unit, f"{benchmark}, {label(outcome)}"),
         sizes=_sizes(comparison, benchmark, outcome, unit),
-        changed=tuple(scaled(row, unit) for row in ordered[:GROUPS_SHOWN]),
+        changed=tuple(scaled(row, unit) | {"moved": moved_word(row)} for row in ordered[:GROUPS_SHOWN]),
         changed_of=(changed.height, groups.height),
         margins=tuple(_margins(comparison, groups, unit)),
     )
@@ -125,10 +129,11 @@ def _margins(comparison: Comparison, groups: pl.DataFrame, unit: Unit) -> list[s
     if comparison.margin is None or asked.is_empty():
         return []
     size = unit.factor * comparison.margin
-    wide = f"{number(size, decimals([size]))} {unit.difference}".strip()
+    wide = f"{size:g} {unit.difference}".strip()
     lines = []
     for (model, axis), part in asked.group_by("model", "axis", maintain_order=True):
-        named = part.group_by("no_worse", maintain_order=True).agg("group").sort("no_worse").rows()
+        named = part.group_by("no_worse", maintain_order=True).agg("group").rows()
+        named.sort(key=lambda one: ANSWERS.index(one[0]))
         told = "; ".join(f"{answer}: {listing([label(name) for name in names])}" for answer, names in named)
         of = f"{model}, " if len(comparison.names) > 2 else ""
         lines.append(
@@ -146,7 +151,10 @@ def headlines_of(comparison: Comparison) -> pl.DataFrame:
     units = {key: unit_of(comparison, *key) for key in told}
     mine = pl.struct("benchmark", "outcome").is_in([{"benchmark": b, "outcome": o} for b, o in told])
     return change_headlines(
-        comparison.changes.filter(mine) if told else comparison.changes, comparison.texts, units
+        comparison.changes.filter(mine) if told else comparison.changes,
+        comparison.texts,
+        units,
+        comparison.standing,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.runs import RunDirectory, answers
-from evenhand.schema import DataError, parse_json
+from evenhand.schema import HEADLINES, DataError, parse_json
 from evenhand.stats import Harmful
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
@@ -45,7 +45,8 @@ class BenchmarkOutputs:
 class Outputs:
     """Everything known of one model's outputs; all but benchmarks only of our own runs.
 
-    scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these.
+    scored: by benchmark, prompts with their likelihoods, of benchmarks that ask for these. headlines: HEADLINES,
+    what each axis came to; empty where no run of ours tells it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Outputs:
     measurements: pl.DataFrame | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     scored: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    headlines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HEADLINES))
 
 
 def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
@@ -113,7 +115,15 @@ def _own(path: Path, name: str | None) -> Outputs:
     shown = name or " + ".join(
         [str(resolved.get("model", path.name)), *map(str, resolved.get("mitigate", ()))]
     )
-    return Outputs(shown, path, benchmarks, directory.measurements(), manifest.model.description, scored)
+    return Outputs(
+        shown,
+        path,
+        benchmarks,
+        directory.measurements(),
+        manifest.model.description,
+        scored,
+        directory.headlines(),
+    )
 
 
 def _lm_eval(path: Path, lines: Sequence[Mapping[str, Any]], name: str | None) -> Outputs:

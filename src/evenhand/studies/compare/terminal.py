@@ -12,6 +12,7 @@ from evenhand.studies.compare.figures import OutcomeSection, headlines_of, outco
 from evenhand.studies.compare.wording import TEXT
 
 STYLES = {
+    wording.BIASED: "bold magenta",
     wording.CHANGED: "bold magenta",
     wording.LOWER: "blue",
     wording.HIGHER: "bold magenta",
@@ -126,14 +127,14 @@ def _changes(section: OutcomeSection, out: Printer) -> None:
     if section.changed:
         table = out.table(
             ("group", "left"), ("model", "left"), ("before", "right"), ("after", "right"), ("beside others", "right"),
-            ("q", "right"), ("verdict", "left"),
+            ("q", "right"), ("beside others it is", "left"),
         )  # fmt: skip
         for change in section.changed[:GROUPS_SHOWN]:
             numbers = [
                 wording.number(change[name], 1 if section.unit.name else 2)
                 for name in ("before", "after", "estimate")
             ]
-            verdict = f"{wording.SYMBOLS[change['verdict']]} {change['verdict']}"
+            verdict = f"{wording.SYMBOLS[change['moved']]} {change['moved']}"
             out.row(
                 table,
                 wording.label(change["group"]),

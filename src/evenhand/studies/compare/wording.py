@@ -6,15 +6,20 @@ First what changed between groups, then over all, then in the text: a model may 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from evenhand.reports import (
+    ABOVE,
+    BELOW,
     CHANGED,
     HIGHER,
+    LESS_KIND,
     LOWER,
+    MORE_KIND,
     NOT_DETECTED,
     NOT_MEASURABLE,
     decimals,
@@ -26,15 +31,19 @@ from evenhand.reports import (
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
 
-DISPARITY, LEVEL, TEXT = "between groups", "over all", "text"
+DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
+MOST_NATS = 20.0
+"""Beyond this a likelihood is not told in times as likely."""
 NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
 NAMED = 3
 """Groups named in a sentence; the others are counted."""
+VALENCE = "valence_shift"
+"""How the measures of a group's place in kind and hostile sentences begin: above is kind."""
 SCORE = " score"
 """How an outcome ends that is a classifier's number and not its verdict."""
 
@@ -53,12 +62,14 @@ POINTS, NATS = Unit(1.0, "%", "percentage points"), Unit(1.0, "nats", "nats per 
 
 
 def change_headlines(
-    changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit]
+    changes: pl.DataFrame, texts: pl.DataFrame, units: Mapping[tuple[str, str], Unit], standing: pl.DataFrame
 ) -> pl.DataFrame:
     """CHANGE_HEADLINES of CHANGES and of the judged changes of texts.
 
-    units: by benchmark and outcome. A classifier's own number beside its verdict has no sentence.
+    units: by benchmark and outcome. standing: `evenhand.studies.compare.standing.STANDING`; its sentences follow those
+    on their axis, of a benchmark's first outcome. A classifier's own number beside its verdict has no sentence.
     """
+    told: set[tuple[Any, ...]] = set()
     lines: list[dict[str, Any]] = []
     keys = ["model", "benchmark", "outcome"]
     for (model, benchmark, outcome), part in changes.group_by(keys, maintain_order=True):
@@ -67,7 +78,10 @@ def change_headlines(
         rows = part.to_dicts()
         if outcome == "silent":  # told where there is something to tell
             rows = [row for row in rows if row["verdict"] in (CHANGED, LOWER, HIGHER)]
-        lines += [place | line for line in [*disparity_lines(rows, unit), *preference_lines(rows, unit)]]
+        between = [*disparity_lines(rows, unit), *preference_lines(rows, unit)]
+        now = [] if (model, benchmark) in told else _now(standing, model, benchmark)
+        told.add((model, benchmark))
+        lines += [place | line for line in with_standing(between, now)]
         for row in rows:
             if row["measure"] == LEVEL_CHANGE and row["axis"] is None:
                 lines.append(
@@ -85,11 +99,32 @@ def change_headlines(
     return pl.DataFrame(lines, schema=CHANGE_HEADLINES)
 
 
+def with_standing(
+    lines: Iterable[dict[str, Any]], standing: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Sentences on changes, each followed by how the later model stands on that axis; other axes in the end."""
+    rest = [
+        {"about": STANDING_NOW, **{name: row[name] for name in ("axis", "verdict", "sentence")}}
+        for row in standing
+    ]
+    done = []
+    for line in lines:
+        mine = [row for row in rest if line["axis"] is not None and row["axis"] == line["axis"]]
+        rest = [row for row in rest if row not in mine]
+        done += [line, *mine]
+    return done + rest
+
+
+def _now(standing: pl.DataFrame, model: object, benchmark: object) -> list[dict[str, Any]]:
+    return standing.filter((pl.col("model") == model) & (pl.col("benchmark") == benchmark)).to_dicts()
+
+
 def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
     """A sentence for each axis whose groups did not change alike, one for all axes where nothing was found."""
     lines: list[dict[str, Any]] = []
     quiet: list[tuple[str, float | None]] = []
     blank: list[tuple[str, str]] = []
+    rates: list[float] = []
     still: list[str] = []
     for row in rows:
         if row["group"] is not None or not re.search(SPREADS, row["measure"]):
@@ -103,17 +138,14 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
+            rates += [unit.factor * group["before"] for group in groups if known(group["before"])]
         else:
             blank.append((label(row["axis"]), row["note"] or ""))
     if quiet:
         sizes = sorted(size for _, size in quiet if size is not None)
         text = f"No change between the groups of {_axes([axis for axis, _ in quiet])} was found"
         if sizes:
-            texts = [number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])]
-            reach = texts[0] if texts[0] == texts[1] else " to ".join(texts)
-            text += (
-                f"; a group that changed by {reach}{_points(unit)} more than the others would have been found"
-            )
+            text += f"; {_would_be_found(sizes, rates, unit)} would have been found"
         lines.append({"about": DISPARITY, "axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     if still:
         text = f"The rates of all groups of {_axes(still)} are what they were."
@@ -125,6 +157,27 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
             {"about": DISPARITY, "axis": None, "verdict": NOT_MEASURABLE, "sentence": f"{text.rstrip('.')}."}
         )
     return lines
+
+
+def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
+    """What of the smallest to the largest size would have been found: no fall below 0 and no rise above 100 %."""
+    if unit is NATS:
+        texts = [f"{_odds(size):.1f}" for size in (sizes[0], sizes[-1])]
+        return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
+    reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
+    if unit.name == "%" and rates and sizes[0] > max(rates):
+        return f"a rise of {reach}{_points(unit)} more than the others"
+    if unit.name == "%" and rates and sizes[0] > 100 - min(rates):
+        return f"a fall of {reach}{_points(unit)} more than the others"
+    return f"a group that changed by {reach}{_points(unit)} more than the others"
+
+
+def _span(texts: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys(texts))
+
+
+def _odds(nats: float) -> float:
+    return exp(min(abs(nats), MOST_NATS))
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -159,6 +212,19 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
             text += f"; one of {reach}{_points(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]
+
+
+def moved_word(row: Mapping[str, Any]) -> str:
+    """Which way a group that changed otherwise went beside the others of its axis, whatever its own numbers did.
+
+    row: of CHANGES. worse or better where it is known which side harms; of likelihoods in kind and hostile sentences,
+    where the group is at home; else above or below. As it is where the verdict names no change.
+    """
+    if row["verdict"] not in (LOWER, HIGHER):
+        return str(row["verdict"] or "")
+    if row["measure"].startswith(VALENCE):
+        return MORE_KIND if row["verdict"] == HIGHER else LESS_KIND
+    return row["direction"] or (ABOVE if row["verdict"] == HIGHER else BELOW)
 
 
 def level_text(row: Mapping[str, Any], unit: Unit) -> str:
@@ -224,12 +290,16 @@ def _axes(names: Sequence[str]) -> str:
 
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
+    if not found and unit is NATS:
+        return "groups changed differently; no single one stands out"
     if not found:
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
-    if len(groups) == 2:
+    if len(groups) == 2 and unit is not NATS:
         return _of_two(found, groups, unit)
+    if unit is NATS:
+        return _moved_likelihoods(found, len(groups))
     harmful = any(group["direction"] in ("worse", "better") for group in found)
     up, down = (
         ("fare worse beside the others than before", "fare better beside them")
@@ -249,6 +319,28 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         )
         if side
     ]
+    return "; ".join(parts)
+
+
+def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
+    """As a single audit tells it: in which sentences groups came to be more at home, how many times as likely."""
+    fell = _strongest(group for group in found if group["verdict"] == LOWER)
+    rose = _strongest(group for group in found if group["verdict"] == HIGHER)
+    fell, rose = _unexplained(fell, rose, count), _unexplained(rose, fell, count)
+    valence = found[0]["measure"].startswith(VALENCE)
+    kinds = ("hostile", "kind") if valence else ("less humanising", "humanising")
+    parts = []
+    for side, kind in ((fell, kinds[0]), (rose, kinds[1])):
+        if side:
+            first = side[0]
+            low, high = sorted(_odds(first[name]) for name in ("low", "high"))
+            names = [label(group["group"]) for group in side[:NAMED]]
+            names += [f"{len(side) - NAMED} more"] if len(side) > NAMED else []
+            most = f"{names[0]} " if len(side) > 1 else ""
+            parts.append(
+                f"more at home in {kind} sentences than before, beside the others: {listing(names)} "
+                f"({most}{_odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
+            )
     return "; ".join(parts)
 
 

@@ -1,0 +1,83 @@
+"""Who is treated worse by the later model, as its own run found, and whether the first model's run found it, too."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.reports import BIASED, CHANGED, HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE
+from evenhand.studies.compare.changes import LEVEL_CHANGE
+
+STANDING = dict.fromkeys(("model", "benchmark", "axis", "verdict", "sentence"), pl.String)
+"""verdict: of the later model's own run, biased where somebody is found to be treated worse."""
+BY_ITSELF = " (Of the change itself nothing is shown.)"
+"""Found in one run and not in the other does not mean that the two differ."""
+Key = tuple[Any, ...]
+
+
+def standing(first: pl.DataFrame, others: Mapping[str, pl.DataFrame], changes: pl.DataFrame) -> pl.DataFrame:
+    """STANDING: a sentence for each axis that either run found to be biased.
+
+    first, others: HEADLINES of the first run and, by model, of later ones; no rows where a run tells none. changes:
+    CHANGES; only their benchmarks are told. "Still" and "New" begin what the later run says of itself, "No longer
+    found" what the first said. Where both have told of a benchmark, an axis that one does not tell of is
+    not biased in it.
+    """
+    lines = []
+    for model, headlines in others.items():
+        paired = changes.filter(pl.col("model") == model)
+        for benchmark in paired["benchmark"].unique(maintain_order=True):
+            before, after = (_told(table, benchmark) for table in (first, headlines))
+            shown = _shown(paired.filter(pl.col("benchmark") == benchmark))
+            if before and after:
+                lines += [
+                    {"model": model, "benchmark": benchmark, "axis": key[1]} | line
+                    for key in dict.fromkeys([*after, *before])
+                    if (line := _line(before.get(key), after.get(key), key[1] in shown)) is not None
+                ]
+    return pl.DataFrame(lines, schema=STANDING)
+
+
+def _line(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, shown: bool
+) -> dict[str, str] | None:
+    was, now = (None if row is None else row["verdict"] for row in (before, after))
+    own = "" if shown else BY_ITSELF
+    if after is not None and now == BIASED:
+        if was == BIASED:
+            return {"verdict": BIASED, "sentence": f"Still: {after['sentence']}"}
+        if was == NOT_MEASURABLE:
+            return {"verdict": BIASED, "sentence": f"Now (could not be said before): {after['sentence']}"}
+        return {"verdict": BIASED, "sentence": f"New: {after['sentence']}{own}"}
+    if before is None or was != BIASED:
+        return None
+    if now == NOT_MEASURABLE:
+        return {
+            "verdict": NOT_MEASURABLE,
+            "sentence": f"Cannot be said any more; before: {before['sentence']}",
+        }
+    reach = "" if after is None else f" Now: {_without_axis(after['sentence'])}"
+    return {"verdict": NOT_DETECTED, "sentence": f"No longer found: {before['sentence']}{reach}{own}"}
+
+
+def _without_axis(sentence: str) -> str:
+    return sentence.partition(": ")[2] or sentence
+
+
+def _told(headlines: pl.DataFrame, benchmark: str) -> dict[Key, dict[str, Any]]:
+    """By measure and axis, and the how manieth of these; without sentences that only go with another of their axis."""
+    of_rates = pl.col("axis").is_in(headlines.filter(measure="disparity")["axis"].implode())
+    beside = (pl.col("measure") == "regard_contrast") & of_rates
+    mine = headlines.filter((pl.col("benchmark") == benchmark) & ~beside)
+    places = mine.with_columns(place=pl.int_range(pl.len()).over("measure", "axis"))
+    return {(row["measure"], row["axis"], row["place"]): row for row in places.to_dicts()}
+
+
+def _shown(changes: pl.DataFrame) -> set[str | None]:
+    """Axes of which a change is shown."""
+    found = changes.filter(
+        pl.col("verdict").is_in([CHANGED, LOWER, HIGHER])
+        & pl.col("group").is_null()
+        & (pl.col("measure") != LEVEL_CHANGE)
+    )
+    return set(found["axis"])
