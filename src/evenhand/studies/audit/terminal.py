@@ -181,7 +181,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if verdict == BIASED else "")
             for verdict, sentence in wording.headlines(view, benchmark.name)
         )
-        out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
+        if summary.measured:
+            out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
         for measure, sentence in calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     described = [] if written is not None else view.measures(benchmark.name)[:1]
