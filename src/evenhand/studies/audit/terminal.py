@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView, Printer, ReportView, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, pooled
+from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -39,9 +39,10 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if sentence := wording.expected_false(view):
+    if notes := [note for note in (wording.expected_false(view), uncalibrated(view)) if note]:
         out.gap()
-        out.line(sentence, "dim")
+        for note in notes:
+            out.line(note, "dim")
     if sentence := pooled(view):
         out.gap()
         out.line(sentence)
