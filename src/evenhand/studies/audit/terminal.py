@@ -81,12 +81,37 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
             continue
         out.gap()
         out.line(f"Smallest detectable effect, {benchmark}", "bold")
-        table = out.table(("axis", "left"), ("n", "right"), ("effect", "right"), ("unit", "left"))
-        for row in frame.to_dicts():
-            effect = wording.number(row["minimum_detectable"])
-            out.row(table, wording.label(row["axis"]), _count(row["n"]), effect, row.get("unit") or "")
-        out.show(table)
+        _detectable(frame, out)
     render_planned_continuations(plan, console)
+
+
+def _detectable(frame: pl.DataFrame, out: Printer) -> None:
+    """What a benchmark's plan could detect, a table for each unit; what it could not at all is said once."""
+    units = pl.col("unit").fill_null("") if "unit" in frame.columns else pl.lit("").alias("unit")
+    unplanned, assumed = [], False
+    for (unit,), part in frame.with_columns(units).group_by("unit", maintain_order=True):
+        if not part["minimum_detectable"].is_not_null().any():
+            unplanned.append(str(unit))
+            continue
+        nats = str(unit).startswith("nats")
+        assumed = assumed or nats or "assumed" in str(unit)
+        if unit:
+            out.line(str(unit))
+        heads: list[tuple[str, Any]] = [("axis", "left"), ("n", "right"), ("effect", "right")]
+        table = out.table(*heads, *([("times as likely", "right")] if nats else []))
+        for row in part.to_dicts():
+            effect = row["minimum_detectable"]
+            cells = [wording.label(row["axis"]), _count(row["n"]), wording.number(effect)]
+            out.row(table, *cells, *([wording.times(effect).removeprefix("×")] if nats else []))
+        out.show(table)
+    for unit in unplanned:
+        out.line(f"No effect could be found with so few prompts: {unit or 'on any axis'}.", "dim")
+    if assumed:
+        out.line(
+            "A plan assumes rates and spreads, and is pessimistic where those of the model are smaller; the report "
+            "states the effect for the answers it got.",
+            "dim",
+        )
 
 
 def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
