@@ -38,8 +38,8 @@ def compare(
     for path in runs:
         if (path / "measurements.json").is_file() and not RunDirectory.is_run(path):
             raise DataError(
-                f"{path} holds the numbers of one file, as `evenhand measure` writes them, and not the answers: there is "
-                "nothing to be paired.",
+                f"{path} holds the numbers of one file, as `evenhand measure` writes them, and not the answers: there "
+                "is nothing to be paired.",
                 "Compare folders of runs (evenhand audit MODEL -o RUN) or files with the answers themselves: lm_eval's "
                 "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json.",
             )
