@@ -101,7 +101,7 @@ def test_axes_that_cannot_be_measured_for_one_reason_share_a_line():
     view = replace(make_view(), headlines=pl.DataFrame(rows, schema=HEADLINES, orient="row"))
     assert headlines(view, "b") == [
         ("not detected", "X: no gap found."),
-        ("not measurable", f"X, y and z: {reason}"),
+        ("not measurable", f"X, y, z: {reason}"),
     ]
 
 

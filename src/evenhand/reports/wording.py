@@ -297,7 +297,7 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
     """(verdict, sentence) of (verdict, measure, axis, sentence): what cannot be said for one reason is said once.
 
     >>> _shared([(NOT_MEASURABLE, "m", axis, f"{axis.capitalize()}: cannot be said.") for axis in ("age", "race")])
-    [('not measurable', 'Age and race: cannot be said.')]
+    [('not measurable', 'Age, race: cannot be said.')]
     """
     parts: dict[tuple[str, str, str, int], list[tuple[str, str]]] = {}
     for place, (verdict, measure, axis, sentence) in enumerate(lines):
@@ -311,7 +311,7 @@ def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str
             told.append((verdict, text))
             continue
         names = [axes[0][1], *(axis for axis, _ in axes[1:])]
-        told.append((verdict, f"{listing(names)}: {text}"))
+        told.append((verdict, f"{', '.join(names)}: {text}"))
     return told
 
 
