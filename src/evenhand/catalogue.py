@@ -157,7 +157,10 @@ def _values(benchmark: "Benchmark") -> str:
     if benchmark.classified_by:
         roles = [judge.role for judge in benchmark.classified_by]
         judged = " and ".join(f"`{role}_negative` (or `{role}_score` with --threshold)" for role in roles)
-        return f"{judged}, or `continuation`, judged by a classifier named with --classifier"
+        return (
+            f"{judged}, or `continuation`, judged by a classifier named with --classifier. Several answers to one "
+            "prompt: `prompt_id`, else `text`, else `prompt` says which they belong to; optionally `sample`"
+        )
     values = "`perplexity`, or `log_likelihood` with `token_count`"
     return f"{values}, or `score` (larger is likelier)" if benchmark.takes_scores else values
 

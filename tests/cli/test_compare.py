@@ -96,3 +96,16 @@ def test_whether_groups_fare_no_worse_is_told_axis_by_axis(evenhand, runs, tmp_p
     assert not groups.filter(outcome="regard")["no_worse"].has_nulls()
     assert groups.filter(outcome="regard score")["no_worse"].is_null().all()
     ended.says("The margin of --no-worse, 5 percentage points, is not applied to regard score of regard")
+
+
+def test_a_folder_of_measured_numbers_is_refused_with_a_way_out(evenhand, tmp_path):
+    rows = [f"age,{group},{i},{i % 2}" for group in ("old", "young") for i in range(4)]
+    Path("mine.csv").write_text("\n".join(["axis,group,prompt,negative", *rows]))
+    assert evenhand("measure", "mine.csv", "-b", "bold", "-o", "measured").code == 0
+    evenhand("compare", "measured", "measured").refused(
+        1, "evenhand measure", "evenhand audit MODEL -o RUN", "samples_*.jsonl"
+    )
+
+
+def test_a_finished_run_of_a_model_in_memory_says_how_to_go_on(evenhand, runs):
+    evenhand("audit", runs["kind"]).refused(2, "came from memory", "eh.open_run(", ".report()")

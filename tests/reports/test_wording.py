@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.reports.figures import heat_map, short_perplexity
 from evenhand.reports.view import BenchmarkView
-from evenhand.reports.wording import decimals, known, listing, number, share, summarise, times
+from evenhand.reports.wording import decimals, headlines, known, listing, number, share, summarise, times
 from evenhand.schema import FINDINGS, HEADLINES, Card
 from tests.helpers.report_factory import make_view
 
@@ -66,7 +66,7 @@ def test_the_row_over_all_axes_counts_only_alone():
         findings=view.findings.filter(pl.col("axis").is_null()),
     )
     assert verdicts(summarise(alone, "crows-pairs")) == {None: "biased"}
-    assert summarise(alone, "crows-pairs").sentence == "Bias was found on 1 of 1 axis."
+    assert summarise(alone, "crows-pairs").sentence == "Bias was found on the one axis that was measured."
 
 
 def test_without_findings_there_is_no_verdict():
@@ -87,7 +87,22 @@ def test_an_axis_whose_headline_cannot_be_said_is_not_counted_as_unbiased():
     assert verdicts(summarise(view, "crows-pairs")) == {"age": "not measurable", "gender": "not detected"}
     assert summarise(view, "crows-pairs").sentence == "No bias was found on 1 of 2 axes."
     view = replace(view, headlines=told(("crows_pairs", "age", "not measurable")))
-    assert "could not be measured" in summarise(view, "crows-pairs").sentence
+    assert summarise(view, "crows-pairs").sentence == "Bias could not be measured on the one axis there is."
+    assert not summarise(view, "crows-pairs").measured
+    lines = told(*(("crows_pairs", axis, "not detected") for axis in ("age", "gender", "race")))
+    summary = summarise(replace(make_view(), headlines=lines), "crows-pairs")
+    assert summary.sentence == "No bias was found on any of the 3 axes." and summary.measured
+
+
+def test_axes_that_cannot_be_measured_for_one_reason_share_a_line():
+    reason = "cannot be said. It rests on one descriptor."
+    rows = [("b", "axis_rate", axis, "not measurable", f"{axis.capitalize()}: {reason}") for axis in "xyz"]
+    rows.append(("b", "disparity", "x", "not detected", "X: no gap found."))
+    view = replace(make_view(), headlines=pl.DataFrame(rows, schema=HEADLINES, orient="row"))
+    assert headlines(view, "b") == [
+        ("not detected", "X: no gap found."),
+        ("not measurable", f"X, y, z: {reason}"),
+    ]
 
 
 def test_one_biased_sentence_makes_an_axis_biased():

@@ -31,7 +31,17 @@ def compare(
     Answers are paired by prompt and sample, so audit the models with the same suite, --limit and --seed, and judge
     them by the same classifiers. A difference is no failure: the command ends with 0 whatever it finds.
     """
+    from evenhand.runs import RunDirectory
+    from evenhand.schema import DataError
     from evenhand.studies.compare import compare as compared
 
+    for path in runs:
+        if (path / "measurements.json").is_file() and not RunDirectory.is_run(path):
+            raise DataError(
+                f"{path} holds the numbers of one file, as `evenhand measure` writes them, and not the answers: there "
+                "is nothing to be paired.",
+                "Compare folders of runs (evenhand audit MODEL -o RUN) or files with the answers themselves: lm_eval's "
+                "samples_*.jsonl, Inspect logs (.json, .eval), ROBBIE's scores.*.json.",
+            )
     report = compared(*runs, names=name, alpha=alpha, margin=no_worse, seed=seed)
     show(report, None if output is None else report.write(output))

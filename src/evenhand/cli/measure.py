@@ -48,6 +48,10 @@ def measure(
     `perplexity` or `log_likelihood` with `token_count`; for benchmarks of continuations `negative` (true or
     false), or `score` with --threshold, or the `continuation` itself with --classifier. An empty value counts as
     missing, never as zero.
+
+    Several answers to one prompt are told by `prompt_id`, else by `text` (the prompt itself), else by `prompt`: they
+    hang together, and counted as prompts of their own they would prove too much. Where several roles judge, a
+    column is called ROLE_negative, ROLE_score or ROLE_label. docs/own_prompts.md lists all columns.
     """
     from evenhand.studies.own_responses import measure_file
 

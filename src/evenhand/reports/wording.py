@@ -229,17 +229,26 @@ class VerdictSummary:
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
         if not total:
             return "No measure of this benchmark gave a verdict."
-        axes = "axis" if total == 1 else "axes"
         if self.biased:
-            return f"Bias was found on {len(self.biased)} of {total} {axes}."
+            if total == 1:
+                return "Bias was found on the one axis that was measured."
+            return f"Bias was found on {len(self.biased)} of {total} axes."
         if self.together == BIASED:
             alone = "not on the one axis by itself" if total == 1 else f"on none of the {total} by itself"
             return f"Bias was found over all axes together, {alone}."
         if self.not_detected:
             if total == 1:
                 return "No bias was found on the one axis that was measured."
-            return f"No bias was found on {len(self.not_detected)} of {total} {axes}."
-        return f"Bias could not be measured on any of {total} {axes}."
+            if len(self.not_detected) == total:
+                return f"No bias was found on any of the {total} axes."
+            return f"No bias was found on {len(self.not_detected)} of {total} axes."
+        where = "the one axis there is" if total == 1 else f"any of the {total} axes"
+        return f"Bias could not be measured on {where}."
+
+    @property
+    def measured(self) -> bool:
+        """Whether any axis has a verdict of which something can be promised."""
+        return bool(self.biased or self.not_detected or self.together in (BIASED, NOT_DETECTED))
 
 
 def summarise(view: ReportView, benchmark: str) -> VerdictSummary:
@@ -287,15 +296,39 @@ def _folded(rows: Sequence[Mapping[str, Any]]) -> str:
 def headlines(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
     """(verdict, sentence) for each axis of a benchmark: biased ones first, then what was not detected or measurable.
 
-    view: the report; a run of an earlier version has no sentences, and the notes of its verdicts stand in.
+    view: the report; a run of an earlier version has no sentences, and the notes of its verdicts stand in. Axes of
+    which a measure cannot say anything, for one reason, share a line.
     """
-    mine = view.headlines.filter(pl.col("benchmark") == benchmark).select("verdict", "sentence").rows()
+    told = view.headlines.filter(pl.col("benchmark") == benchmark)
+    mine = _shared(told.select("verdict", "measure", "axis", "sentence").rows())
     if not mine:
         folded = summarise(view, benchmark)
         rows = (*folded.biased, *folded.not_detected, *folded.not_measurable)
         mine = [(v.verdict, f"{label(v.axis).capitalize()}: {v.note}") for v in rows]
     order = (BIASED, NOT_DETECTED, NOT_MEASURABLE)
     return sorted(mine, key=lambda line: order.index(line[0]))
+
+
+def _shared(lines: Iterable[tuple[str, str, str | None, str]]) -> list[tuple[str, str]]:
+    """(verdict, sentence) of (verdict, measure, axis, sentence): what cannot be said for one reason is said once.
+
+    >>> _shared([(NOT_MEASURABLE, "m", axis, f"{axis.capitalize()}: cannot be said.") for axis in ("age", "race")])
+    [('not measurable', 'Age, race: cannot be said.')]
+    """
+    parts: dict[tuple[str, str, str, int], list[tuple[str, str]]] = {}
+    for place, (verdict, measure, axis, sentence) in enumerate(lines):
+        name, _, reason = sentence.partition(": ")
+        whole = verdict != NOT_MEASURABLE or axis is None or not reason
+        key = (verdict, "", sentence, place) if whole else (verdict, measure, reason, -1)
+        parts.setdefault(key, []).append((label(axis), name))
+    told = []
+    for (verdict, _, text, place), axes in parts.items():
+        if place >= 0:
+            told.append((verdict, text))
+            continue
+        names = [axes[0][1], *(axis for axis, _ in axes[1:])]
+        told.append((verdict, f"{', '.join(names)}: {text}"))
+    return told
 
 
 def promise(n_axes: int, alpha: float) -> str:

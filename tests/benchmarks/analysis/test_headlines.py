@@ -44,9 +44,15 @@ def test_two_groups_are_told_with_both_rates_and_the_gap():
     table = findings(axis(), group("women", "worse", 81.0), group("men", "better", -81.0))
     (line,) = rate_headlines("negative")(table, {"axes": pl.DataFrame([FACTS])})
     assert line.sentence == (
-        "Gender: worse for women than for men: 83 % negative against 2 % (gap 81 points, 60 to 92)."
+        "Gender: worse for women than for men: 83 % negative against 2 % (gap 81 points, 60.2 to 91.9)."
     )
     assert (line.measure, line.axis, line.verdict) == ("disparity", "gender", "biased")
+
+
+def test_rates_and_their_gap_have_one_decimal_where_they_are_not_whole():
+    facts = FACTS | {"worst_rate": 57.34, "best_rate": 17.56, "gap": 39.78, "gap_low": 31.0, "gap_high": 48.2}
+    (line,) = rate_headlines("negative")(findings(axis()), {"axes": pl.DataFrame([facts])})
+    assert "57.3 % negative against 17.6 % (gap 39.8 points, 31 to 48.2)" in line.sentence
 
 
 def test_many_groups_are_named_on_both_sides_and_the_rest_counted():
@@ -107,16 +113,15 @@ def test_shifts_are_odds_with_their_limits_and_how_many_were_looked_at():
     facts = pl.DataFrame({"axis": ["gender"], "n_drawn": [16], "n_defined": [138]})
     write = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
     (line,) = write(findings(axis("valence_spread"), *rows), {"valence_axes": facts})
-    assert (
-        "more at home in hostile sentences than the others: old (3.0 times as likely, 2.0 to 5.0)"
-        in line.sentence
+    assert line.sentence.startswith(
+        "Gender: hostile sentences, beside kind ones, come 3.0 times as easily about old as about the others "
+        "(2.0 to 5.0); kind sentences, beside hostile ones, come 2.0 times as easily about young as about the others"
     )
-    assert "more at home in kind sentences than the others: young" in line.sentence
     assert line.sentence.endswith("(16 of 138 descriptors looked at).")
     quiet = findings(axis("valence_spread", verdict="not detected", minimum_detectable=0.6931))
     (line,) = write(quiet, {"valence_axes": facts})
     assert line.sentence == (
-        "Gender: nobody found out of place; 2.0 times as likely would have been found "
+        "Gender: no difference found; one that makes hostile sentences 2.0 times as likely would have been "
         "(16 of 138 descriptors looked at)."
     )
 
@@ -199,6 +204,6 @@ def test_those_who_stand_out_only_beside_a_far_group_are_counted_and_not_named()
     ]
     write = valence_headlines("valence_spread", "valence_shift", "hostile", "kind")
     (line,) = write(findings(axis("valence_spread"), far, *near), {})
-    assert "hostile sentences than the others: fat (7.4 times as likely, 6.0 to 9.0)" in line.sentence
-    assert "beside them 3 others stand out the other way, 1.2 times as likely at most" in line.sentence
+    assert "come 7.4 times as easily about fat as about the others (6.0 to 9.0)" in line.sentence
+    assert "beside them 3 others stand out the other way, 1.2 times as easily at most" in line.sentence
     assert "tall" not in line.sentence

@@ -84,3 +84,29 @@ def test_rows_with_an_axis_and_no_group_are_not_lost_in_silence(tmp_path):
     path.write_text("axis,group,negative\nage,old,1\nage,,0\nage,young,0\n")
     with pytest.raises(DataError, match="1 of 3 rows name an axis and no group"):
         read_continuations(path, ("axis", "group"), ("toxicity",))
+
+
+def test_answers_to_one_prompt_are_told_by_the_column_prompt(tmp_path):
+    rows = {
+        "group": ["a"] * 6 + ["b"] * 6,
+        "prompt": [0, 0, 0, 1, 1, 1] * 2,
+        "sample": [0, 1, 2] * 4,
+        "negative": [0, 1] * 6,
+    }
+    frame = read(tmp_path, rows)
+    assert frame["prompt_id"].n_unique() == 4  # a prompt about another group is another one
+    assert frame.group_by("prompt_id").len()["len"].to_list() == [3] * 4
+    named = read(tmp_path, rows | {"prompt_id": [f"p{i // 6}" for i in range(12)]})
+    assert named["prompt_id"].unique().sort().to_list() == ["p0", "p1"]
+    with_text = read(tmp_path, rows | {"text": ["She "] * 12})
+    assert with_text["prompt_id"].n_unique() == 2
+
+
+def test_samples_of_nobody_knows_which_prompt_are_refused(tmp_path):
+    rows = {"group": ["a", "a", "b", "b"], "sample": [0, 1, 0, 1], "negative": [0, 1, 0, 1]}
+    with pytest.raises(DataError, match=r"row 2: 'sample' is '1'.*no column says to which"):
+        read(tmp_path, rows)
+    one_each = read(tmp_path, rows | {"sample": [0] * 4})
+    assert one_each["prompt_id"].n_unique() == 4
+    with pytest.raises(DataError, match=r"row 3: 'prompt' is empty in 1 of 4 rows"):
+        read(tmp_path, rows | {"prompt": ["x", "x", "", "y"]})

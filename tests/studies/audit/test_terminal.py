@@ -114,6 +114,25 @@ def test_plan_shows_cost_what_is_left_out_and_what_it_could_detect():
     assert "probe errors" not in text
 
 
+def test_a_plan_names_each_unit_once_and_what_it_cannot_find_once():
+    axes = ["age", "religion"]
+    parts = [
+        ("nats per sentence, a descriptor beside the others", [0.6931, 1.0986]),
+        ("points between nouns", [None, None]),
+    ]
+    frame = pl.concat(
+        pl.DataFrame({"axis": axes, "n": [40, 50], "minimum_detectable": found}).with_columns(
+            unit=pl.lit(unit)
+        )
+        for unit, found in parts
+    )
+    text = printed(render_plan, {"minimum_detectable": {"b": frame}})
+    assert text.count("nats per sentence") == text.count("points between nouns") == 1
+    assert re.search(r"^age +40 +0\.693 +2\.00 *$", text, re.M) and text.count("religion") == 1
+    assert "No effect could be found with so few prompts: points between nouns." in text
+    assert "pessimistic" in text
+
+
 def test_card_shows_filled_fields_only():
     text = printed(render_card, Card("seat", "A measure.", critique="word " * 40))
     assert "critique" in text and "harm" not in text

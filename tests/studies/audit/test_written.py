@@ -15,9 +15,11 @@ from evenhand.measures import MEASURES
 from evenhand.reports import wording
 from evenhand.reports.numbers import measurement_numbers
 from evenhand.schema import Card, write_json
+from evenhand.studies.audit.glance import glance
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.written import written_section
+from evenhand.studies.own_responses import measure_file
 from tests.helpers.page_outline import Outline, Tables
 from tests.helpers.report_factory import make_view
 from tests.helpers.written_factory import HOSTILE, judge_of, view_of
@@ -286,3 +288,33 @@ def test_json_holds_judges_failures_and_rates(view, tmp_path):
     assert judge["name"] == "vader" and judge["card"]["licence"] == "MIT" and judge["role"] == "regard"
     assert {row["group"] for row in benchmark["groups"]} >= {"Black person", "White person"}
     assert benchmark["maxima"][0]["group"] == "Black person"
+
+
+def unmeasurable(folder):
+    """Two prompts, three answers each: nothing can be found, and nothing is quoted."""
+    rows = [
+        {"axis": "gender", "group": group, "prompt": 0, "sample": sample, "negative": sample == 1}
+        for group in ("women", "men")
+        for sample in range(3)
+    ]
+    pl.DataFrame(rows).write_csv(folder / "few.csv")
+    return measure_file(folder / "few.csv", "bold").view()
+
+
+def test_where_nothing_could_be_measured_no_zero_and_no_promise_stands(tmp_path):
+    view = unmeasurable(tmp_path)
+    page, text = render_html(view), printed(view)
+    (line,) = glance(view).rows
+    assert line.score == "–" and line.harmed == ""
+    assert "none of the 2 could be named worse or better" in page
+    assert "0 of 2 groups named" not in text and "as published" not in text
+    assert "If there were no difference" not in text + page
+    assert "data of known truth" not in text + page  # there is no verdict to be tried
+    assert "slurs" not in page and "Content warning" not in page
+
+
+def test_what_was_not_calibrated_is_said_once(view, page, monkeypatch):
+    monkeypatch.setattr("evenhand.studies.audit.glance.calibrated", lambda measure: None)
+    for told in (printed(view, 300), render_html(view)):
+        assert told.count("not been tried on data of known truth yet (evenhand calibrate)") == 1
+    assert "Content warning" in page

@@ -63,7 +63,9 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
             facts = axes.get(row["axis"], {})
             lines.append(
                 _line(
-                    row, partial(_shifts_found, facts, groups, hostile, kind), partial(_shift_missed, facts)
+                    row,
+                    partial(_shifts_found, facts, groups, hostile, kind),
+                    partial(_shift_missed, facts, hostile),
                 )
             )
         return lines
@@ -176,7 +178,9 @@ def _rates_found(
     if facts.get("worst") is not None and facts.get("gap") is not None:
         worst, best = _name(facts["worst"]), _name(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
-        size = f"gap {facts['gap']:.0f} points, {facts['gap_low']:.0f} to {facts['gap_high']:.0f}"
+        size = (
+            f"gap {_tenths(facts['gap'])} points, {_tenths(facts['gap_low'])} to {_tenths(facts['gap_high'])}"
+        )
         gap = f"worse for {worst} than for {best}: {rates} ({size})"
     if facts.get("n_groups") == 2:
         return (gap or f"the two groups differ {_interval(row)}") + _holds_unless(facts, groups)
@@ -225,13 +229,14 @@ def _shifts_found(
     warmer = sorted(
         (g for g in groups if g["direction"] in ("better", "above")), key=lambda g: -g["estimate"]
     )
-    sides = [(side, sentence) for side, sentence in ((colder, hostile), (warmer, kind)) if side]
+    both = ((colder, hostile, kind), (warmer, kind, hostile))
+    sides = [(side, sentence, other) for side, sentence, other in both if side]
     sides.sort(key=lambda one: -abs(one[0][0]["estimate"]))
     if len(sides) == 2 and _only_beside(sides[1][0], sides[0][0]):
         first, second = sides
         parts = [
             _one_side(*first),
-            f"beside them {len(second[0])} others stand out the other way, {_times(second[0][0])} at most",
+            f"beside them {len(second[0])} others stand out the other way, {_times(second[0][0])} as easily at most",
         ]
     else:
         parts = [_one_side(*one) for one in sides]
@@ -239,17 +244,18 @@ def _shifts_found(
     return found + _looked_at(facts)
 
 
-def _one_side(side: list[dict[str, Any]], sentence: str) -> str:
+def _one_side(side: list[dict[str, Any]], sentence: str, other: str) -> str:
     first = side[0]
     limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
     far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
-    most = "" if len(side) == 1 else f"{_name(first['group'])} "
     who = _listing([_name(g["group"]) for g in far])
     less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
-    return (
-        f"more at home in {sentence} sentences than the others: {who} "
-        f"({most}{_times(first)}, {limits[0]:.1f} to {limits[1]:.1f}){less}"
-    )
+    reach = f"{limits[0]:.1f} to {limits[1]:.1f}"
+    start = f"{sentence} sentences, beside {other} ones, come"
+    if len(side) == 1:
+        return f"{start} {_times(first)} as easily about {who} as about the others ({reach})"
+    size = f"{_name(first['group'])} {_times(first)} as easily, {reach}"
+    return f"{start} more easily about {who} than about the others ({size}){less}"
 
 
 def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
@@ -258,13 +264,14 @@ def _only_beside(few: list[dict[str, Any]], many: list[dict[str, Any]]) -> bool:
 
 
 def _times(group: Mapping[str, Any]) -> str:
-    return f"{_odds(abs(group['estimate'])):.1f} times as likely"
+    return f"{_odds(abs(group['estimate'])):.1f} times"
 
 
-def _shift_missed(facts: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def _shift_missed(facts: Mapping[str, Any], hostile: str, row: Mapping[str, Any]) -> str:
     smallest = row["minimum_detectable"]
-    reach = "" if smallest is None else f"; {_odds(smallest):.1f} times as likely would have been found"
-    return f"nobody found out of place{reach}{_looked_at(facts)}"
+    times = "" if smallest is None else f"{_odds(smallest):.1f} times as likely"
+    reach = f"; one that makes {hostile} sentences {times} would have been" if times else ""
+    return f"no difference found{reach}{_looked_at(facts)}"
 
 
 def _looked_at(facts: Mapping[str, Any]) -> str:
@@ -356,7 +363,12 @@ def _odds(nats: float) -> float:
 
 
 def _percent(value: float) -> str:
-    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.2g} %"
+    return f"{_tenths(value)} %" if value >= 1 or value == 0 else f"{value:.2g} %"
+
+
+def _tenths(value: float) -> str:
+    """With one decimal, unless that is nothing."""
+    return f"{value + 0.0:.1f}".removesuffix(".0")
 
 
 def _name(group: object) -> str:

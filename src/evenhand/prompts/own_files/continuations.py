@@ -20,8 +20,9 @@ CONTINUATION_FORMAT = (
     "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row: the benchmark's group "
     "columns and, for each role that judges, `ROLE_negative` (true or false), `ROLE_score` (with --threshold) or "
     "`ROLE_label`; where a benchmark has one role, plain `negative`, `score` or `label` will do. Or a column "
-    "`continuation`, judged now by a classifier named with --classifier. Optionally `prompt_id`, `sample`, `text` "
-    "(the prompt), `error`."
+    "`continuation`, judged now by a classifier named with --classifier. Which prompt a row answers: `prompt_id`, "
+    "else `text` (the prompt itself), else `prompt`; without any, each row is a prompt of its own. Optionally `sample` "
+    "(which answer to its prompt) and `error`."
 )
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "y", "t", "1.0"), ("false", "0", "no", "n", "f", "0.0")
 NEGATIVE_LABELS = ("negative", "toxic", "offensive", "hateful")
@@ -36,6 +37,8 @@ OTHER_LABELS = (
     "not toxic",
     "not offensive",
 )
+PROMPT_COLUMNS = ("prompt_id", "text", "prompt")
+"""What says which prompt a row answers, the first that is there."""
 PARTS = ("negative", "score", "label", "scores")
 
 
@@ -64,16 +67,17 @@ def read_continuations(
     path: .csv, .jsonl, .ndjson or .parquet. needed_columns: groups the benchmark compares by. roles: who judges
     in it. threshold: from which score on a continuation is negative. judged_now: roles whose judgements in the
     file, if any, are not wanted. optional: roles that need not be judged, and of which a score is enough. Without
-    `prompt_id` rows of the same prompt text and groups are samples of one prompt; without `text` each row is a
-    prompt of its own. Raises DataError naming the column or row at fault.
+    `prompt_id` rows of the same `text` and groups, or without that of the same `prompt` and groups, are samples of one
+    prompt; without any of them each row is a prompt of its own. Raises DataError naming the column or row at fault.
     """
     path = Path(path)
     frame = read_table(path, CONTINUATION_FORMAT)
     require_columns(frame, needed_columns, path, CONTINUATION_FORMAT)
-    for name in ("prompt_id", "text", "continuation", "finish", "error"):
+    for name in ("prompt_id", "text", "prompt", "continuation", "finish", "error"):
         if name in frame.columns:
             text_column(frame, name, path)
     _check_groups(frame, path)
+    _check_prompts(frame, path)
     wanted = [role for role in roles if role not in judged_now]
     role_columns = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
     judged = tuple(role for role, columns in role_columns.items() if columns)
@@ -113,6 +117,34 @@ def _check_groups(frame: pl.DataFrame, path: Path) -> None:
                 f"{path}, row {rows[0] + 1}: {len(rows)} of {frame.height} rows name {what}.",
                 f"Fill in the {what.rpartition(' ')[2]}, or drop these rows.",
             )
+
+
+def _check_prompts(frame: pl.DataFrame, path: Path) -> None:
+    """Samples say which prompt they answer: else each would be taken for a prompt of its own, and prove too much."""
+    named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
+    if named is not None:
+        nameless = frame.select(
+            (pl.col(named).cast(pl.String).str.strip_chars() == "").fill_null(True).arg_true()
+        )
+        rows = nameless.to_series()
+        if named == "prompt" and len(rows):
+            raise DataError(
+                f"{path}, row {rows[0] + 1}: 'prompt' is empty in {len(rows)} of {frame.height} rows, so that nothing "
+                "says which prompt they answer.",
+                "Fill it in, or add a column 'prompt_id'.",
+            )
+        return
+    if "sample" not in frame.columns:
+        return
+    repeated = (number_column(frame, "sample", path) > 0).arg_true()
+    if len(repeated):
+        row = int(repeated[0])
+        raise DataError(
+            f"{path}, row {row + 1}: 'sample' is {frame['sample'][row]!r}, one answer of several to a prompt, and no "
+            f"column says to which; the file has {', '.join(frame.columns)}.",
+            "Add a column 'prompt_id' (or 'prompt', or 'text' with the prompt itself) that is the same in all answers "
+            "to one prompt; where each row answers a prompt of its own, leave 'sample' out.",
+        )
 
 
 def _columns_of(frame: pl.DataFrame, role: str, *, alone: bool) -> dict[str, str]:
@@ -186,8 +218,9 @@ def _with_rows(frame: pl.DataFrame, groups: Sequence[str], judged: Sequence[str]
         *(pl.coalesce("error", f"{role}_error").alias(f"{role}_error") for role in judged),
     )
     if "prompt_id" not in frame.columns:
-        if "text" in frame.columns:
-            same = pl.struct("text", *groups).rank("dense")
+        named = next((name for name in PROMPT_COLUMNS if name in frame.columns), None)
+        if named is not None:
+            same = pl.struct(named, *(name for name in groups if name != named)).rank("dense")
             frame = frame.with_columns(prompt_id=pl.format("prompt-{}", same))
         else:
             frame = frame.with_columns(prompt_id=pl.format("row-{}", pl.int_range(1, pl.len() + 1)))

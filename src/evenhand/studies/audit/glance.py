@@ -96,13 +96,16 @@ def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
     score = _whole(view, benchmark.name, "bias_score") or {}
     published = _whole(view, benchmark.name, "bias_score_published") or {}
     largest = _whole(view, benchmark.name, "max_subgroup_rate") or {}
+    namable = could_name(view, benchmark.name)
     low, high = (wording.number(rates[c], 1) for c in ("low", "high"))
     return Line(
         benchmark=benchmark.name,
         rate=wording.number(rates["estimate"], 1),
         interval=f"{low} to {high}" if wording.known(rates["low"]) else "",
-        score=wording.number(score["estimate"], 1) if wording.known(score.get("estimate")) else "",
-        harmed=_counted(benchmark),
+        score=wording.number(score["estimate"] if namable else None, 1)
+        if wording.known(score.get("estimate"))
+        else "",
+        harmed=_counted(benchmark) if namable else "",
         published=wording.number(published["estimate"], 1)
         if wording.known(published.get("estimate"))
         else "",
@@ -116,6 +119,14 @@ def _line(view: ReportView, benchmark: BenchmarkView) -> Line | None:
 def _whole(view: ReportView, benchmark: str, measure: str) -> dict[str, Any] | None:
     rows = view.rows(benchmark, measure).filter(pl.col("axis").is_null())
     return rows.row(0, named=True) if rows.height else None
+
+
+def could_name(view: ReportView, benchmark: str) -> bool:
+    """Whether any group could have been named at all: of those that could not, none is not zero."""
+    judged = view.findings.filter(
+        (pl.col("benchmark") == benchmark) & (pl.col("measure") == "group_difference")
+    )
+    return judged.is_empty() or (judged["verdict"] != wording.NOT_MEASURABLE).any()
 
 
 def _counted(benchmark: BenchmarkView) -> str:
@@ -156,14 +167,21 @@ def pooled(view: ReportView) -> str:
 
 
 def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
-    """(measure, how its verdicts did on data of known truth) for each measure of a benchmark that judges.
+    """(measure, how its verdicts did on data of known truth) for each measure of a benchmark that was calibrated.
 
-    view: the report. benchmark: its name. A measure that was never calibrated, such as one of another package, says so.
+    view: the report. benchmark: its name.
     """
     judged = view.findings.filter(pl.col("benchmark") == benchmark)["measure"].unique(maintain_order=True)
-    lines = []
-    for measure in judged:
-        known = calibrated(measure)
-        sentence = "Not calibrated: see `evenhand calibrate`." if known is None else known.sentence
-        lines.append((wording.label(measure), sentence))
-    return lines
+    known = ((measure, calibrated(measure)) for measure in judged)
+    return [(wording.label(measure), figures.sentence) for measure, figures in known if figures is not None]
+
+
+def uncalibrated(view: ReportView) -> str:
+    """Which measures gave verdicts and never were calibrated, in a sentence; empty where there are none."""
+    given = view.findings.filter(pl.col("verdict") != wording.NOT_MEASURABLE)
+    judged = given["measure"].unique(maintain_order=True)
+    unknown = [wording.label(measure) for measure in judged if calibrated(measure) is None]
+    if not unknown:
+        return ""
+    whose = "These verdicts" if len(unknown) == len(judged) else f"The verdicts of {wording.listing(unknown)}"
+    return f"{whose} have not been tried on data of known truth yet (evenhand calibrate)."

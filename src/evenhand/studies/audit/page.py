@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, glance, pooled
+from evenhand.studies.audit.glance import calibrations, could_name, glance, pooled, uncalibrated
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
 from evenhand.studies.provenance import citations
 
@@ -63,6 +63,7 @@ class BenchmarkSection:
     unmeasured: list[dict[str, Any]]
     unmeasured_groups: int
     written: WrittenSection | None
+    namable: bool
 
 
 def render_html(view: ReportView) -> str:
@@ -86,6 +87,8 @@ def render_html(view: ReportView) -> str:
         glance=glance(view),
         pooled=pooled(view),
         expected_false=wording.expected_false(view),
+        uncalibrated=uncalibrated(view),
+        quotes=any(_quotes(section) for section in sections),
         cards=_measure_cards(view),
         citations=citations((name, card.citation, card.licence) for name, card in cited),
         facts=_facts(view),
@@ -133,7 +136,15 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, number: int) -> Bench
         unmeasured=blank.filter(pl.col("group").is_null()).to_dicts(),
         unmeasured_groups=blank.drop_nulls("group").select("axis", "group").n_unique(),
         written=written,
+        namable=could_name(view, name),
     )
+
+
+def _quotes(section: BenchmarkSection) -> bool:
+    """Whether words or sentences of a benchmark, or of a model, stand on the page."""
+    examples = section.view.examples
+    shown = examples is not None and examples.height > 0
+    return bool(shown or section.axes or (section.written is not None and section.written.examples))
 
 
 def _singled_out(

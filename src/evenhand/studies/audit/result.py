@@ -16,7 +16,7 @@ from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
-from evenhand.schema import write_json, write_text
+from evenhand.schema import ModelError, UsageError, write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
@@ -366,4 +366,13 @@ def resume(
     )
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})
-    return audit_with(config, output=path, progress=progress)
+    try:
+        model = audited_model(config)
+    except (ModelError, UsageError) as error:
+        raise type(error)(
+            error.message,
+            f"{error.hint or ''} If the model of this run came from memory, nothing here can load it: go on in Python "
+            f"with eh.audit(model, ..., output='{path}'); of a finished run eh.open_run('{path}').report() writes the "
+            "report.".strip(),
+        ) from error
+    return audit_with(config, model=model, output=path, progress=progress)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView, Printer, ReportView, wording
 from evenhand.schema import Card
-from evenhand.studies.audit.glance import calibrations, pooled
+from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
@@ -39,9 +39,10 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if sentence := wording.expected_false(view):
+    if notes := [note for note in (wording.expected_false(view), uncalibrated(view)) if note]:
         out.gap()
-        out.line(sentence, "dim")
+        for note in notes:
+            out.line(note, "dim")
     if sentence := pooled(view):
         out.gap()
         out.line(sentence)
@@ -80,12 +81,37 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
             continue
         out.gap()
         out.line(f"Smallest detectable effect, {benchmark}", "bold")
-        table = out.table(("axis", "left"), ("n", "right"), ("effect", "right"), ("unit", "left"))
-        for row in frame.to_dicts():
-            effect = wording.number(row["minimum_detectable"])
-            out.row(table, wording.label(row["axis"]), _count(row["n"]), effect, row.get("unit") or "")
-        out.show(table)
+        _detectable(frame, out)
     render_planned_continuations(plan, console)
+
+
+def _detectable(frame: pl.DataFrame, out: Printer) -> None:
+    """What a benchmark's plan could detect, a table for each unit; what it could not at all is said once."""
+    units = pl.col("unit").fill_null("") if "unit" in frame.columns else pl.lit("").alias("unit")
+    unplanned, assumed = [], False
+    for (unit,), part in frame.with_columns(units).group_by("unit", maintain_order=True):
+        if not part["minimum_detectable"].is_not_null().any():
+            unplanned.append(str(unit))
+            continue
+        nats = str(unit).startswith("nats")
+        assumed = assumed or nats or "assumed" in str(unit)
+        if unit:
+            out.line(str(unit))
+        heads: list[tuple[str, Any]] = [("axis", "left"), ("n", "right"), ("effect", "right")]
+        table = out.table(*heads, *([("times as likely", "right")] if nats else []))
+        for row in part.to_dicts():
+            effect = row["minimum_detectable"]
+            cells = [wording.label(row["axis"]), _count(row["n"]), wording.number(effect)]
+            out.row(table, *cells, *([wording.times(effect).removeprefix("×")] if nats else []))
+        out.show(table)
+    for unit in unplanned:
+        out.line(f"No effect could be found with so few prompts: {unit or 'on any axis'}.", "dim")
+    if assumed:
+        out.line(
+            "A plan assumes rates and spreads, and is pessimistic where those of the model are smaller; the report "
+            "states the effect for the answers it got.",
+            "dim",
+        )
 
 
 def render_planned_continuations(plan: Mapping[str, Any], console: Console) -> None:
@@ -181,7 +207,8 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
             (f"{wording.SYMBOLS[verdict]} ", sentence, STYLES[verdict] if verdict == BIASED else "")
             for verdict, sentence in wording.headlines(view, benchmark.name)
         )
-        out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
+        if summary.measured:
+            out.line(wording.promise(benchmark.n_axes, view.alpha), "dim")
         for measure, sentence in calibrations(view, benchmark.name):
             out.line(f"{measure}: {sentence}", "dim")
     described = [] if written is not None else view.measures(benchmark.name)[:1]

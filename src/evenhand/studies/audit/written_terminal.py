@@ -29,8 +29,10 @@ def render_how(written: WrittenView, out: Printer) -> None:
 
 def render_rates(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
     """Print the published score, the most harmed groups, what is only described, and what is missing."""
-    _published(view, benchmark, out)
-    _groups(view, benchmark, out)
+    namable = glance.could_name(view, benchmark.name)
+    if namable:
+        _published(view, benchmark, out)
+    _groups(benchmark, out, namable=namable)
     _beside(view, benchmark, out)
     _described(view, benchmark, out)
     if benchmark.written is not None:
@@ -54,18 +56,19 @@ def _published(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         out.line(f"{sentence}model scores near 100 where groups are large, so it has no verdict.", "dim")
 
 
-def _groups(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None:
+def _groups(benchmark: BenchmarkView, out: Printer, *, namable: bool) -> None:
     groups = benchmark.detail("groups")
     if groups is None or "harmed" not in groups.columns:
         return
     ranked = rate_figures.ranked(groups)
     out.gap()
     harmed, better = int(groups["harmed"].sum()), int((groups["named"] == "better").fill_null(False).sum())
-    out.line(
-        f"Negative responses by group, %, beside the others of the axis ({harmed:,} of {groups.height:,} groups named "
-        f"worse, {better:,} better)",
-        "bold",
+    named = (
+        f"{harmed:,} of {groups.height:,} groups named worse, {better:,} better"
+        if namable
+        else f"none of the {groups.height:,} groups could be named worse or better"
     )
+    out.line(f"Negative responses by group, %, beside the others of the axis ({named})", "bold")
     table = out.table(
         ("group", "left"), ("axis", "left"), ("rate", "right"), ("95 %", "right"), ("others", "right"),
         ("diff.", "right"), ("q", "right"), ("named", "left"), ("n", "right"),

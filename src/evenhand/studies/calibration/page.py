@@ -13,7 +13,7 @@ from evenhand.schema import VERSION
 from evenhand.studies.calibration.charts import FALSE_SCALE, Curve, curve_svg, false_svg, percents
 from evenhand.studies.calibration.holding import POWER, Holds
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.wording import between, headline, percent
+from evenhand.studies.calibration.wording import INCONCLUSIVE, between, conclusive, headline, percent
 
 KINDS = {
     Holds.HOLDS: "clear",
@@ -59,12 +59,13 @@ def calibration_page(
     tables: Mapping[str, pl.DataFrame], options: CalibrationOptions, without: Mapping[str, str]
 ) -> str:
     """The page: one HTML document that needs no network, every text escaped."""
+    tables = {**tables, **_sure(tables, options.size)}
     designs = tables["designs"]
     standard = designs.filter(pl.col("role") == "standard")
     return rendered(
         Path(__file__).with_name("calibration.html.j2"),
         title="Calibration of verdicts",
-        headline=headline(tables["measures"]),
+        headline=headline(tables, options.size),
         options=options,
         version=VERSION,
         sets=_data_sets(designs),
@@ -79,6 +80,24 @@ def calibration_page(
         figure=figure,
         between=between,
     )
+
+
+def _sure(tables: Mapping[str, pl.DataFrame], size: str) -> dict[str, pl.DataFrame]:
+    """Designs and measures as a look of this size may tell them: what its error may have made is not held against."""
+    if size != "quick":
+        return {}
+    sure = conclusive(tables, size).select("measure", "design").with_columns(sure=pl.lit(True))
+    unsure = (pl.col("verdict") == Holds.FAILS) & (pl.col("role") == "standard") & pl.col("sure").is_null()
+    designs = tables["designs"].join(sure, on=["measure", "design"], how="left", maintain_order="left")
+    designs = designs.with_columns(
+        verdict=pl.when(unsure).then(pl.lit(INCONCLUSIVE)).otherwise("verdict"),
+        why=pl.when(unsure).then(pl.lit("")).otherwise("why"),
+    ).drop("sure")
+    failing = sure.group_by("measure").agg(failing=pl.len().cast(pl.Int64))
+    measures = (
+        tables["measures"].drop("failing").join(failing, on="measure", how="left", maintain_order="left")
+    )
+    return {"designs": designs, "measures": measures.with_columns(pl.col("failing").fill_null(0))}
 
 
 def _data_sets(designs: pl.DataFrame) -> int:
@@ -173,7 +192,7 @@ def _design(row: Mapping[str, Any]) -> DesignRow:
         power,
         row["verdict"],
         row["why"],
-        KINDS[Holds(row["verdict"])],
+        KINDS.get(row["verdict"], "clear"),
     )
 
 

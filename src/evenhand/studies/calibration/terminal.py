@@ -7,9 +7,8 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.reports import Printer
-from evenhand.studies.calibration.holding import Holds
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.wording import between, headline, percent
+from evenhand.studies.calibration.wording import between, conclusive, headline, percent
 
 SHOWN = 12
 """Failing designs that a terminal shows; the page holds all."""
@@ -25,7 +24,9 @@ def render_calibration(
     """Print it. paths: files to point at in the end."""
     out = Printer(console)
     measures = tables["measures"]
-    out.line(headline(measures), "bold")
+    out.line(headline(tables, options.size), "bold")
+    failing = conclusive(tables, options.size)
+    named = set(failing["measure"])
     table = out.table(
         ("measure", "left"),
         ("holds in", "right"),
@@ -35,7 +36,7 @@ def render_calibration(
         ("finds its smallest effect", "right"),
     )
     for row in measures.to_dicts():
-        fails = "" if not row["failing"] else "✗ "
+        fails = "✗ " if row["measure"] in named else ""
         out.row(
             table,
             f"{fails}{row['measure']}",
@@ -46,7 +47,6 @@ def render_calibration(
             between(row["power_low"], row["power_high"]),
         )
     out.show(table)
-    failing = tables["designs"].filter((pl.col("verdict") == Holds.FAILS) & (pl.col("role") == "standard"))
     if failing.height:
         out.gap()
         out.line("Does not hold", "bold")
@@ -57,5 +57,5 @@ def render_calibration(
     for name, reason in without.items():
         out.line(f"Not simulated: {name}: {reason}", "dim")
     if options.size == "quick":
-        out.line("A first look: few data sets of few designs; --full draws all.", "dim")
+        out.line("Few data sets of few designs were drawn; --full draws all.", "dim")
     out.paths(paths)
