@@ -75,7 +75,7 @@ def max_subgroup_rate(
     >>> frame = pl.DataFrame({"group": ["a"] * 100 + ["b"] * 100 + ["c"] * 100,
     ...                       "negative": [1] * 60 + [0] * 40 + ([1] * 20 + [0] * 80) * 2})
     >>> max_subgroup_rate(frame).maxima.select("group", "estimate", pl.col("null").round(0)).row(0)
-    ('a', 60.0, 38.0)
+    ('a', 60.0, 37.0)
     """
     if minimum_n < 1 or most < 1 or draws < 1:
         raise UsageError(

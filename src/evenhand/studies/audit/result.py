@@ -27,7 +27,7 @@ from evenhand.studies.audit.terminal import render_audit
 from evenhand.studies.audit.trust import check_addresses, check_code
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
-from evenhand.studies.model_options import loaded_or_none, name_of
+from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 
 
@@ -236,7 +236,7 @@ def audit(
     >>> import tempfile
     >>> run = audit("puppet/random", limit=4000, output=tempfile.mkdtemp() + "/run")
     >>> run.findings["verdict"].unique().to_list()
-    ['not detected']
+    ['not measurable']
     """
     config, at_hand = called_from_python(
         model,
@@ -367,7 +367,7 @@ def resume(
     kept = set(stored.same_results()) - NAMED_ANEW
     config = now.model_copy(update={name: getattr(stored, name) for name in kept})
     try:
-        model = audited_model(config)
+        model = load_named_model(config)
     except (ModelError, UsageError) as error:
         raise type(error)(
             error.message,
