@@ -45,7 +45,7 @@ class Calibrated:
         """What stands beside its verdicts.
 
         >>> Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055).sentence
-        'False in 3.1 % of 40 calibrated designs.'
+        'False in 3.1 % of 40 calibrated designs (9,000 data sets).'
         >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31).sentence
         'Fails its calibration in 1 of 4 designs (rare events): false in up to 31 %.'
         """
@@ -56,7 +56,7 @@ class Calibrated:
             worst = "" if self.worst is None else f": false in up to {100 * self.worst:.0f} %"
             return f"Fails its calibration in {len(self.failing)} of {self.designs} designs{named}{worst}."
         several = f"{self.designs} calibrated designs" if self.designs > 1 else "a calibrated design"
-        return f"False in {100 * (self.false or 0.0):.1f} % of {several}."
+        return f"False in {100 * (self.false or 0.0):.1f} % of {several} ({self.n:,} data sets)."
 
 
 def calibrated(measure: str) -> Calibrated | None:
