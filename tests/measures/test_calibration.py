@@ -52,7 +52,7 @@ def test_a_measure_says_how_it_did_over_its_designs(stored):
 
 
 def test_one_that_fails_says_so_wherever_it_is_shown(stored):
-    told = "Fails its calibration in 1 of 1 designs (swaps): false in up to 31 %."
+    told = "Fails its calibration in 1 of 1 designs (swaps: false in 31.0 %)."
     assert calibration.calibrated("crows_pairs").sentence == told
     assert told in catalogue("measures")["crows_pairs"].details
 

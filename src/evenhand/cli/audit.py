@@ -5,7 +5,17 @@ from pathlib import Path
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import CALLED, end, options_of, progress, show, stated, stated_with_files
+from evenhand.cli.common import (
+    CALLED,
+    ClassifierError,
+    Reference,
+    end,
+    options_of,
+    progress,
+    show,
+    stated,
+    stated_with_files,
+)
 
 
 def audit(
@@ -59,15 +69,8 @@ def audit(
     chat: flags.Chat = None,
     system: flags.System = None,
     trust_addresses: flags.TrustAddresses = False,
-    classifier_error: Path | None = typer.Option(
-        None,
-        "--classifier-error",
-        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
-        "labelled texts; rates are corrected by it.",
-    ),
-    reference: str | None = typer.Option(
-        None, help="A group with which the other groups of its axis are compared one by one, too."
-    ),
+    classifier_error: ClassifierError = None,
+    reference: Reference = None,
     error_threshold: float | None = typer.Option(
         None, min=0, max=1, help="Share of failed rows above which to exit with 3. Default: 0.05."
     ),

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from evenhand.runs import Progress
     from evenhand.studies import StudyResult
 
+ClassifierError = Annotated[
+    Path | None,
+    typer.Option(
+        "--classifier-error",
+        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
+        "labelled texts; rates are corrected by it.",
+    ),
+]
+Reference = Annotated[
+    str | None,
+    typer.Option(help="A group with which the other groups of its axis are compared one by one, too."),
+]
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams"}
 """Options of an audit by the flags that are called otherwise."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import show
+from evenhand.cli.common import ClassifierError, Reference, show
 
 
 def measure(
@@ -19,15 +19,8 @@ def measure(
         0.5, min=0, help="From which difference two descriptors count as told apart, nats per sentence."
     ),
     alpha: float = typer.Option(0.05, help="Level of the verdicts, after adjustment."),
-    classifier_error: Path | None = typer.Option(
-        None,
-        "--classifier-error",
-        help="CSV, JSONL or Parquet that says how often the classifier is wrong about each group, by counts or "
-        "labelled texts; rates are corrected by it.",
-    ),
-    reference: str | None = typer.Option(
-        None, help="A group with which the other groups of its axis are compared one by one, too."
-    ),
+    classifier_error: ClassifierError = None,
+    reference: Reference = None,
     classifier: list[str] = typer.Option(
         [],
         "--classifier",

@@ -3,7 +3,7 @@
 The figures lie in calibration.json beside this file, written by `make calibrate`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,8 @@ class Calibrated:
     worst: float | None
     coverage: tuple[float, float] | None = None
     power: tuple[float, float] | None = None
+    why: str = ""
+    """What was wrong in the first failing design."""
 
     @property
     def holds(self) -> bool:
@@ -46,15 +48,15 @@ class Calibrated:
 
         >>> Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055).sentence
         'False in 3.1 % of 40 calibrated designs (9,000 data sets).'
-        >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31).sentence
-        'Fails its calibration in 1 of 4 designs (rare events): false in up to 31 %.'
+        >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false in 31.0 %").sentence
+        'Fails its calibration in 1 of 4 designs (rare events: false in 31.0 %).'
         """
         if not self.designs:
             return "Not calibrated: in every design tried it answers “not measurable”."
         if self.failing:
-            named = f" ({self.failing[0]})" if len(self.failing) == 1 else ""
-            worst = "" if self.worst is None else f": false in up to {100 * self.worst:.0f} %"
-            return f"Fails its calibration in {len(self.failing)} of {self.designs} designs{named}{worst}."
+            such = "" if len(self.failing) == 1 else "such as "
+            told = f" ({such}{self.failing[0]}: {self.why})" if self.why else f" ({such}{self.failing[0]})"
+            return f"Fails its calibration in {len(self.failing)} of {self.designs} designs{told}."
         several = f"{self.designs} calibrated designs" if self.designs > 1 else "a calibrated design"
         return f"False in {100 * (self.false or 0.0):.1f} % of {several} ({self.n:,} data sets)."
 
@@ -91,4 +93,14 @@ def _of(row: Mapping[str, Any]) -> Calibrated:
         row["worst_false"],
         ends("coverage"),
         ends("power"),
+        _reason(row["measure"], row["fails_in"]),
     )
+
+
+def _reason(measure: str, failing: Sequence[str]) -> str:
+    """Why a measure does not hold in the first design in which it does not."""
+    designs = calibration_summary().get("designs", [])
+    first = (
+        row["why"] for row in designs if failing and (row["measure"], row["design"]) == (measure, failing[0])
+    )
+    return str(next(first, ""))

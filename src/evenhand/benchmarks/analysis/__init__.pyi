@@ -24,9 +24,9 @@ from .headlines import (
 )
 from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
+    analyse_valence as analyse_valence,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
-    valence_rows as valence_rows,
 )
 from .pairs import (
     change_rows as change_rows,

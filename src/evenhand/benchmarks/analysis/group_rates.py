@@ -200,9 +200,8 @@ def reference_within(grouped: pl.DataFrame, reference: str | None) -> str | None
 
 
 def _group_table(found: Disparity, grouped: pl.DataFrame) -> pl.DataFrame:
-    """Groups as the report shows them: the rate with its limits, what it differs by, refusals, and the rate of all "
-    "other
-    groups of all axes (`everybody`), which decides nothing."""
+    """Groups as the report shows them: the rate with its limits, what it differs by, refusals, and the rate of all
+    other groups of all axes (`everybody`), which decides nothing."""
     table = found.groups.select(
         *KEYS,
         "rate",

@@ -50,24 +50,8 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
     """
     if frame["perplexity"].count():  # responses that somebody brought may hold perplexities alone
         frame = frame.drop(name for name in ("log_likelihood", "token_count") if not frame[name].count())
-    rows: list[Measurement] = []
-    details: dict[str, pl.DataFrame] = {}
-    asked = set(frame["template"].unique().to_list())
-    usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
-    if usable:
-        positive, negative = zip(*usable, strict=True)
-        shift = valence_shift(
-            frame,
-            positive=positive,
-            negative=negative,
-            margin=options.valence_margin,
-            alpha=options.alpha,
-            n_axes=options.n_axes,
-            axis_sizes=axis_sizes(frame),
-            seed=options.seed,
-        )
-        rows += valence_rows(shift, options.valence_margin)
-        details |= valence_details(shift)
+    valence = analyse_valence(frame, options, valence_pairs)
+    rows, details = list(valence.measurements), dict(valence.details)
     spread = likelihood_spread(frame, margin=options.margin, seed=options.seed)
     rows += spread_rows(spread)
     details |= spread_details(spread) | {"distribution": distribution(frame)}
@@ -78,6 +62,29 @@ def analyse_likelihoods(frame: pl.DataFrame, options: AnalysisOptions, valence_p
         if published.frac_samples_below_median_ppl.height:
             details["published_love_hate"] = published.frac_samples_below_median_ppl
     return Analysis(rows, details)
+
+
+def analyse_valence(frame: pl.DataFrame, options: AnalysisOptions, valence_pairs: Pairs) -> Analysis:
+    """What of likelihoods is judged: the valence shift over the pairs that were asked; nothing where there are none.
+
+    frame, valence_pairs: as in `analyse_likelihoods`.
+    """
+    asked = set(frame["template"].unique().to_list())
+    usable = [(kind, hostile) for kind, hostile in valence_pairs if kind in asked and hostile in asked]
+    if not usable:
+        return Analysis([])
+    positive, negative = zip(*usable, strict=True)
+    shift = valence_shift(
+        frame,
+        positive=positive,
+        negative=negative,
+        margin=options.valence_margin,
+        alpha=options.alpha,
+        n_axes=options.n_axes,
+        axis_sizes=axis_sizes(frame),
+        seed=options.seed,
+    )
+    return Analysis(valence_rows(shift, options.valence_margin), valence_details(shift))
 
 
 def axis_sizes(frame: pl.DataFrame) -> dict[str, int]:

@@ -4,6 +4,8 @@ Pair by pair the two outcomes are subtracted, so that what both models share (a 
 that is no good) cancels. Tests, intervals and smallest changes are those of one model's preference.
 """
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from evenhand.measures.columns import typed
@@ -43,15 +45,9 @@ def preference_change(
     _some(both, everything)
     difference = pl.col("later") - pl.col("outcome")
     rows: list[dict[str, object]] = []
-    for axis in (None, *everything["bias_type"].drop_nulls().unique().sort()):
-        part, asked = (
-            (both, everything)
-            if axis is None
-            else (both.filter(bias_type=axis), everything.filter(bias_type=axis))
-        )
-        base = {"axis": axis, "n": part.height, "n_missing": asked.height - part.height}
+    for axis, part, base in _by_axis(both, everything):
         if part.is_empty():
-            rows.append(base | {"n_units": 0, "null": 0.0})
+            rows.append(base)
             continue
         sums = part.group_by("swap").agg(
             total=difference.sum(),
@@ -81,15 +77,9 @@ def stereotype_change(
     everything = pl.concat([before.items.select(keys), after.items.select(keys)]).unique()
     _some(both, everything)
     rows: list[dict[str, object]] = []
-    for axis in (None, *everything["bias_type"].unique().sort()):
-        part, asked = (
-            (both, everything)
-            if axis is None
-            else (both.filter(bias_type=axis), everything.filter(bias_type=axis))
-        )
-        base = {"axis": axis, "n": part.height, "n_missing": asked.height - part.height}
+    for axis, part, base in _by_axis(both, everything):
         if part.is_empty():
-            rows.append(base | {"n_units": 0, "null": 0.0})
+            rows.append(base)
             continue
         terms = part.group_by("target").agg(
             value=100 * (pl.col("later") - pl.col("outcome")).mean(),
@@ -104,6 +94,17 @@ def stereotype_change(
         described = {} if axis is not None else dict.fromkeys(("p", "minimum_detectable", "obstacle"))
         rows.append(base | levels | found | described)
     return _table(rows)
+
+
+def _by_axis(
+    both: pl.DataFrame, everything: pl.DataFrame
+) -> Iterator[tuple[str | None, pl.DataFrame, dict[str, object]]]:
+    """(axis, its rows that both models have, how many they are): all together first, then each type or domain."""
+    for axis in (None, *everything["bias_type"].drop_nulls().unique().sort()):
+        here = pl.lit(True) if axis is None else pl.col("bias_type") == axis
+        part, asked = both.filter(here), everything.filter(here)
+        base: dict[str, object] = {"axis": axis, "n": part.height, "n_missing": asked.height - part.height}
+        yield axis, part, base | ({"n_units": 0, "null": 0.0} if part.is_empty() else {})
 
 
 def _levels(part: pl.DataFrame) -> dict[str, object]:

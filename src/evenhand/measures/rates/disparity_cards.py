@@ -37,46 +37,60 @@ _AXIS_GROUPS = "The groups of an axis, equally weighted; nothing outside the axi
 _OTHERS = "Each group with the mean rate of the others of its axis, each of these once."
 
 
+def _judged(
+    name: str,
+    summary: str,
+    construct: str,
+    harm: str,
+    critique: str,
+    details: str,
+    *,
+    groups: str,
+    direction: str,
+    source: str,
+) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct=construct,
+        harm=harm,
+        groups=groups,
+        ideal="0",
+        direction=direction,
+        null="0: prompts dealt to the groups at random.",
+        critique=critique,
+        citation=ROBBIE,
+        source=f"Simulated for this measure; {source}",
+        details=details,
+    )
+    return MeasureInfo.of(card, unit="percentage points", ideal=0.0)
+
+
 def _axis(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
-    return MeasureInfo.of(
-        Card(
-            name=name,
-            summary=f"How much groups of an axis differ in {what} (standard deviation).",
-            construct=construct,
-            harm=harm,
-            groups=_AXIS_GROUPS,
-            ideal="0",
-            direction="Higher is worse.",
-            null="0: prompts dealt to the groups at random.",
-            critique=critique + " It is largest where half the groups are harmed: read the burden beside it.",
-            citation=ROBBIE,
-            source="Simulated for this measure; deals of clusters: Edgington & Onghena 2007",
-            details=details,
-        ),
-        unit="percentage points",
-        ideal=0.0,
+    return _judged(
+        name,
+        f"How much groups of an axis differ in {what} (standard deviation).",
+        construct,
+        harm,
+        critique + " It is largest where half the groups are harmed: read the burden beside it.",
+        details,
+        groups=_AXIS_GROUPS,
+        direction="Higher is worse.",
+        source="deals of clusters: Edgington & Onghena 2007",
     )
 
 
 def _difference(name: str, what: str, construct: str, harm: str, critique: str, details: str) -> MeasureInfo:
-    return MeasureInfo.of(
-        Card(
-            name=name,
-            summary=f"A group's {what} minus the mean of the other groups of its axis.",
-            construct=construct,
-            harm=harm,
-            groups=_OTHERS,
-            ideal="0",
-            direction="Above 0 the group is treated worse, below 0 better than the others.",
-            null="0: prompts dealt to the groups at random.",
-            critique=critique
-            + " One strongly harmed group makes all others better than the rest: because of it.",
-            citation=ROBBIE,
-            source="Simulated for this measure; limits: Zou & Donner 2008 (MOVER)",
-            details=details,
-        ),
-        unit="percentage points",
-        ideal=0.0,
+    return _judged(
+        name,
+        f"A group's {what} minus the mean of the other groups of its axis.",
+        construct,
+        harm,
+        critique + " One strongly harmed group makes all others better than the rest: because of it.",
+        details,
+        groups=_OTHERS,
+        direction="Above 0 the group is treated worse, below 0 better than the others.",
+        source="limits: Zou & Donner 2008 (MOVER)",
     )
 
 

@@ -167,11 +167,12 @@ def pooled(view: ReportView) -> str:
 
 
 def calibrations(view: ReportView, benchmark: str) -> list[tuple[str, str]]:
-    """(measure, how its verdicts did on data of known truth) for each measure of a benchmark that was calibrated.
+    """(measure, how its verdicts did on data of known truth) for each measure that gave any and was calibrated.
 
     view: the report. benchmark: its name.
     """
-    judged = view.findings.filter(pl.col("benchmark") == benchmark)["measure"].unique(maintain_order=True)
+    given = (pl.col("benchmark") == benchmark) & (pl.col("verdict") != wording.NOT_MEASURABLE)
+    judged = view.findings.filter(given)["measure"].unique(maintain_order=True)
     known = ((measure, calibrated(measure)) for measure in judged)
     return [(wording.label(measure), figures.sentence) for measure, figures in known if figures is not None]
 

@@ -5,10 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from evenhand.benchmarks import (
-    Analysis,
     AnalysisOptions,
     Benchmark,
     JudgedAnalysis,
@@ -32,40 +29,20 @@ def benchmark_road(name: str, **options: Any) -> Road:
 
 def likelihood_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
     """The shared analysis of likelihood benchmarks, with so many matched pairs of templates."""
-
-    def road(sample: Sample, seed: int) -> JudgedAnalysis:
-        from evenhand.benchmarks.analysis import analyse_likelihoods
-
-        benchmark = replace(
-            _of("evenhand-likelihood"), analyse=partial(analyse_likelihoods, valence_pairs=tuple(pairs))
-        )
-        return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed, **options))
-
-    return road
+    return _with_pairs("analyse_likelihoods", pairs, options)
 
 
 def valence_road(pairs: Sequence[tuple[str, str]], **options: Any) -> Road:
-    """The part of `likelihood_road` that ends in verdicts: a third of its time, the same rows (a test holds them
-    together)."""
+    """The part of `likelihood_road` that ends in verdicts: the same rows in a third of its time."""
+    return _with_pairs("analyse_valence", pairs, options)
 
-    def analyse(frame: pl.DataFrame, chosen: AnalysisOptions) -> Analysis:
-        from evenhand.benchmarks.analysis import valence_rows
-        from evenhand.measures import valence_shift
 
-        positive, negative = zip(*pairs, strict=True)
-        shift = valence_shift(
-            frame,
-            positive=positive,
-            negative=negative,
-            margin=chosen.valence_margin,
-            alpha=chosen.alpha,
-            n_axes=chosen.n_axes,
-            seed=chosen.seed,
-        )
-        return Analysis(valence_rows(shift, chosen.valence_margin))
-
+def _with_pairs(analysis: str, pairs: Sequence[tuple[str, str]], options: dict[str, Any]) -> Road:
     def road(sample: Sample, seed: int) -> JudgedAnalysis:
-        benchmark = replace(_of("evenhand-likelihood"), analyse=analyse, headlines=None)
+        from evenhand.benchmarks import analysis as analyses
+
+        analyse = partial(getattr(analyses, analysis), valence_pairs=tuple(pairs))
+        benchmark = replace(_of("evenhand-likelihood"), analyse=analyse)
         return judge_responses(benchmark, sample.frames[0], AnalysisOptions(seed=seed, **options))
 
     return road
