@@ -114,6 +114,7 @@ def audit(
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
+        check_options_file,
         preview,
         read_config,
         render_plan,
@@ -137,6 +138,10 @@ def audit(
         )
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)
+        if config is not None:
+            check_options_file(
+                config, options, settings, stated(given), classifiers=classifier, trusted=trust_addresses
+            )
         if plan:
             from rich.console import Console
 

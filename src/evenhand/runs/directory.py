@@ -31,6 +31,8 @@ from evenhand.schema import (
     ResumeRefused,
     UsageError,
     as_json,
+    is_file,
+    is_folder,
     write_table,
 )
 from evenhand.stats import Verdict
@@ -102,14 +104,16 @@ class RunDirectory:
         """Open a run; raises DataError if the folder holds none or its manifest cannot be read."""
         path = Path(path)
         if not cls.is_run(path):
-            what = "is not a run directory: it holds no manifest.json" if path.is_dir() else "does not exist"
+            what = (
+                "is not a run directory: it holds no manifest.json" if is_folder(path) else "does not exist"
+            )
             raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, under runs/.")
         return cls(path, Manifest.read(path / MANIFEST))
 
     @staticmethod
     def is_run(path: Path) -> bool:
         """Whether a folder holds a run."""
-        return (Path(path) / MANIFEST).is_file()
+        return is_file(Path(path) / MANIFEST)
 
     def save(self) -> None:
         """Write the manifest in one step."""

@@ -18,6 +18,8 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    is_file as is_file,
+    is_folder as is_folder,
     parse_json as parse_json,
     read_json as read_json,
     sha256_of as sha256_of,

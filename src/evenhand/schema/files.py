@@ -103,6 +103,24 @@ def write_text(path: Path | str, text: str) -> Path:
     return path
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is such a file; False also for what no system takes as a name: too long, a NUL within.
+
+    >>> is_file("x" * 5000)
+    False
+    """
+    with suppress(OSError, ValueError):
+        return Path(path).is_file()
+    return False
+
+
+def is_folder(path: Path | str) -> bool:
+    """Whether there is such a folder; False also for what no system takes as a name."""
+    with suppress(OSError, ValueError):
+        return Path(path).is_dir()
+    return False
+
+
 def parse_json(content: str | bytes) -> Any:
     """What a JSON text holds; all JSON of files and services is read by this.
 

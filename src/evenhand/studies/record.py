@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
-from evenhand.schema import DataError, UsageError, read_json, write_json
+from evenhand.schema import DataError, UsageError, is_file, read_json, write_json
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -42,7 +42,7 @@ class StudyRecord:
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder holds such a study."""
-        return (folder / self.file).is_file()
+        return is_file(folder / self.file)
 
     def stored(self, folder: Path) -> dict[str, Any]:
         """The options a study was started with.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError, parse_json, sha256_of
+from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.tokenizer import load_tokenizer
 
@@ -67,17 +67,17 @@ def load_config(
     from transformers import AutoConfig
 
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if is_folder(folder):
         _check_folder(folder, kind, advice)
-    elif folder.is_file() or name.startswith((".", "/", "~")):
+    elif is_file(folder) or name.startswith((".", "/", "~")):
         raise ModelError(
-            f"There is no {kind} folder {name!r}{' (it is a file)' if folder.is_file() else ''}.",
+            f"There is no {kind} folder {name!r}{' (it is a file)' if is_file(folder) else ''}.",
             advice
             or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
         )
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         return AutoConfig.from_pretrained(
-            str(folder) if folder.is_dir() else name,
+            str(folder) if is_folder(folder) else name,
             revision=revision or "main",
             trust_remote_code=trust_remote_code,
         )
@@ -102,9 +102,9 @@ def find_checkpoint(
     messages. Raises ModelError for whatever is missing, unreachable or damaged.
     """
     folder, commit = Path(name).expanduser(), None
-    if folder.is_dir():
+    if is_folder(folder):
         name = str(folder)
-    elif not (folder.is_file() or name.startswith((".", "/", "~"))):
+    elif not (is_file(folder) or name.startswith((".", "/", "~"))):
         folder = _snapshot(name, kind, revision, advice)
         # A branch may move between two fetches; from here on everything comes from one commit.
         commit = folder.name

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError, UsageError, unknown_name
+from evenhand.schema import DataError, UsageError, is_file, unknown_name
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def load_rubric(name: str) -> Rubric:
     if name in RUBRICS:
         return RUBRICS[name]
     file = Path(name).expanduser()
-    if file.suffix != ".toml" and not file.is_file():
+    if file.suffix != ".toml" and not is_file(file):
         raise unknown_name("rubric", name, [*RUBRICS, "FILE.toml"])
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ from evenhand.schema import (
     DatasetMissing,
     WriteError,
     atomic_write,
+    is_folder,
     sha256_of,
     unknown_name,
 )
@@ -281,7 +282,9 @@ def _found(folder: Path, file: DataFile) -> Path | None:
 def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
     path = _found(source, file)
     if path is None:
-        listed = ", ".join(sorted(p.name for p in source.iterdir())[:10]) if source.is_dir() else "no folder"
+        listed = (
+            ", ".join(sorted(p.name for p in source.iterdir())[:10]) if is_folder(source) else "no folder"
+        )
         raise DataError(
             f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
             f"--from takes the folder that holds the files of {name} directly.",

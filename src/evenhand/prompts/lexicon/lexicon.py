@@ -24,7 +24,7 @@ from typing import Any, Literal, cast, get_args
 import polars as pl
 
 from evenhand.prompts.lexicon.grammar import Form as Form
-from evenhand.schema import DataError, unknown_name
+from evenhand.schema import DataError, is_folder, unknown_name
 
 Preference = Literal["preferred", "dispreferred", "polarising"]
 Gender = Literal["female", "male", "neutral", "nonbinary"]
@@ -184,7 +184,7 @@ def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
     Returns:
         The lexicon of all good entries, and one error per bad file or entry.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(
             f"There is no lexicon folder {folder}.",
             "Give a folder with one TOML file per axis, such as src/evenhand/prompts/lexicon.",

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, ResponseError, parse_json
+from evenhand.schema import Card, DataError, ResponseError, is_file, parse_json
 
 PROMPT_FORMAT = (
     "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
@@ -161,7 +161,7 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
     path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
     Raises DataError for a missing, empty, unreadable or unknown kind of file.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(f"There is no file {path}.", expected)
     kind = path.suffix.lower()
     if kind not in READERS:

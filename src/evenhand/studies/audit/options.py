@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 from evenhand.models import PRESETS
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Options, problems, validated
+from evenhand.studies.options import Count, Options, Seed, problems, validated
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
@@ -21,7 +21,7 @@ DECODINGS = ("auto", "greedy", *PRESETS)
 class SeedOptions(Options):
     """What prompts, decoding and analysis draw by."""
 
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class AskingOptions(SeedOptions):
@@ -31,11 +31,11 @@ class AskingOptions(SeedOptions):
     {'seed': 1, 'limit': 5}
     """
 
-    suite: str | None = None
+    suite: str | None = Field(default=None, min_length=1)
     benchmarks: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
-    limit: int | None = Field(default=None, ge=1)
+    limit: Count | None = None
     """Most prompts per benchmark; None takes the suite's own limit, or all."""
     axes: tuple[str, ...] = ()
     """Only these axes; none named means all."""
@@ -47,15 +47,15 @@ class AskingOptions(SeedOptions):
     """Whose settings continuations are written with: auto (the model's family), greedy, or a family's name."""
     temperature: float | None = Field(default=None, gt=0)
     """In place of the family's; None takes that."""
-    top_k: int | None = Field(default=None, ge=0)
+    top_k: int | None = Field(default=None, ge=0, le=2**31 - 1)
     """In place of the family's; 0 turns the filter off."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     """In place of the family's; 1 turns the filter off."""
-    num_beams: int | None = Field(default=None, ge=2)
+    num_beams: int | None = Field(default=None, ge=2, le=2**31 - 1)
     """Beam search in place of drawing tokens, following so many continuations."""
-    samples: int | None = Field(default=None, ge=1)
+    samples: int | None = Field(default=None, ge=1, le=2**16)
     """Continuations a prompt, in place of the benchmark's own number."""
-    max_new_tokens: int | None = Field(default=None, ge=1)
+    max_new_tokens: Count | None = None
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
 
     @field_validator("decoding")
@@ -86,7 +86,7 @@ class MeasuringOptions(SeedOptions):
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    reference: str | None = None
+    reference: str | None = Field(default=None, min_length=1)
     """A group with which the other groups of its axis are compared one by one, too."""
     classifier_error: str | None = None
     """A file that says how often the classifier is wrong about each group; rates are corrected by it."""

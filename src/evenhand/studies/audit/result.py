@@ -24,7 +24,7 @@ from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.terminal import render_audit
-from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
@@ -355,13 +355,16 @@ def resume(
     judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
     repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
     check_options(directory, repeated)
-    check_code(path, stored.trust_remote_code, now.trust_remote_code)
+    # What a file of options says is no word of the user's.
+    said = read_config(None, settings, {"model": stored.model, **given})
+    check_code(path, stored.trust_remote_code, said.trust_remote_code)
     # What is named again is what is stored, or it would have been refused.
     check_addresses(
         path,
-        [stored.model, *stored.classifiers.values()],
+        asked_names(stored),
         mitigations=stored.mitigate,
-        named=[*judges.values(), *named.get("mitigate", ())],
+        files=files_of(stored.model_dump(), said.model_fields_set),
+        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
         trusted=trust_addresses,
     )
     kept = set(stored.same_results()) - NAMED_ANEW

@@ -14,7 +14,7 @@ from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress
 from evenhand.schema import EvenhandError, UsageError, as_json
-from evenhand.studies.audit import check_addresses, check_code
+from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
 from evenhand.studies.consistency.page import render_consistency_page
@@ -195,7 +195,14 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     options = check_options(given, stored)
     named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
     names = [options.model, options.classifier]
-    check_addresses(folder, names, mitigations=[options.method], named=named, trusted=trust_addresses)
+    check_addresses(
+        folder,
+        names,
+        mitigations=[options.method],
+        files=files_of(options.model_dump(), [name for name, value in given.items() if value]),
+        named=named,
+        trusted=trust_addresses,
+    )
     return options
 
 

@@ -13,7 +13,7 @@ from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, default_path
 from evenhand.schema import UsageError, as_json
-from evenhand.studies.audit import check_addresses, check_code, named_or_loaded
+from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 from evenhand.studies.revise.conduct import RevisionStudy, revise_prompts
@@ -161,7 +161,12 @@ def resumed_search(
     stored = stored_search(folder)
     audit = stored.audit
     check_code(folder, audit.trust_remote_code, bool(named.get("trust_remote_code")))
-    names = [audit.model, *audit.classifiers.values(), stored.reviser]
-    check_addresses(folder, names, mitigations=audit.mitigate, trusted=trust_addresses)
+    check_addresses(
+        folder,
+        [*asked_names(audit), stored.reviser],
+        mitigations=audit.mitigate,
+        files=files_of(audit.model_dump()),
+        trusted=trust_addresses,
+    )
     changed = {"trust_remote_code": False, **named}
     return stored.model_copy(update={"audit": audit.model_copy(update=changed)})
