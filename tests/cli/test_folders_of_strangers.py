@@ -195,7 +195,7 @@ def test_no_private_file_is_asked_as_prompts_because_a_folder_says_so(
 ) -> None:
     file = tmp_path / "diary.csv"
     file.write_text(f"text\n{SECRET}\n")
-    if option == "neutral" and verb != "check" or option == "classifier_error" and verb == "check":
+    if (option == "neutral" and verb != "check") or (option == "classifier_error" and verb == "check"):
         pytest.skip(f"{verb} has no such option")
     value: Any = {"bold": str(file)} if option == "data" else str(file)
     options: dict[str, Any] = {

@@ -139,6 +139,7 @@ def _tables(good: Path) -> None:
     ]
     prompts = pl.DataFrame(rows)
     prompts.write_csv(good / "prompts.csv")
+    pl.DataFrame({"text": [f"Case {i} of a red-haired man" for i in range(24)]}).write_csv(good / "cases.csv")
     prompts.with_columns(log_likelihood=-10.0 - pl.int_range(pl.len()) % 5, token_count=5).write_csv(
         good / "responses.csv"
     )

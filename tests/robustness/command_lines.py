@@ -47,7 +47,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "audit": ("audit", "house/writer", "-b", "rudeness"),
     "before-after": ("before-after", "house/writer", "-b", "rudeness", "--mitigate", "prefix=Be kind."),
     "check": (
-        *("check", "prefix=Be kind.", "--model", "house/writer", "--prompts", "good/prompts.csv"),
+        *("check", "prefix=Be kind.", "--model", "house/writer", "--prompts", "good/cases.csv"),
         *("--neutral", "none", "--opposite", "Be rude.", "--classifier", "vader"),
     ),
     "revise": ("revise", "house/writer", "-b", "rudeness"),
@@ -173,7 +173,8 @@ def _options() -> Iterator[Line]:
                     yield _line(verb, one.flag, value)
         yield _line(verb, "--no-such-option")
         yield _line(verb, "--seed") if verb in SEEDED else _line(verb, "--no-such-option", "1")
-        yield Line(BASES[verb][:1] + tuple(BASES[verb][1:2] if " " in verb else ()))
+        if verb != "calibrate":  # which needs to be told nothing
+            yield Line(BASES[verb][: 2 if " " in verb else 1])
 
 
 def _bad_values(one: _Flag) -> tuple[str, ...]:
@@ -261,6 +262,8 @@ def _input_files() -> Iterator[Line]:
 def _outputs() -> Iterator[Line]:
     for verb in sorted(OUTPUT_FLAG):
         for output in OUTPUTS:
+            if not output and verb in ("measure", "compare"):
+                continue  # the folder one stands in
             if (verb, output) in {("search-trigger", "good/prompts.csv"), ("data build", "good/prompts.csv")}:
                 continue  # a file is what it writes
             yield Line((*BASES[verb], "-o", output))
@@ -372,16 +375,16 @@ def _model_names() -> list[str]:
 def _names() -> Iterator[Line]:
     """Classifiers, mitigations, roles and settings written as they cannot be."""
     mitigations = (
-        "prefix", "prefix=", "prefix=a?delimiter", "prefix?text=", "prefix=x?moon=1", "instruction", "instruction=none",
+        "prefix", "prefix=", "prefix?text=", "instruction", "instruction=none",
         "instruction-file", "trigger", "trigger=", "self-debiasing?decay=nan", "self-debiasing?decay=-1", "none?",
-        "self-debiasing?decay=wide", "self-debiasing=none", "?", "=", "&", "prefix=%zz?a=%", "instruction-file=/dev/null",
+        "self-debiasing?decay=wide", "self-debiasing=none", "?", "=", "&", "instruction-file=/dev/null",
         "prefix=\udcff", f"no-{ESCAPES}", "self-debiasing?prefixes=",
     )  # fmt: skip
     for words in mitigations:
         yield Line(("audit", "house/writer", "-b", "rudeness", "--mitigate", words, "-o", "new"), {}, "new")
         yield Line(("check", words, *BASES["check"][2:], "-o", "new"), {}, "new")
     classifiers = (
-        "vadre", "vader?moon=1", "vader?", "rudeness=", "=vader", "two=vader", "rudeness=rudeness=vader", "llm-judge",
+        "vadre", "vader?moon=1", "rudeness=", "=vader", "two=vader", "rudeness=rudeness=vader", "llm-judge",
         "llm-judge?model=", "llm-judge?model=m&rubric=none", "llm-judge?model=m&url=ftp%3A%2F%2Fx", "scores:", "scores:none.csv",
         "llm-judge?model=m&timeout=nan", "llm-judge?model=m&concurrency=0", "llm-judge?model=m&key_variable=NOBODY",
         "perspective?timeout=nan", "perspective?moon=1", "perspective?attributes=", "moderation?timeout=-1", "lexicon?",
@@ -394,7 +397,7 @@ def _names() -> Iterator[Line]:
         yield Line(("rescore", "runs/judged", "--classifier", words))
     settings = (
         "", "=", "=1", "margin", "margin=", "margin=nan", "margin=-1", "alpha=0", "alpha=1", "alpha=.nan", "seed=-1", "seed=1.5",
-        "seed=99999999999999999999999", "limit=true", "limit=[1]", "benchmarks=rudeness", "moon=1", "data=5", "data.moon=none",
+        "seed=99999999999999999999999", "limit=true", "limit=[1]", "moon=1", "data=5", "data.moon=none",
         "data.crows-pairs=none", "data.crows-pairs=a-folder", "classifiers=5", "classifiers.moon=vader", "top_p=2", "samples=0",
         "temperature=0", "temperature=.inf", "error_threshold=2", "max_new_tokens=0", "num_beams=1", "system=5", "a.b.c=1",
         "margin=" + "[" * 3000, "margin=!!python/name:os.system", "valence_margin=.nan", "batch_tokens=0", "margin.x=1",
@@ -449,10 +452,10 @@ def _addresses() -> Iterator[Line]:
     closed = "http://127.0.0.1:9"
     addresses = (
         "http://", "http://#m", "https://[::1/v1#m", "http://[::1]:x/v1#m", "http://localhost:99999/v1#m", "http://localhost:-1/v1#m",
-        "http://a b/v1#m", "http://\x1b[2J/v1#m", "http://\udcff/v1#m", "http:/localhost/v1#m", f"{closed}/v1", f"{closed}/v1#",
+        "http://a b/v1#m", "http://\x1b[2J/v1#m", "http://\udcff/v1#m", "http:/localhost/v1#m", f"{closed}/v1?attempts=1", f"{closed}/v1#?attempts=1",
         f"{closed}/v1#m?timeout=nan", f"{closed}/v1#m?timeout=0", f"{closed}/v1#m?concurrency=0", f"{closed}/v1#m?concurrency=1.5",
-        f"{closed}/v1#m?moon=1", f"{closed}/v1#m?key=NOBODY_HAS_THIS", f"{closed}/v1#m?key=", f"{closed}/v1#m?chat=perhaps",
-        f"{closed}/v1#m?timeout=inf", f"{closed}/v1#m?per_minute=-1", f"{closed}/v1#m?store=a-folder", f"{closed}/v1#m?timeout",
+        f"{closed}/v1#m?moon=1", f"{closed}/v1#m?key=NOBODY_HAS_THIS", f"{closed}/v1#m?key=&attempts=1", f"{closed}/v1#m?chat=perhaps",
+        f"{closed}/v1#m?timeout=inf", f"{closed}/v1#m?per_minute=-1", f"{closed}/v1#m?store=a-folder&attempts=1", f"{closed}/v1#m?timeout",
         f"{closed}/v1#m?attempts=0", "http://[::1%25lo]:9/v1#m?attempts=1", "http://\u2603.invalid:9/v1#m?attempts=1",
         "http://xn--.invalid:9/v1#m?attempts=1", "http://[fe80::1]:9/v1#m?attempts=1", f"{closed}/v1#m?attempts=1&timeout=1",
         "http://user:p\u00e4ss@127.0.0.1:9/v1#m?attempts=1", f"http://{'x' * 300}.invalid/v1#m?attempts=1", "HTTP://127.0.0.1:9/v1#m?attempts=1",

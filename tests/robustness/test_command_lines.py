@@ -100,7 +100,7 @@ def complaints(ended: Ended) -> list[str]:
         wrong.append(f"{labels} errors are told")
     if strange := CONTROL.search(told):
         wrong.append(f"a terminal would obey {strange.group()!a}")
-    if len(ended.err) > 6000:
+    if len(ended.err) > 8000:
         wrong.append(f"{len(ended.err)} letters")
     return wrong
 

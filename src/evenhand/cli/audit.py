@@ -15,6 +15,7 @@ from evenhand.cli.common import (
     show,
     stated,
     stated_with_files,
+    writable,
 )
 
 
@@ -109,6 +110,8 @@ def audit(
         "plan",
         called=CALLED,
     )
+    if report is not None:
+        writable("--report", report)
     from evenhand.runs import RunDirectory
     from evenhand.schema import UsageError
     from evenhand.studies.audit import (

@@ -28,6 +28,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     no permission) and removes the temporary file.
     """
     path = Path(path)
+    if not path.name:
+        raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from evenhand.schema import UsageError, without_surrogates
 
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is no number")
+    return value
+
+
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
 """Of a generator of random numbers: what all that draw here can take."""
-Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
 """How many of something, at least one."""
 
 

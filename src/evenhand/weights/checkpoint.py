@@ -309,8 +309,11 @@ def _header(path: Path) -> dict[str, Any]:
             header = parse_json(handle.read(length))
         except ValueError as error:
             raise _damaged(path, "its header cannot be read") from error
-    header.pop("__metadata__", None)
-    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    try:
+        header.pop("__metadata__", None)
+        end = max((int(tensor["data_offsets"][1]) for tensor in header.values()), default=0)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, "its header does not say where its tensors lie") from error
     if 8 + length + end > size:
         raise _damaged(path, f"it ends {8 + length + end - size:,} bytes too early")
     tensors: dict[str, Any] = header

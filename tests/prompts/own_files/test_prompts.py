@@ -58,7 +58,7 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         assert frame["prompt_id"].to_list() == ["1", "2"]
         assert frame["context"].to_list() == [None, "So:"]
         assert frame["span_end"].to_list() == [1, None] and frame["span_end"].dtype == pl.UInt32
-    with pytest.raises(DataError, match="'span_start' must hold whole numbers"):
+    with pytest.raises(DataError, match="row 1: 'span_start' is -1; a whole number"):
         read_prompts(write(tmp_path, "csv", [rows[0] | {"span_start": -1}]))
     with pytest.raises(DataError, match="row 1: 'span_end' is 'end', which is not a number"):
         read_prompts(write(tmp_path, "csv", [rows[0] | {"span_end": "end"}]))

@@ -17,6 +17,7 @@ from evenhand.schema import (
     DatasetMissing,
     WriteError,
     atomic_write,
+    is_file,
     is_folder,
     sha256_of,
     unknown_name,
@@ -274,7 +275,7 @@ def _dataset(entry: dict[str, object]) -> Dataset:
 
 def _found(folder: Path, file: DataFile) -> Path | None:
     for name in (file.path, *file.instead):
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return folder / name
     return None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.own_files.prompts import (
+from evenhand.prompts.own_files.tables import (
     MISSING_WORDS,
     check_names,
     number_column,

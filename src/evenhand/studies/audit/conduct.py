@@ -31,7 +31,7 @@ from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, records
-from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
@@ -110,11 +110,7 @@ def conduct_audit(
     classifiers that need no loading, by the name the options give them. Every classifier is loaded before
     anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
-    error = read_classifier_error(config.classifier_error)
     selection = select(config, model, loaded=loaded)
-    if error is not None:
-        frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
-        check_error_groups(error, frames, selection.benchmarks)
     plan = selection.plan(model)
     path = output or default_path(
         folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"
