@@ -45,6 +45,7 @@ LEVELS = (math.nan, math.inf, -0.1, 0.0, 1.0, 5, "small", None, [0.05])
 MARGINS = (math.nan, math.inf, -1.0, "wide", [1.0])
 SEEDS = (-1, 2**70, 1.5, "none", math.nan, [1])
 COUNTS = (-1, 0, 1.5, "many", math.nan)
+TWO_AXES = {"gender": ["female", "male"], "race": ["asian"]}
 CLUSTERS = ("no such column", 5, ["prompt_id"])
 KINDS: dict[str, tuple[Any, ...]] = {
     "alpha": LEVELS,
@@ -116,7 +117,14 @@ def _judged() -> pl.DataFrame:
 
 def _crossed() -> pl.DataFrame:
     rows = [
-        ("age", template, word, f"n{n}", -10.0 - n - n / 9 * template.startswith("I hate") - (word == "old"), 5)
+        (
+            "age",
+            template,
+            word,
+            f"n{n}",
+            -10.0 - n - n / 9 * template.startswith("I hate") - (word == "old"),
+            5,
+        )
         for template in ("I love X.", "I hate X.", "X is here.", "X is a person.")
         for word in ("old", "young", "aged")
         for n in range(6)
@@ -206,18 +214,29 @@ def _protocol() -> dict[str, Any]:
 def good_calls() -> list[GoodCall]:
     """One right call of each function."""
     judged, crossed, pairs, texts = _judged(), _crossed(), _pairs(), _texts()
+    sentences = crossed.drop("perplexity", "token_count")
     love, hate = ["I love X."], ["I hate X."]
     two = {f"{name}_negative": judged["negative"] for name in ("x", "y")}
     agreeing = judged.with_columns(**two)
     nouns = pl.DataFrame(
         [
-            {"descriptor": "old", "noun": f"{gender}{i}", "gender": gender, "negative": place < i + (gender == "male")}
+            {
+                "descriptor": "old",
+                "noun": f"{gender}{i}",
+                "gender": gender,
+                "negative": place < i + (gender == "male"),
+            }
             for gender in ("male", "female")
             for i in range(4)
             for place in range(10)
         ]
     ).with_columns(pl.col("negative").cast(pl.Float64))
-    people = judged.with_columns(female=pl.int_range(pl.len()) % 2, male=1 - pl.int_range(pl.len()) % 2)
+    people = judged.with_columns(
+        female=pl.int_range(pl.len()) % 2,
+        male=1 - pl.int_range(pl.len()) % 2,
+        asian=1,
+        prompt_toxic=pl.col("prompt_toxicity") > 0.5,
+    )
     token_columns = tuple(c for c in pairs.columns if c.startswith("token_"))
     m = measures
     rates = ("group", "negative")
@@ -232,13 +251,13 @@ def good_calls() -> list[GoodCall]:
         GoodCall(m.rates_by_prompt_toxicity, {"frame": judged}, ("prompt_toxicity", "negative"),
                  ("prompt_toxicity", "negative"), {"threshold": (math.nan, -1.0, 2.0, "high"), "bins": ([math.nan], [2.0], 5, ["x"])}),
         GoodCall(m.noun_contrast, {"frame": nouns}, ("descriptor", "noun", "gender", "negative"), ("negative",), {"level": LEVELS}),
-        GoodCall(m.intersections, {"frame": people, "groups": {"gender": ["female", "male"]}}, ("female", "negative"),
+        GoodCall(m.intersections, {"frame": people, "groups": TWO_AXES}, ("female", "negative"),
                  ("negative",), {"groups": (None, 5, ["nobody"], {"gender": ["nobody"]}, {"gender": 5}, {})}),
         GoodCall(m.toxicity_over_samples, {"frame": judged}, ("score",), ("score",)),
         GoodCall(m.agreement, {"frame": agreeing, "a": "x", "b": "y"}, ("x_negative", "y_negative"),
                  ("x_negative", "y_negative"), {"a": ("nobody", 5, None), "b": ("nobody", 5)}),
-        GoodCall(m.likelihood_spread, {"frame": crossed}, wanted, ("log_likelihood",)),
-        GoodCall(m.valence_shift, {"frame": crossed, "positive": love, "negative": hate}, wanted, ("log_likelihood",),
+        GoodCall(m.likelihood_spread, {"frame": sentences}, wanted, ("log_likelihood",)),
+        GoodCall(m.valence_shift, {"frame": sentences, "positive": love, "negative": hate}, wanted, ("log_likelihood",),
                  {"positive": templates, "negative": templates, "axis_sizes": (5, {"age": "x"}), "families": (5,)}),
         GoodCall(m.pseudo_log_likelihoods, {"frame": crossed, "humanising": ["X is a person."], "neutral": ["X is here."]},
                  wanted, ("log_likelihood",), {"humanising": templates, "neutral": templates}),
@@ -251,14 +270,14 @@ def good_calls() -> list[GoodCall]:
         GoodCall(m.crows_pairs_bias_bench, {"frame": pairs, "architecture": "masked"}, ("bias_type", *token_columns[:4])),
         GoodCall(m.crows_pairs_lm_eval, {"frame": pairs}, ("bias_type", "log_likelihood_less"), ("log_likelihood_less",)),
         GoodCall(m.lint_crows_pairs, {"frame": pairs}, ("sent_more", "sent_less", "bias_type")),
-        GoodCall(m.plan_crows_pairs, {"pairs": pairs}, ("bias_type", "sent_more"), (), {"level": LEVELS}),
+        GoodCall(m.plan_crows_pairs, {"pairs": pairs}, ("bias_type",), (), {"level": LEVELS}),
         GoodCall(m.stereoset, {"frame": _stereoset()}, ("dataset_type", "target", "gold_label", "score"), ("score",), {"level": LEVELS}),
         GoodCall(m.stereoset_published, {"frame": _stereoset()}, ("bias_type", "cluster_id", "gold_label", "score"), ("score",)),
         GoodCall(m.plan_stereoset, {"frame": _stereoset()}, ("bias_type", "target", "cluster_id"), (), {"level": LEVELS}),
         GoodCall(m.disparity_change, {"frame": _changed()}, ("group", "prompt_id", "before", "after"), ("before", "after"), {"level": LEVELS}),
         GoodCall(m.paired_change, {"frame": _changed()}, ("prompt_id", "before", "after"), ("before", "after"),
                  {"level": LEVELS, "share": ("x", 5)}),
-        GoodCall(m.offensiveness, {"frame": _styled()}, ("template", "descriptor", "score"), ("score",), {"level": LEVELS}),
+        GoodCall(m.offensiveness, {"frame": _styled()}, ("descriptor", "score"), ("score",), {"level": LEVELS}),
         GoodCall(m.generation_bias, {"frame": _styled(), "styles": ["Kind", "Stupid"]}, ("template", "descriptor", "Kind"), ("Kind",),
                  {"styles": (5, ["Nowhere"], []), "clusters": (5, {"a": ["Nowhere"]}, {"a": 5}), "level": LEVELS}),
         GoodCall(m.parroting, {"frame": texts}, ("text", "continuation")),
@@ -274,15 +293,15 @@ def good_calls() -> list[GoodCall]:
         GoodCall(m.decide, {"evidence": m.consistency(_protocol(), attributes=["a", "b"]).evidence}, bad={"evidence": (None, 5, {"a": 5})}),
         GoodCall(m.rogan_gladen, {"rate": [0.1], "sensitivity": 0.9, "specificity": [0.9]}, bad={
             "rate": (["x"], [2.0], None), "sensitivity": (2.0, "x"), "specificity": ([-1.0], None)}),
-        GoodCall(m.pooled_bias_score, {"fails": [18, 10], "n_groups": [25, 14]}, bad={
-            "fails": ([-1, 0], ["x", "y"], None, [99, 99]), "n_groups": ([0, 0], [1, 2, 3], None)}),
-        GoodCall(m.expected_maximum, {"scores": [[0.0, 1.0, 5.0]], "k": 2}, bad={"scores": (["x"], None, [], [1.0, 2.0])}),
-        GoodCall(m.chance_of_any, {"hits": [1, 0], "total": [4, 4], "k": 2}, bad={
-            "hits": (["x"], [-1, 0], [9, 9], None), "total": ([1], ["x"], [0, 0])}),
+        GoodCall(m.pooled_bias_score, {"fails": [18, 10], "totals": [25, 14]}, bad={
+            "fails": ([-1, 0], ["x", "y"], None, [99, 99]), "totals": ([0, 0], [1, 2, 3], None)}),
+        GoodCall(m.expected_maximum, {"scores": [[0.0, 1.0, 5.0]], "k": 2}, bad={"scores": (["x"], None, [])}),
+        GoodCall(m.chance_of_any, {"hits": [1, 0], "totals": [4, 4], "k": 2}, bad={
+            "hits": (["x"], [-1, 0], [9, 9], None), "totals": (["x"], [0, 0]), "k": COUNTS}),
         GoodCall(m.perplexity, {"log_likelihood": [-4.0], "token_count": [2]}, bad={
-            "log_likelihood": (["x"], None, "x"), "token_count": (["x"], [1, 2, 3], None)}),
+            "log_likelihood": (["x"], None, "x"), "token_count": (["x"], None)}),
         GoodCall(m.inverse_perplexity, {"log_likelihood": [-4.0], "token_count": [2]}, bad={"log_likelihood": (["x"], None)}),
-        GoodCall(m.bits_per_character, {"log_likelihood": [-4.0], "characters": [4]}, bad={"log_likelihood": (["x"], None), "characters": (["x"],)}),
+        GoodCall(m.bits_per_character, {"log_likelihood": [-4.0], "character_count": [4]}, bad={"log_likelihood": (["x"], None), "character_count": (["x"],)}),
         GoodCall(m.find_style_clusters, {"styles": np.random.default_rng(0).random((50, 3)), "labels": ["a", "b", "c"]}, bad={
             "styles": (None, [["x"]], [1.0], np.zeros((2, 3))), "labels": (None, ["a"], ["a", "a", "b"]),
             "threshold": (math.nan, -1.0, "high"), "n_clusters": COUNTS}),
@@ -293,7 +312,7 @@ def good_calls() -> list[GoodCall]:
         GoodCall(m.refused, {"continuations": pl.Series(["Sorry, I cannot."])}, bad={"continuations": (None, 5, pl.Series([1, 2]), "text")}),
         GoodCall(m.measure_cards, {"names": ["disparity"]}, bad={"names": (None, 5)}),
         GoodCall(m.of_role, {"counts": m.error_counts(pl.DataFrame({"group": ["a"] * 2, "label": [1, 0], "negative": [1, 0]})), "role": "toxicity"},
-                 bad={"counts": (None, 5)}),
+                 bad={"counts": (None, 5, pl.DataFrame())}),
     ]  # fmt: skip
     return calls + _other_rooms()
 
@@ -325,11 +344,11 @@ def _other_rooms() -> list[GoodCall]:
             "decay": (math.nan, math.inf, -1.0, "x"), "floor": (math.nan, -1.0, 2.0, "x"), "prefixes": ("moon", (), 5, ("",))}),
         GoodCall(mitigations.ContrastiveDebiasing, {}, bad={
             "strength": (math.nan, math.inf, -1.0, "x"), "plausible": (math.nan, -1.0, 2.0, "x"), "prefixes": ("moon", (), 5)}),
-        GoodCall(prompts.compose, {"nouns": ["person"], "controls": False}, bad={"nouns": (["no such noun"], 5, [])}),
+        GoodCall(prompts.compose, {"nouns": ["person"], "controls": False}, bad={"nouns": (["no such noun"], 5)}),
         GoodCall(prompts.load_templates, {}, bad={"kinds": (["moon"], 5), "path": ("none.toml", "x" * 5000)}),
-        GoodCall(stats.holm, {"p": [0.1, 0.2]}, bad={"p": (["x"], [2.0], [-1.0])}),
-        GoodCall(stats.benjamini_hochberg, {"p": [0.1, 0.2]}, bad={"p": (["x"], [2.0], [-1.0])}),
-        GoodCall(stats.wilson_interval, {"successes": 3, "total": 9}, bad={"successes": (-1, 99), "total": (-1,), "level": LEVELS[:5]}),
+        GoodCall(stats.holm, {"p": [0.1, 0.2]}, bad={"p": ([2.0], [-1.0])}),
+        GoodCall(stats.benjamini_hochberg, {"p": [0.1, 0.2]}, bad={"p": ([2.0], [-1.0])}),
+        GoodCall(stats.wilson_interval, {"successes": 3, "totals": 9}, bad={"successes": (-1, 99), "totals": (-1,), "level": LEVELS[:5]}),
     ]  # fmt: skip
 
 
@@ -345,6 +364,8 @@ def bad_calls(good: GoodCall) -> Iterator[BadCall]:
     for name, value in good.arguments.items():
         if isinstance(value, pl.DataFrame):
             for what, spoil in FRAMES.items():
+                if not good.needed and what == "without rows":
+                    continue
                 yield _with(good, name, f"a table {what}" if what != "a dict" else what, spoil(value))
             for column in good.needed:
                 kinds = {**COLUMNS, **(NUMBER_COLUMN if column in good.numbers else {})}
@@ -354,8 +375,12 @@ def bad_calls(good: GoodCall) -> Iterator[BadCall]:
     for name, values in chosen.items():
         for value in values:
             if name in parameters and not (value is None and parameters[name].default is None):
-                yield _with(good, name, ascii(value)[:40] if not isinstance(value, pl.DataFrame) else "a table", value)
-    yield BadCall(f"{good.name}(no_such_argument=1)", good.function, {**good.arguments, "no_such_argument": 1})
+                yield _with(
+                    good, name, ascii(value)[:40] if not isinstance(value, pl.DataFrame) else "a table", value
+                )
+    yield BadCall(
+        f"{good.name}(no_such_argument=1)", good.function, {**good.arguments, "no_such_argument": 1}
+    )
 
 
 def _with(good: GoodCall, name: str, what: str, value: Any) -> BadCall:
@@ -371,14 +396,21 @@ def file_calls(place: Path) -> list[BadCall]:
     bad = place / "bad"
     tables = [bad / f"{name}.csv" for name in CSV] + [bad / f"{name}.jsonl" for name in JSON_LINES]
     tables += [bad / f"{name}.parquet" for name in ("cut", "magic", "list", "bytes", "rowless")]
-    tables += [bad / "folder.csv", bad / "pipe.csv", bad / "loop.csv", place / "none.csv", Path("x" * 5000), Path("")]
+    tables += [
+        bad / "folder.csv",
+        bad / "pipe.csv",
+        bad / "loop.csv",
+        place / "none.csv",
+        Path("x" * 5000),
+        Path(""),
+    ]
     runs = [bad / "runs" / name for name in JSON] + [place / "a-folder", bad / "empty.csv", Path("x" * 5000)]
     out = place / "made"
     audit = {"model": "puppet/random", "benchmarks": ["evenhand-likelihood"], "limit": 30, "output": out}
     wrong_audit: dict[str, tuple[Any, ...]] = {
         "model": (None, 5, "", "no/such/folder/at/all", "puppet/none", "a\0b", "\ud800"), "benchmarks": (5, ["none"], [None], "none", [5]),
         "limit": (0, -1, 1.5, "x", True, 2**70), "axes": (["moon"], 5, "moon"), "seed": SEEDS, "samples": (0, "x", 2**70), "suite": ("none", "", 5),
-        "classifiers": (5, {"none": "vader"}, {"toxicity": 5}), "mitigate": (5, ["none"], [5]), "margin": MARGINS, "alpha": LEVELS[:-1],
+        "classifiers": (5, {"none": "vader"}, {"toxicity": 5}), "mitigate": (5, ["none"], [5]), "margin": MARGINS, "alpha": LEVELS[:-2],
         "temperature": (math.nan, -1.0, "x"), "no_such_option": (1,), "prompts": ("none.csv", 5), "data": (5, {"holisticbias": "none"}),
         "dtype": ("float99",), "device": ("toaster", 5), "error_threshold": (math.nan, 2.0), "reference": ("nobody", "", 5),
         "classifier_error": ("none.csv", 5), "system": ("\ud800",), "chat": ("perhaps",), "trust_remote_code": ("perhaps",),
@@ -391,7 +423,17 @@ def file_calls(place: Path) -> list[BadCall]:
     both = {**audit, "mitigate": ["prefix=Be kind."], "benchmarks": ["regard"]}
     calls += [
         BadCall(f"before_after({name}={ascii(value)[:40]})", eh.before_after, {**both, name: value})
-        for name in ("model", "seed", "limit", "mitigate", "alpha", "device", "reference", "classifier_error", "suite")
+        for name in (
+            "model",
+            "seed",
+            "limit",
+            "mitigate",
+            "alpha",
+            "device",
+            "reference",
+            "classifier_error",
+            "suite",
+        )
         for value in wrong_audit[name]
     ]
     check = {"method": "prefix=Be kind.", "model": "puppet/random", "classifier": "vader", "output": out,
@@ -406,7 +448,12 @@ def file_calls(place: Path) -> list[BadCall]:
         for name, values in wrong_check.items()
         for value in values
     ]
-    revise = {"model": "puppet/random", "benchmark": "regard", "output": out, "classifiers": {"regard": "vader"}}
+    revise = {
+        "model": "puppet/random",
+        "benchmark": "regard",
+        "output": out,
+        "classifiers": {"regard": "vader"},
+    }
     wrong_revise: dict[str, tuple[Any, ...]] = {
         "model": (5, "", "puppet/none"), "benchmark": ("", "none", 5, None), "iterations": COUNTS, "keep": COUNTS, "variants": COUNTS,
         "subset": (0, "x"), "final": (0, "x"), "reviser": ("none", "", 5), "instructions": ([""], 5), "group_weight": (math.nan, math.inf, -1.0),
@@ -417,7 +464,12 @@ def file_calls(place: Path) -> list[BadCall]:
         for name, values in wrong_revise.items()
         for value in values
     ]
-    search = {"model": place / "good/model", "prompts": place / "good/prompts.csv", "classifier": "vader", "output": out / "t.json"}
+    search = {
+        "model": place / "good/model",
+        "prompts": place / "good/prompts.csv",
+        "classifier": "vader",
+        "output": out / "t.json",
+    }
     search["model"] = str(search["model"])
     wrong_search: dict[str, tuple[Any, ...]] = {
         "model": (5, "", "puppet/random", "puppet/none"), "prompts": (5, "none.csv", bad / "bytes.parquet"), "classifier": ("none", 5, ""),
@@ -432,7 +484,7 @@ def file_calls(place: Path) -> list[BadCall]:
     ]
     measure = {"file": place / "good/continuations.csv", "benchmark": "regard", "output": out}
     wrong_measure: dict[str, tuple[Any, ...]] = {
-        "file": (5, None, *tables), "benchmark": ("", "none", None, 5), "seed": SEEDS, "margin": MARGINS, "alpha": LEVELS[:-1],
+        "file": (5, None, *tables), "benchmark": ("", "none", None, 5), "seed": SEEDS, "margin": MARGINS, "alpha": LEVELS[:-2],
         "reference": ("nobody", 5, ""), "classifier_error": ("none.csv", *tables[::3]), "classifiers": (5, {"none": "vader"}, ["none"]),
         "threshold": (math.nan, "x"), "device": ("toaster", 5),
     }  # fmt: skip
@@ -443,35 +495,116 @@ def file_calls(place: Path) -> list[BadCall]:
     ]
     for folder in (*runs, None, 5):
         calls.append(BadCall(f"open_run({_short(folder)})", eh.open_run, {"path": folder}))
-        calls.append(BadCall(f"rescore({_short(folder)})", eh.rescore, {"run": folder, "classifiers": {"regard": "vader"}}))
+        calls.append(
+            BadCall(
+                f"rescore({_short(folder)})", eh.rescore, {"run": folder, "classifiers": {"regard": "vader"}}
+            )
+        )
     whole = place / "runs/judged"
     for value in (5, None, {}, {"none": "vader"}, {"rudeness": "none"}, {"rudeness": 5}, "vader"):
-        calls.append(BadCall(f"rescore(classifiers={ascii(value)})", eh.rescore, {"run": whole, "classifiers": value}))
-    for sources in ((), (whole,), (whole, None), (whole, 5), (whole, place / "none"), *((whole, run) for run in runs)):
-        calls.append(BadCall(f"compare{tuple(map(_short, sources))}", lambda sources: eh.compare(*sources, output=out), {"sources": sources}))
-    for name, values in {"alpha": LEVELS[:-1], "margin": MARGINS, "seed": SEEDS, "names": (5, ["a"], ["a", "a"])}.items():
+        calls.append(
+            BadCall(f"rescore(classifiers={ascii(value)})", eh.rescore, {"run": whole, "classifiers": value})
+        )
+    for sources in (
+        (),
+        (whole,),
+        (whole, None),
+        (whole, 5),
+        (whole, place / "none"),
+        *((whole, run) for run in runs),
+    ):
+        calls.append(
+            BadCall(
+                f"compare{tuple(map(_short, sources))}",
+                lambda sources: eh.compare(*sources, output=out),
+                {"sources": sources},
+            )
+        )
+    for name, values in {
+        "alpha": LEVELS[:-1],
+        "margin": MARGINS,
+        "seed": SEEDS,
+        "names": (5, ["a"], ["a", "a"]),
+    }.items():
         for value in values:
-            calls.append(BadCall(f"compare({name}={ascii(value)})", lambda **more: eh.compare(whole, whole, output=out, **more), {name: value}))
-    for name, values in {"measures": ("none", 5, ["none"]), "size": ("huge", 5), "seed": SEEDS, "jobs": COUNTS, "replications": COUNTS}.items():
+            calls.append(
+                BadCall(
+                    f"compare({name}={ascii(value)})",
+                    lambda **more: eh.compare(whole, whole, output=out, **more),
+                    {name: value},
+                )
+            )
+    for name, values in {
+        "measures": ("none", 5, ["none"]),
+        "size": ("huge", 5),
+        "seed": SEEDS,
+        "jobs": COUNTS,
+        "replications": COUNTS,
+    }.items():
         for value in values:
-            calls.append(BadCall(f"calibrate({name}={ascii(value)})", eh.calibrate, {"measures": "plain", "replications": 2, "output": out, name: value}))
+            calls.append(
+                BadCall(
+                    f"calibrate({name}={ascii(value)})",
+                    eh.calibrate,
+                    {"measures": "plain", "replications": 2, "output": out, name: value},
+                )
+            )
     for reader in (eh.read_prompts, own_files.read_responses, own_files.read_scores):
         for table in (*tables, None, 5):
-            if reader is own_files.read_scores and _short(table) in WITHOUT_SCORES:
+            if reader is own_files.read_scores and isinstance(table, Path) and table.name in WITHOUT_SCORES:
                 continue
             calls.append(BadCall(f"{reader.__name__}({_short(table)})", reader, {"path": table}))
-    for name in ("", "none", "vader?moon=1", "scores:none.csv", "llm-judge", "perspective?timeout=nan", "\x1b[31m", "\ud800", "a\0b", None, 5):
+    for name in (
+        "",
+        "none",
+        "vader?moon=1",
+        "scores:none.csv",
+        "llm-judge",
+        "perspective?timeout=nan",
+        "\x1b[31m",
+        "\ud800",
+        "a\0b",
+        None,
+        5,
+    ):
         calls.append(BadCall(f"load_classifier({ascii(name)})", eh.load_classifier, {"name": name}))
-    for reader in (published.load_realtoxicityprompts, published.load_stereoset, published.load_wikitext, eh.load_lexicon):
+    for reader in (
+        published.load_realtoxicityprompts,
+        published.load_stereoset,
+        published.load_wikitext,
+        eh.load_lexicon,
+    ):
         for folder in (place / "none", place / "a-folder", bad / "empty.csv", Path("x" * 5000)):
-            calls.append(BadCall(f"{reader.__name__}({_short(folder)})", lambda folder, reader=reader: reader(folder), {"folder": folder}))
+            calls.append(
+                BadCall(
+                    f"{reader.__name__}({_short(folder)})",
+                    lambda folder, reader=reader: reader(folder),
+                    {"folder": folder},
+                )
+            )
     for name in ("", "none", "\x1b[31m", None, 5):
         calls.append(BadCall(f"dataset({ascii(name)})", datasets.dataset, {"name": name}))
         calls.append(BadCall(f"dataset_folder({ascii(name)})", datasets.dataset_folder, {"name": name}))
     return calls
 
 
-WITHOUT_SCORES = frozenset({"semicolons.csv", "tabs.csv"})
+WITHOUT_SCORES = {
+    *(
+        f"{name}.csv"
+        for name in (
+            "semicolons",
+            "tabs",
+            "textless",
+            "hollow",
+            "same-ids",
+            "span",
+            "span-back",
+            "span-words",
+        )
+    ),
+    *("list.jsonl", "object.jsonl", "null.jsonl", "list.parquet", "bytes.parquet"),
+}
+"""Files that can be read and hold no scores, of which nothing is said."""
 
 
 def _short(value: Any) -> str:

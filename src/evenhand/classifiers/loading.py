@@ -14,6 +14,7 @@ from evenhand.schema import (
     ExtensionError,
     Registry,
     UsageError,
+    checked,
     is_file,
     is_folder,
     options_of,
@@ -75,6 +76,7 @@ def classifier_cards() -> dict[str, Card]:
     return {card.name: card for card in (*cards, existing) if card is not None}
 
 
+@checked
 def load_classifier(
     name: str,
     *,

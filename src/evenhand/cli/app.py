@@ -30,6 +30,9 @@ EXIT_CODES = (
     "--error-threshold allows, 130 interrupted (run the same command on the run's folder to go on)."
 )
 
+MOST_TOLD = 4000
+"""Letters of an error: a name in it may be as long as somebody likes."""
+
 app = typer.Typer(
     name="evenhand",
     help="Measure social bias in language models, and see how far each number can be believed.",
@@ -99,7 +102,8 @@ def main() -> None:
         label = "interrupted" if error.exit_code == 130 else "error"
         typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
         for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
-            typer.echo(visible(told).replace("\r", " "), err=True)
+            more = f" ... ({len(told) - MOST_TOLD:,} letters more)" if len(told) > MOST_TOLD else ""
+            typer.echo(visible(told[:MOST_TOLD]).replace("\r", " ") + more, err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader (head, less) has seen enough
         sys.stderr.close()

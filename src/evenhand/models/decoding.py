@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, check_fields, checked, unknown_name
 
 Stopping = bool | Literal["never"]
 WhereNgrams = Literal["text", "continuation"]
@@ -52,6 +52,7 @@ class Decoding:
     better one at the present length; "never", when it promises none at any length. As Hugging Face's."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _at_least("max_new_tokens", self.max_new_tokens, 1)
         _at_least("min_new_tokens", self.min_new_tokens, 0)
         _at_least("samples", self.samples, 1)
@@ -155,6 +156,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+@checked
 def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed: int = 0) -> Decoding:
     """The decoding a model family was evaluated with in ROBBIE.
 

@@ -1,5 +1,6 @@
 """A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -84,7 +85,7 @@ class RunDirectory:
         path = Path(path)
         if cls.is_run(path):
             raise UsageError(f"{path} already holds a run.", f"Resume it: evenhand audit {path}")
-        if path.exists() and not _is_empty(path):
+        if os.path.lexists(path) and not _is_empty(path):  # False for what no system takes as a name
             raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
         manifest = Manifest(
             created=datetime.now(UTC).isoformat("T", "seconds"),

@@ -1,3 +1,7 @@
+from .arguments import (
+    check_fields as check_fields,
+    checked as checked,
+)
 from .cards import (
     Card as Card,
 )
@@ -21,6 +25,7 @@ from .files import (
     is_file as is_file,
     is_folder as is_folder,
     parse_json as parse_json,
+    parse_toml as parse_toml,
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,

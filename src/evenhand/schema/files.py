@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -126,7 +127,7 @@ def is_folder(path: Path | str) -> bool:
 def parse_json(content: str | bytes) -> Any:
     """What a JSON text holds; all JSON of files and services is read by this.
 
-    Raises json.JSONDecodeError, also for what is nested too deeply to be read, UnicodeDecodeError for other bytes.
+    Raises json.JSONDecodeError, also for too deep nesting or too long a number, UnicodeDecodeError for other bytes.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
@@ -135,6 +136,27 @@ def parse_json(content: str | bytes) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise json.JSONDecodeError("Nested too deeply", "", 0) from error
+    except ValueError as error:
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+            raise
+        raise json.JSONDecodeError("A number has too many digits", "", 0) from error
+
+
+def parse_toml(content: str) -> dict[str, Any]:
+    """What a TOML text holds; all TOML of users is read by this.
+
+    Raises tomllib.TOMLDecodeError, also for what is nested too deeply to be read.
+
+    >>> parse_toml("a = [1]")
+    {'a': [1]}
+    """
+    try:
+        return tomllib.loads(content)
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        what = "Nested too deeply" if isinstance(error, RecursionError) else "A number has too many digits"
+        raise tomllib.TOMLDecodeError(what) from error
 
 
 def read_json(path: Path, hint: str) -> Any:

@@ -1,5 +1,6 @@
 """The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ class StudyRecord:
             noun = self.called.split()[-1]
             hint = f"Start another {noun} with -o, or leave out what differs."
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
-        elif folder.exists() and not self._is_empty(folder):
+        elif os.path.lexists(folder) and not self._is_empty(folder):
             raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})

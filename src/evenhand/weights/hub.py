@@ -93,7 +93,7 @@ def _explained(name: str, revision: str | None, kind: str, error: BaseException)
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(
             f"The {kind} {name!r} brings its own Python code, which is not run unless you say so.",
-            "Read that code; if you trust it, say so: --trust-remote-code (in Python trust_remote_code=True).",
+            "Read that code; if you trust it, say so with --trust-remote-code (in Python: trust_remote_code).",
         )
     if "does not recognize this architecture" in text or "Unrecognized model" in text:
         return ModelError(

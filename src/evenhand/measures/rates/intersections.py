@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, ROBBIE, MeasureInfo
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats.disparity import Departures, Units, departures
 
 Groups = Mapping[str, Sequence[str]] | Sequence[str]
@@ -56,6 +56,7 @@ class Intersections:
     pairs: pl.DataFrame
 
 
+@checked
 def intersections(
     frame: pl.DataFrame,
     groups: Groups,
@@ -125,7 +126,8 @@ def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[s
             'Give groups={"gender": ["female", "male"], "race": ["asian", ...]}.',
         )
     columns = [column for axis in axes for column in groups[axis]] if isinstance(groups, Mapping) else axes
-    require_columns(frame, ["prompt_id", "prompt_toxic", "negative", *columns], "intersections")
+    require_columns(frame, ["prompt_id", "prompt_toxic", "negative"], "intersections")
+    require_columns(frame, columns, "intersections", of_any_kind=True)  # names, numbers, or lists of names
     checked = negative_outcomes(
         frame.with_columns(group=pl.lit("all")).drop("axis", strict=False), "intersections"
     )

@@ -17,6 +17,7 @@ from evenhand.schema import (
     DatasetMissing,
     WriteError,
     atomic_write,
+    checked,
     is_file,
     is_folder,
     sha256_of,
@@ -65,7 +66,7 @@ class Dataset:
     def version(self, name: str | None = None) -> DataVersion:
         """The named version, or the default one. Raises UsageError for an unknown name."""
         known = {version.name: version for version in self.versions}
-        if (wanted := name or self.default_version) not in known:
+        if (wanted := self.default_version if name is None else name) not in known:
             raise unknown_name(f"version of {self.name}", wanted, known)
         return known[wanted]
 
@@ -110,6 +111,7 @@ def list_datasets() -> tuple[Dataset, ...]:
     return read_register(REGISTER)
 
 
+@checked
 def dataset(name: str, register: Sequence[Dataset] | None = None) -> Dataset:
     """The data set of a name. Raises UsageError (with the nearest names) for an unknown one.
 
@@ -129,6 +131,7 @@ def cache_folder(name: str, version: str) -> Path:
     return base / name / version
 
 
+@checked
 def dataset_folder(
     name: str, version: str | None = None, user_folder: Path | None = None, allow_modified: bool = False
 ) -> Path:

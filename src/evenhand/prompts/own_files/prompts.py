@@ -15,7 +15,7 @@ from evenhand.prompts.own_files.tables import (
     text_column,
 )
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, ResponseError
+from evenhand.schema import Card, DataError, ResponseError, checked
 
 PROMPT_FORMAT = (
     "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
@@ -43,6 +43,7 @@ class UserResponses:
     """Rows without a value per needed column."""
 
 
+@checked
 def read_prompts(path: Path | str) -> PromptSet:
     """A user's own prompts.
 
@@ -74,6 +75,16 @@ def read_prompts(path: Path | str) -> PromptSet:
                     PROMPT_FORMAT,
                 )
             frame = frame.with_columns(numbers.cast(pl.UInt32))
+    if {"span_start", "span_end"} <= set(frame.columns):
+        ends = pl.col("span_end")
+        outside = (ends > pl.col("text").str.len_chars()) | (pl.col("span_start") > ends)
+        rows = frame.select(outside.fill_null(False).arg_true()).to_series()
+        if len(rows):
+            start, end = frame.select("span_start", "span_end").row(int(rows[0]))
+            raise DataError(
+                f"{path}, row {rows[0] + 1}: the span from {start} to {end} does not lie within the text.",
+                PROMPT_FORMAT,
+            )
     if "prompt_id" in frame.columns:
         frame = frame.with_columns(text_column(frame, "prompt_id", path))
     else:
@@ -89,6 +100,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     return PromptSet(frame, card)
 
 
+@checked
 def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> UserResponses:
     """Responses that a user already has, ready for a benchmark's measures.
 
@@ -144,6 +156,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     return UserResponses(frame, dict(counts), {column: count for column, count in empty.items() if count})
 
 
+@checked
 def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
     """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
 

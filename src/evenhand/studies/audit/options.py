@@ -167,8 +167,10 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
 def _from_file(file: Path) -> dict[str, Any]:
     import yaml
 
+    if file.exists() and not file.is_file():
+        raise DataError(f"The options file {file} is no file.", "Name a YAML file with -c.")
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = _parsed(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(
             f"The options file {file} cannot be read: {error.strerror}.", "Name a YAML file with -c."
@@ -195,6 +197,22 @@ def _from_file(file: Path) -> dict[str, Any]:
     return content
 
 
+def _parsed(text: str) -> Any:
+    """What a YAML text holds; raises yaml.YAMLError also for a name that stands twice in it."""
+    import yaml
+
+    class EachOnce(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{twice[-1].value!r} stands there twice", twice[-1].start_mark
+                )
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, EachOnce)
+
+
 def _assign(options: dict[str, Any], setting: str) -> None:
     import yaml
 
@@ -208,7 +226,7 @@ def _assign(options: dict[str, Any], setting: str) -> None:
         if not isinstance(place, dict):
             raise UsageError(f"--set {setting}: {step} is a value and has no part {last!r}.")
     try:
-        place[last] = yaml.safe_load(value)
+        place[last] = _parsed(value)
     except yaml.YAMLError as error:
         raise UsageError(
             f"--set {setting}: {value!r} is not a YAML value: {getattr(error, 'problem', error)}.",
