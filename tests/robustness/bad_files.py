@@ -144,9 +144,16 @@ def _tables(good: Path) -> None:
         good / "responses.csv"
     )
     replies = [
-        {"prompt_id": f"p{i}", "text": f"The {g} cook", "axis": "age", "group": g, "continuation": " smiles.", "negative": i % 3 == 0}
+        {
+            "prompt_id": f"p{i}",
+            "text": f"The {g} cook",
+            "axis": "age",
+            "group": g,
+            "continuation": " smiles.",
+            "negative": i % 3 == 0,
+        }
         for i, g in enumerate(["old", "young", "aged"] * 8)
-    ]  # fmt: skip
+    ]
     pl.DataFrame(replies).write_csv(good / "continuations.csv")
     pl.DataFrame(replies).drop("negative").write_csv(good / "unjudged.csv")
 

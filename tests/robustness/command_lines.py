@@ -35,12 +35,26 @@ TABLES = tuple(
     [
         *(f"bad/{name}.csv" for name in bad_files.CSV),
         *(f"bad/{name}.jsonl" for name in bad_files.JSON_LINES),
-        *(f"bad/{name}.parquet" for name in ("cut", "magic", "a-csv", "zero", "rowless", "list", "bytes", "structs")),
-        *(f"bad/{name}" for name in ("folder.csv", "loop.csv", "dangling.csv", "pipe.csv", "ending.xlsx", "ending.txt")),
-        *("bad/ending.csv.gz", "bad/ending.CSV.bak", "bad/ending", "none.csv", "", f"{ESCAPES}.csv", f"{BYTES}.csv"),
+        *(
+            f"bad/{name}.parquet"
+            for name in ("cut", "magic", "a-csv", "zero", "rowless", "list", "bytes", "structs")
+        ),
+        *(
+            f"bad/{name}"
+            for name in ("folder.csv", "loop.csv", "dangling.csv", "pipe.csv", "ending.xlsx", "ending.txt")
+        ),
+        *(
+            "bad/ending.csv.gz",
+            "bad/ending.CSV.bak",
+            "bad/ending",
+            "none.csv",
+            "",
+            f"{ESCAPES}.csv",
+            f"{BYTES}.csv",
+        ),
         *(f"{'x' * 300}.csv", "bad/surrogate.json"),
     ]
-)  # fmt: skip
+)
 SOME_TABLES = tuple(TABLES[::4])
 
 BASES: dict[str, tuple[str, ...]] = {
@@ -92,10 +106,30 @@ SEEDED = (
     "data build",
 )
 HARMLESS = {
-    "trust_remote_code", "chat", "retry_errors", "plan", "report", "output", "help", "judge_prompt", "first_sentence",
-    "punctuation", "only_terms", "quick", "full", "as_published", "trust_addresses", "system", "initial", "name",
-    "opposite", "instruction", "exclude", "revision", "summary",
-}  # fmt: skip
+    "trust_remote_code",
+    "chat",
+    "retry_errors",
+    "plan",
+    "report",
+    "output",
+    "help",
+    "judge_prompt",
+    "first_sentence",
+    "punctuation",
+    "only_terms",
+    "quick",
+    "full",
+    "as_published",
+    "trust_addresses",
+    "system",
+    "initial",
+    "name",
+    "opposite",
+    "instruction",
+    "exclude",
+    "revision",
+    "summary",
+}
 """Options of which any text is a value, or which are tried below."""
 FILES = {"prompts", "config", "classifier_error", "neutral", "examples", "terms", "seeds", "source"}
 
@@ -376,34 +410,109 @@ def _model_names() -> list[str]:
 def _names() -> Iterator[Line]:
     """Classifiers, mitigations, roles and settings written as they cannot be."""
     mitigations = (
-        "prefix", "prefix=", "prefix?text=", "instruction", "instruction=none",
-        "instruction-file", "trigger", "trigger=", "self-debiasing?decay=nan", "self-debiasing?decay=-1", "none?",
-        "self-debiasing?decay=wide", "self-debiasing=none", "?", "=", "&", "instruction-file=/dev/null",
-        "prefix=\udcff", f"no-{ESCAPES}", "self-debiasing?prefixes=",
-    )  # fmt: skip
+        "prefix",
+        "prefix=",
+        "prefix?text=",
+        "instruction",
+        "instruction=none",
+        "instruction-file",
+        "trigger",
+        "trigger=",
+        "self-debiasing?decay=nan",
+        "self-debiasing?decay=-1",
+        "none?",
+        "self-debiasing?decay=wide",
+        "self-debiasing=none",
+        "?",
+        "=",
+        "&",
+        "instruction-file=/dev/null",
+        "prefix=\udcff",
+        f"no-{ESCAPES}",
+        "self-debiasing?prefixes=",
+    )
     for words in mitigations:
         yield Line(("audit", "house/writer", "-b", "rudeness", "--mitigate", words, "-o", "new"), {}, "new")
         yield Line(("check", words, *BASES["check"][2:], "-o", "new"), {}, "new")
     classifiers = (
-        "vadre", "vader?moon=1", "rudeness=", "=vader", "two=vader", "rudeness=rudeness=vader", "llm-judge",
-        "llm-judge?model=", "llm-judge?model=m&rubric=none", "llm-judge?model=m&url=ftp%3A%2F%2Fx", "scores:", "scores:none.csv",
-        "llm-judge?model=m&timeout=nan", "llm-judge?model=m&concurrency=0", "llm-judge?model=m&key_variable=NOBODY",
-        "perspective?timeout=nan", "perspective?moon=1", "perspective?attributes=", "moderation?timeout=-1", "lexicon?",
-        "scores:good/prompts.csv?column=none", "text-classification", "text-classification?model=", "none", "perplexity:",
-        "perplexity:puppet/none", "lexicon?words=none.txt", "detoxify?device=toaster", f"no-{ESCAPES}", "house/words?word",
-    )  # fmt: skip
+        "vadre",
+        "vader?moon=1",
+        "rudeness=",
+        "=vader",
+        "two=vader",
+        "rudeness=rudeness=vader",
+        "llm-judge",
+        "llm-judge?model=",
+        "llm-judge?model=m&rubric=none",
+        "llm-judge?model=m&url=ftp%3A%2F%2Fx",
+        "scores:",
+        "scores:none.csv",
+        "llm-judge?model=m&timeout=nan",
+        "llm-judge?model=m&concurrency=0",
+        "llm-judge?model=m&key_variable=NOBODY",
+        "perspective?timeout=nan",
+        "perspective?moon=1",
+        "perspective?attributes=",
+        "moderation?timeout=-1",
+        "lexicon?",
+        "scores:good/prompts.csv?column=none",
+        "text-classification",
+        "text-classification?model=",
+        "none",
+        "perplexity:",
+        "perplexity:puppet/none",
+        "lexicon?words=none.txt",
+        "detoxify?device=toaster",
+        f"no-{ESCAPES}",
+        "house/words?word",
+    )
     for words in classifiers:
         yield Line(("audit", "house/writer", "-b", "rudeness", "--classifier", words, "-o", "new"), {}, "new")
         yield Line(("measure", "good/unjudged.csv", "-b", "rudeness", "--classifier", words))
         yield Line(("rescore", "runs/judged", "--classifier", words))
     settings = (
-        "", "=", "=1", "margin", "margin=", "margin=nan", "margin=-1", "alpha=0", "alpha=1", "alpha=.nan", "seed=-1", "seed=1.5",
-        "seed=99999999999999999999999", "limit=true", "limit=[1]", "moon=1", "data=5", "data.moon=none",
-        "data.crows-pairs=none", "classifiers=5", "classifiers.moon=vader", "top_p=2", "samples=0",
-        "temperature=0", "temperature=.inf", "error_threshold=2", "max_new_tokens=0", "num_beams=1", "system=5", "a.b.c=1",
-        "margin=" + "[" * 3000, "margin=!!python/name:os.system", "valence_margin=.nan", "batch_tokens=0", "margin.x=1",
-        "prompts=5", "prompts=none.csv", "reference=nobody", "mitigate=[5]", "max_new_tokens=99999999999", "samples=999999999999",
-    )  # fmt: skip
+        "",
+        "=",
+        "=1",
+        "margin",
+        "margin=",
+        "margin=nan",
+        "margin=-1",
+        "alpha=0",
+        "alpha=1",
+        "alpha=.nan",
+        "seed=-1",
+        "seed=1.5",
+        "seed=99999999999999999999999",
+        "limit=true",
+        "limit=[1]",
+        "moon=1",
+        "data=5",
+        "data.moon=none",
+        "data.crows-pairs=none",
+        "classifiers=5",
+        "classifiers.moon=vader",
+        "top_p=2",
+        "samples=0",
+        "temperature=0",
+        "temperature=.inf",
+        "error_threshold=2",
+        "max_new_tokens=0",
+        "num_beams=1",
+        "system=5",
+        "a.b.c=1",
+        "margin=" + "[" * 3000,
+        "margin=!!python/name:os.system",
+        "valence_margin=.nan",
+        "batch_tokens=0",
+        "margin.x=1",
+        "prompts=5",
+        "prompts=none.csv",
+        "reference=nobody",
+        "mitigate=[5]",
+        "max_new_tokens=99999999999",
+        "samples=999999999999",
+    )
     for words in settings:
         yield Line(("audit", "house/writer", "-b", "rudeness", "--set", words, "-o", "new"), {}, "new")
     for words in settings[::3]:
@@ -453,16 +562,43 @@ def _names() -> Iterator[Line]:
 def _addresses() -> Iterator[Line]:
     closed = "http://127.0.0.1:9"
     addresses = (
-        "http://", "http://#m", "https://[::1/v1#m", "http://[::1]:x/v1#m", "http://localhost:99999/v1#m", "http://localhost:-1/v1#m",
-        "http://a b/v1#m", "http://\x1b[2J/v1#m", "http://\udcff/v1#m", "http:/localhost/v1#m", f"{closed}/v1?attempts=1", f"{closed}/v1#?attempts=1",
-        f"{closed}/v1#m?timeout=nan", f"{closed}/v1#m?timeout=0", f"{closed}/v1#m?concurrency=0", f"{closed}/v1#m?concurrency=1.5",
-        f"{closed}/v1#m?moon=1", f"{closed}/v1#m?key=NOBODY_HAS_THIS", f"{closed}/v1#m?key=&attempts=1", f"{closed}/v1#m?chat=perhaps",
-        f"{closed}/v1#m?timeout=inf", f"{closed}/v1#m?per_minute=-1", f"{closed}/v1#m?store=a-folder&attempts=1", f"{closed}/v1#m?timeout",
-        f"{closed}/v1#m?attempts=0", "http://[::1%25lo]:9/v1#m?attempts=1", "http://\u2603.invalid:9/v1#m?attempts=1",
-        "http://xn--.invalid:9/v1#m?attempts=1", "http://[fe80::1]:9/v1#m?attempts=1", f"{closed}/v1#m?attempts=1&timeout=1",
-        "http://user:p\u00e4ss@127.0.0.1:9/v1#m?attempts=1", f"http://{'x' * 300}.invalid/v1#m?attempts=1", "HTTP://127.0.0.1:9/v1#m?attempts=1",
-        f"http://{'.'.join(['x' * 64] * 3)}/v1#m?attempts=1", "http://..:9/v1#m?attempts=1", f"{closed}/v\u00e41#m?attempts=1",
-    )  # fmt: skip
+        "http://",
+        "http://#m",
+        "https://[::1/v1#m",
+        "http://[::1]:x/v1#m",
+        "http://localhost:99999/v1#m",
+        "http://localhost:-1/v1#m",
+        "http://a b/v1#m",
+        "http://\x1b[2J/v1#m",
+        "http://\udcff/v1#m",
+        "http:/localhost/v1#m",
+        f"{closed}/v1?attempts=1",
+        f"{closed}/v1#?attempts=1",
+        f"{closed}/v1#m?timeout=nan",
+        f"{closed}/v1#m?timeout=0",
+        f"{closed}/v1#m?concurrency=0",
+        f"{closed}/v1#m?concurrency=1.5",
+        f"{closed}/v1#m?moon=1",
+        f"{closed}/v1#m?key=NOBODY_HAS_THIS",
+        f"{closed}/v1#m?key=&attempts=1",
+        f"{closed}/v1#m?chat=perhaps",
+        f"{closed}/v1#m?timeout=inf",
+        f"{closed}/v1#m?per_minute=-1",
+        f"{closed}/v1#m?store=a-folder&attempts=1",
+        f"{closed}/v1#m?timeout",
+        f"{closed}/v1#m?attempts=0",
+        "http://[::1%25lo]:9/v1#m?attempts=1",
+        "http://\u2603.invalid:9/v1#m?attempts=1",
+        "http://xn--.invalid:9/v1#m?attempts=1",
+        "http://[fe80::1]:9/v1#m?attempts=1",
+        f"{closed}/v1#m?attempts=1&timeout=1",
+        "http://user:p\u00e4ss@127.0.0.1:9/v1#m?attempts=1",
+        f"http://{'x' * 300}.invalid/v1#m?attempts=1",
+        "HTTP://127.0.0.1:9/v1#m?attempts=1",
+        f"http://{'.'.join(['x' * 64] * 3)}/v1#m?attempts=1",
+        "http://..:9/v1#m?attempts=1",
+        f"{closed}/v\u00e41#m?attempts=1",
+    )
     for address in addresses:
         yield Line(("audit", address, "-b", "rudeness", "--limit", "2", "-o", "new"))
     for address in addresses[::4]:

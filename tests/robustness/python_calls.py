@@ -243,77 +243,263 @@ def good_calls() -> list[GoodCall]:
     wanted = ("axis", "template", "descriptor", "noun", "log_likelihood")
     templates = (5, None, ["no such template"], [])
     calls = [
-        GoodCall(m.disparity, {"frame": judged}, rates, ("negative",), {"strata": (5, ["nowhere"]), "error": (5, pl.DataFrame())}),
+        GoodCall(
+            m.disparity,
+            {"frame": judged},
+            rates,
+            ("negative",),
+            {"strata": (5, ["nowhere"]), "error": (5, pl.DataFrame())},
+        ),
         GoodCall(m.bias_score, {"frame": judged}, rates, ("negative",)),
         GoodCall(m.axis_rates, {"frame": judged}, rates, ("negative",), {"level": LEVELS}),
-        GoodCall(m.published_bias_score, {"frame": judged}, rates, ("negative",), {"background": ("x", [1]), "level": LEVELS}),
+        GoodCall(
+            m.published_bias_score,
+            {"frame": judged},
+            rates,
+            ("negative",),
+            {"background": ("x", [1]), "level": LEVELS},
+        ),
         GoodCall(m.max_subgroup_rate, {"frame": judged}, rates, ("negative",), {"most": COUNTS}),
-        GoodCall(m.rates_by_prompt_toxicity, {"frame": judged}, ("prompt_toxicity", "negative"),
-                 ("prompt_toxicity", "negative"), {"threshold": (math.nan, -1.0, 2.0, "high"), "bins": ([math.nan], [2.0], 5, ["x"])}),
-        GoodCall(m.noun_contrast, {"frame": nouns}, ("descriptor", "noun", "gender", "negative"), ("negative",), {"level": LEVELS}),
-        GoodCall(m.intersections, {"frame": people, "groups": TWO_AXES}, ("female", "negative"),
-                 ("negative",), {"groups": (None, 5, ["nobody"], {"gender": ["nobody"]}, {"gender": 5}, {})}),
+        GoodCall(
+            m.rates_by_prompt_toxicity,
+            {"frame": judged},
+            ("prompt_toxicity", "negative"),
+            ("prompt_toxicity", "negative"),
+            {"threshold": (math.nan, -1.0, 2.0, "high"), "bins": ([math.nan], [2.0], 5, ["x"])},
+        ),
+        GoodCall(
+            m.noun_contrast,
+            {"frame": nouns},
+            ("descriptor", "noun", "gender", "negative"),
+            ("negative",),
+            {"level": LEVELS},
+        ),
+        GoodCall(
+            m.intersections,
+            {"frame": people, "groups": TWO_AXES},
+            ("female", "negative"),
+            ("negative",),
+            {"groups": (None, 5, ["nobody"], {"gender": ["nobody"]}, {"gender": 5}, {})},
+        ),
         GoodCall(m.toxicity_over_samples, {"frame": judged}, ("score",), ("score",)),
-        GoodCall(m.agreement, {"frame": agreeing, "a": "x", "b": "y"}, ("x_negative", "y_negative"),
-                 ("x_negative", "y_negative"), {"a": ("nobody", 5, None), "b": ("nobody", 5)}),
+        GoodCall(
+            m.agreement,
+            {"frame": agreeing, "a": "x", "b": "y"},
+            ("x_negative", "y_negative"),
+            ("x_negative", "y_negative"),
+            {"a": ("nobody", 5, None), "b": ("nobody", 5)},
+        ),
         GoodCall(m.likelihood_spread, {"frame": sentences}, wanted, ("log_likelihood",)),
-        GoodCall(m.valence_shift, {"frame": sentences, "positive": love, "negative": hate}, wanted, ("log_likelihood",),
-                 {"positive": templates, "negative": templates, "axis_sizes": (5, {"age": "x"}), "families": (5,)}),
-        GoodCall(m.pseudo_log_likelihoods, {"frame": crossed, "humanising": ["X is a person."], "neutral": ["X is here."]},
-                 wanted, ("log_likelihood",), {"humanising": templates, "neutral": templates}),
-        GoodCall(m.published_likelihood_bias, {"frame": crossed}, ("axis", "template", "descriptor", "perplexity"), ("perplexity",)),
-        GoodCall(m.published_pseudo_log_likelihood_bias, {"frame": crossed.drop("perplexity")},
-                 ("axis", "template", "descriptor", "log_likelihood"), ("log_likelihood",)),
-        GoodCall(m.crows_pairs, {"frame": pairs, "architecture": "causal"}, ("bias_type", "log_likelihood_more"),
-                 ("log_likelihood_more",), {"level": (math.nan, -1, "small"), "special_ids": (5, ["x"])}),
-        GoodCall(m.crows_pairs_nangia, {"frame": pairs}, ("bias_type", *token_columns[:4]), (), {"special_ids": (5, ["x"])}),
-        GoodCall(m.crows_pairs_bias_bench, {"frame": pairs, "architecture": "masked"}, ("bias_type", *token_columns[:4])),
-        GoodCall(m.crows_pairs_lm_eval, {"frame": pairs}, ("bias_type", "log_likelihood_less"), ("log_likelihood_less",)),
+        GoodCall(
+            m.valence_shift,
+            {"frame": sentences, "positive": love, "negative": hate},
+            wanted,
+            ("log_likelihood",),
+            {"positive": templates, "negative": templates, "axis_sizes": (5, {"age": "x"}), "families": (5,)},
+        ),
+        GoodCall(
+            m.pseudo_log_likelihoods,
+            {"frame": crossed, "humanising": ["X is a person."], "neutral": ["X is here."]},
+            wanted,
+            ("log_likelihood",),
+            {"humanising": templates, "neutral": templates},
+        ),
+        GoodCall(
+            m.published_likelihood_bias,
+            {"frame": crossed},
+            ("axis", "template", "descriptor", "perplexity"),
+            ("perplexity",),
+        ),
+        GoodCall(
+            m.published_pseudo_log_likelihood_bias,
+            {"frame": crossed.drop("perplexity")},
+            ("axis", "template", "descriptor", "log_likelihood"),
+            ("log_likelihood",),
+        ),
+        GoodCall(
+            m.crows_pairs,
+            {"frame": pairs, "architecture": "causal"},
+            ("bias_type", "log_likelihood_more"),
+            ("log_likelihood_more",),
+            {"level": (math.nan, -1, "small"), "special_ids": (5, ["x"])},
+        ),
+        GoodCall(
+            m.crows_pairs_nangia,
+            {"frame": pairs},
+            ("bias_type", *token_columns[:4]),
+            (),
+            {"special_ids": (5, ["x"])},
+        ),
+        GoodCall(
+            m.crows_pairs_bias_bench,
+            {"frame": pairs, "architecture": "masked"},
+            ("bias_type", *token_columns[:4]),
+        ),
+        GoodCall(
+            m.crows_pairs_lm_eval,
+            {"frame": pairs},
+            ("bias_type", "log_likelihood_less"),
+            ("log_likelihood_less",),
+        ),
         GoodCall(m.lint_crows_pairs, {"frame": pairs}, ("sent_more", "sent_less", "bias_type")),
         GoodCall(m.plan_crows_pairs, {"pairs": pairs}, ("bias_type",), (), {"level": LEVELS}),
-        GoodCall(m.stereoset, {"frame": _stereoset()}, ("dataset_type", "target", "gold_label", "score"), ("score",), {"level": LEVELS}),
-        GoodCall(m.stereoset_published, {"frame": _stereoset()}, ("bias_type", "cluster_id", "gold_label", "score"), ("score",)),
-        GoodCall(m.plan_stereoset, {"frame": _stereoset()}, ("bias_type", "target", "cluster_id"), (), {"level": LEVELS}),
-        GoodCall(m.disparity_change, {"frame": _changed()}, ("group", "prompt_id", "before", "after"), ("before", "after"), {"level": LEVELS}),
-        GoodCall(m.paired_change, {"frame": _changed()}, ("prompt_id", "before", "after"), ("before", "after"),
-                 {"level": LEVELS, "share": ("x", 5)}),
-        GoodCall(m.offensiveness, {"frame": _styled()}, ("descriptor", "score"), ("score",), {"level": LEVELS}),
-        GoodCall(m.generation_bias, {"frame": _styled(), "styles": ["Kind", "Stupid"]}, ("template", "descriptor", "Kind"), ("Kind",),
-                 {"styles": (5, ["Nowhere"], []), "clusters": (5, {"a": ["Nowhere"]}, {"a": 5}), "level": LEVELS}),
+        GoodCall(
+            m.stereoset,
+            {"frame": _stereoset()},
+            ("dataset_type", "target", "gold_label", "score"),
+            ("score",),
+            {"level": LEVELS},
+        ),
+        GoodCall(
+            m.stereoset_published,
+            {"frame": _stereoset()},
+            ("bias_type", "cluster_id", "gold_label", "score"),
+            ("score",),
+        ),
+        GoodCall(
+            m.plan_stereoset,
+            {"frame": _stereoset()},
+            ("bias_type", "target", "cluster_id"),
+            (),
+            {"level": LEVELS},
+        ),
+        GoodCall(
+            m.disparity_change,
+            {"frame": _changed()},
+            ("group", "prompt_id", "before", "after"),
+            ("before", "after"),
+            {"level": LEVELS},
+        ),
+        GoodCall(
+            m.paired_change,
+            {"frame": _changed()},
+            ("prompt_id", "before", "after"),
+            ("before", "after"),
+            {"level": LEVELS, "share": ("x", 5)},
+        ),
+        GoodCall(
+            m.offensiveness, {"frame": _styled()}, ("descriptor", "score"), ("score",), {"level": LEVELS}
+        ),
+        GoodCall(
+            m.generation_bias,
+            {"frame": _styled(), "styles": ["Kind", "Stupid"]},
+            ("template", "descriptor", "Kind"),
+            ("Kind",),
+            {"styles": (5, ["Nowhere"], []), "clusters": (5, {"a": ["Nowhere"]}, {"a": 5}), "level": LEVELS},
+        ),
         GoodCall(m.parroting, {"frame": texts}, ("text", "continuation")),
         GoodCall(m.copied, {"frame": texts}, ("text", "continuation")),
         GoodCall(m.text_quality, {"frame": texts}, ("continuation",)),
         GoodCall(m.response_qualities, {"frame": texts}, ("continuation",)),
         GoodCall(m.given_the_commonest, {"frame": texts}, ("prompt_id", "continuation")),
-        GoodCall(m.error_counts, {"frame": pl.DataFrame({"group": ["a"] * 4, "label": [1, 1, 0, 0], "negative": [1, 0, 1, 0]})},
-                 ("group", "label", "negative"), ("label", "negative")),
-        GoodCall(m.consistency, {"scores": _protocol(), "attributes": ["a", "b"]}, bad={
-            "scores": (None, 5, {}, {"adversarial": 5}, {"adversarial": {}}, {"adversarial": {"default": [["x"]]}}, {"adversarial": {"moon": [[1.0]]}}),
-            "attributes": (5, [], ["a"], ["a", "a"]), "asked": (5, {"adversarial": 5})}),
-        GoodCall(m.decide, {"evidence": m.consistency(_protocol(), attributes=["a", "b"]).evidence}, bad={"evidence": (None, 5, {"a": 5})}),
-        GoodCall(m.rogan_gladen, {"rate": [0.1], "sensitivity": 0.9, "specificity": [0.9]}, bad={
-            "rate": (["x"], [2.0], None), "sensitivity": (2.0, "x"), "specificity": ([-1.0], None)}),
-        GoodCall(m.pooled_bias_score, {"fails": [18, 10], "totals": [25, 14]}, bad={
-            "fails": ([-1, 0], ["x", "y"], None, [99, 99]), "totals": ([0, 0], [1, 2, 3], None)}),
-        GoodCall(m.expected_maximum, {"scores": [[0.0, 1.0, 5.0]], "k": 2}, bad={"scores": (["x"], None, [])}),
-        GoodCall(m.chance_of_any, {"hits": [1, 0], "totals": [4, 4], "k": 2}, bad={
-            "hits": (["x"], [-1, 0], [9, 9], None), "totals": (["x"], [0, 0]), "k": COUNTS}),
-        GoodCall(m.perplexity, {"log_likelihood": [-4.0], "token_count": [2]}, bad={
-            "log_likelihood": (["x"], None, "x"), "token_count": (["x"], None)}),
-        GoodCall(m.inverse_perplexity, {"log_likelihood": [-4.0], "token_count": [2]}, bad={"log_likelihood": (["x"], None)}),
-        GoodCall(m.bits_per_character, {"log_likelihood": [-4.0], "character_count": [4]}, bad={"log_likelihood": (["x"], None), "character_count": (["x"],)}),
-        GoodCall(m.find_style_clusters, {"styles": np.random.default_rng(0).random((50, 3)), "labels": ["a", "b", "c"]}, bad={
-            "styles": (None, [["x"]], [1.0], np.zeros((2, 3))), "labels": (None, ["a"], ["a", "a", "b"]),
-            "threshold": (math.nan, -1.0, "high"), "n_clusters": COUNTS}),
-        GoodCall(m.frame_from_parlai_lines, {"lines": ['{"dialog": [[{"axis": "age", "template": "t", "descriptor": "old"}, {"metrics": {"ppl": 9.5}}]]}']},
-                 bad={"lines": (None, 5, ["{"], ["[" * 30_000], ["5"], ['{"dialog": 5}'], ["{}"])}),
-        GoodCall(m.bias_score_curves, {"harmed": [0], "audits": 3, "groups": 6}, bad={
-            "harmed": ([-1], ["x"], 5, [99]), "shifts": ([math.nan], ["x"]), "sizes": ([0], ["x"]), "groups": COUNTS, "rate": (math.nan, -1.0, 200.0, "x")}),
-        GoodCall(m.refused, {"continuations": pl.Series(["Sorry, I cannot."])}, bad={"continuations": (None, 5, pl.Series([1, 2]), "text")}),
+        GoodCall(
+            m.error_counts,
+            {"frame": pl.DataFrame({"group": ["a"] * 4, "label": [1, 1, 0, 0], "negative": [1, 0, 1, 0]})},
+            ("group", "label", "negative"),
+            ("label", "negative"),
+        ),
+        GoodCall(
+            m.consistency,
+            {"scores": _protocol(), "attributes": ["a", "b"]},
+            bad={
+                "scores": (
+                    None,
+                    5,
+                    {},
+                    {"adversarial": 5},
+                    {"adversarial": {}},
+                    {"adversarial": {"default": [["x"]]}},
+                    {"adversarial": {"moon": [[1.0]]}},
+                ),
+                "attributes": (5, [], ["a"], ["a", "a"]),
+                "asked": (5, {"adversarial": 5}),
+            },
+        ),
+        GoodCall(
+            m.decide,
+            {"evidence": m.consistency(_protocol(), attributes=["a", "b"]).evidence},
+            bad={"evidence": (None, 5, {"a": 5})},
+        ),
+        GoodCall(
+            m.rogan_gladen,
+            {"rate": [0.1], "sensitivity": 0.9, "specificity": [0.9]},
+            bad={"rate": (["x"], [2.0], None), "sensitivity": (2.0, "x"), "specificity": ([-1.0], None)},
+        ),
+        GoodCall(
+            m.pooled_bias_score,
+            {"fails": [18, 10], "totals": [25, 14]},
+            bad={"fails": ([-1, 0], ["x", "y"], None, [99, 99]), "totals": ([0, 0], [1, 2, 3], None)},
+        ),
+        GoodCall(
+            m.expected_maximum, {"scores": [[0.0, 1.0, 5.0]], "k": 2}, bad={"scores": (["x"], None, [])}
+        ),
+        GoodCall(
+            m.chance_of_any,
+            {"hits": [1, 0], "totals": [4, 4], "k": 2},
+            bad={"hits": (["x"], [-1, 0], [9, 9], None), "totals": (["x"], [0, 0]), "k": COUNTS},
+        ),
+        GoodCall(
+            m.perplexity,
+            {"log_likelihood": [-4.0], "token_count": [2]},
+            bad={"log_likelihood": (["x"], None, "x"), "token_count": (["x"], None)},
+        ),
+        GoodCall(
+            m.inverse_perplexity,
+            {"log_likelihood": [-4.0], "token_count": [2]},
+            bad={"log_likelihood": (["x"], None)},
+        ),
+        GoodCall(
+            m.bits_per_character,
+            {"log_likelihood": [-4.0], "character_count": [4]},
+            bad={"log_likelihood": (["x"], None), "character_count": (["x"],)},
+        ),
+        GoodCall(
+            m.find_style_clusters,
+            {"styles": np.random.default_rng(0).random((50, 3)), "labels": ["a", "b", "c"]},
+            bad={
+                "styles": (None, [["x"]], [1.0], np.zeros((2, 3))),
+                "labels": (None, ["a"], ["a", "a", "b"]),
+                "threshold": (math.nan, -1.0, "high"),
+                "n_clusters": COUNTS,
+            },
+        ),
+        GoodCall(
+            m.frame_from_parlai_lines,
+            {
+                "lines": [
+                    '{"dialog": [[{"axis": "age", "template": "t", "descriptor": "old"}, {"metrics": {"ppl": 9.5}}]]}'
+                ]
+            },
+            bad={"lines": (None, 5, ["{"], ["[" * 30_000], ["5"], ['{"dialog": 5}'], ["{}"])},
+        ),
+        GoodCall(
+            m.bias_score_curves,
+            {"harmed": [0], "audits": 3, "groups": 6},
+            bad={
+                "harmed": ([-1], ["x"], 5, [99]),
+                "shifts": ([math.nan], ["x"]),
+                "sizes": ([0], ["x"]),
+                "groups": COUNTS,
+                "rate": (math.nan, -1.0, 200.0, "x"),
+            },
+        ),
+        GoodCall(
+            m.refused,
+            {"continuations": pl.Series(["Sorry, I cannot."])},
+            bad={"continuations": (None, 5, pl.Series([1, 2]), "text")},
+        ),
         GoodCall(m.measure_cards, {"names": ["disparity"]}, bad={"names": (None, 5)}),
-        GoodCall(m.of_role, {"counts": m.error_counts(pl.DataFrame({"group": ["a"] * 2, "label": [1, 0], "negative": [1, 0]})), "role": "toxicity"},
-                 bad={"counts": (None, 5, pl.DataFrame())}),
-    ]  # fmt: skip
+        GoodCall(
+            m.of_role,
+            {
+                "counts": m.error_counts(
+                    pl.DataFrame({"group": ["a"] * 2, "label": [1, 0], "negative": [1, 0]})
+                ),
+                "role": "toxicity",
+            },
+            bad={"counts": (None, 5, pl.DataFrame())},
+        ),
+    ]
     return calls + _other_rooms()
 
 
@@ -321,35 +507,80 @@ def _other_rooms() -> list[GoodCall]:
     writer = models.Decoding(max_new_tokens=3)
     said = models.load_model("puppet/random")
     decodings = {
-        "max_new_tokens": COUNTS, "temperature": (math.nan, -1.0, 0.0, math.inf, "hot"), "top_k": (-1, 0, 1.5, "x"),
-        "top_p": (math.nan, 0.0, 2.0, "x"), "samples": COUNTS, "seed": SEEDS, "num_beams": (-1, 0, 1.5, "x"),
-        "min_new_tokens": (-1, 99, "x"), "no_repeat_ngram_size": (-1, 0, "x"),
-    }  # fmt: skip
+        "max_new_tokens": COUNTS,
+        "temperature": (math.nan, -1.0, 0.0, math.inf, "hot"),
+        "top_k": (-1, 0, 1.5, "x"),
+        "top_p": (math.nan, 0.0, 2.0, "x"),
+        "samples": COUNTS,
+        "seed": SEEDS,
+        "num_beams": (-1, 0, 1.5, "x"),
+        "min_new_tokens": (-1, 99, "x"),
+        "no_repeat_ngram_size": (-1, 0, "x"),
+    }
     names = ("", "no-such-thing", "\x1b[31m", "x" * 5000, "a\0b", "\ud800", None, 5)
     lexicon = prompts.Lexicon
     assert writer and lexicon
     return [
         GoodCall(models.Decoding, {"max_new_tokens": 3}, bad=decodings),
-        GoodCall(models.load_model, {"name": "puppet/random"}, bad={
-            "name": names, "device": ("toaster", 5, ""), "dtype": ("float99", 5), "architecture": ("moon",), "options": (5,)}),
-        GoodCall(models.decoding_preset, {"family": "gpt2", "max_new_tokens": 3}, bad={
-            "family": names[:4], "max_new_tokens": COUNTS, "samples": COUNTS, "seed": SEEDS}),
+        GoodCall(
+            models.load_model,
+            {"name": "puppet/random"},
+            bad={
+                "name": names,
+                "device": ("toaster", 5, ""),
+                "dtype": ("float99", 5),
+                "architecture": ("moon",),
+                "options": (5,),
+            },
+        ),
+        GoodCall(
+            models.decoding_preset,
+            {"family": "gpt2", "max_new_tokens": 3},
+            bad={"family": names[:4], "max_new_tokens": COUNTS, "samples": COUNTS, "seed": SEEDS},
+        ),
         GoodCall(mitigations.load_mitigation, {"words": "prefix=Be kind."}, bad={"words": names}),
-        GoodCall(mitigations.Prefix, {"text": "Be kind."}, bad={"text": ("", "  ", None, 5, "\ud800"), "delimiter": (None, 5)}),
-        GoodCall(mitigations.mitigated, {"model": said, "chain": ["prefix=Be kind."]}, bad={
-            "model": (None, 5, "puppet/random"), "chain": (5, ["no-such-thing"], [None], [5])}),
+        GoodCall(
+            mitigations.Prefix,
+            {"text": "Be kind."},
+            bad={"text": ("", "  ", None, 5, "\ud800"), "delimiter": (None, 5)},
+        ),
+        GoodCall(
+            mitigations.mitigated,
+            {"model": said, "chain": ["prefix=Be kind."]},
+            bad={"model": (None, 5, "puppet/random"), "chain": (5, ["no-such-thing"], [None], [5])},
+        ),
         GoodCall(mitigations.library_instruction, {"name": next(iter(_library()))}, bad={"name": names}),
         GoodCall(mitigations.instructive_debiasing, {}, bad={"wording": names}),
-        GoodCall(mitigations.SelfDebiasing, {}, bad={
-            "decay": (math.nan, math.inf, -1.0, "x"), "floor": (math.nan, -1.0, 2.0, "x"), "prefixes": ("moon", (), 5, ("",))}),
-        GoodCall(mitigations.ContrastiveDebiasing, {}, bad={
-            "strength": (math.nan, math.inf, -1.0, "x"), "plausible": (math.nan, -1.0, 2.0, "x"), "prefixes": ("moon", (), 5)}),
-        GoodCall(prompts.compose, {"nouns": ["person"], "controls": False}, bad={"nouns": (["no such noun"], 5)}),
+        GoodCall(
+            mitigations.SelfDebiasing,
+            {},
+            bad={
+                "decay": (math.nan, math.inf, -1.0, "x"),
+                "floor": (math.nan, -1.0, 2.0, "x"),
+                "prefixes": ("moon", (), 5, ("",)),
+            },
+        ),
+        GoodCall(
+            mitigations.ContrastiveDebiasing,
+            {},
+            bad={
+                "strength": (math.nan, math.inf, -1.0, "x"),
+                "plausible": (math.nan, -1.0, 2.0, "x"),
+                "prefixes": ("moon", (), 5),
+            },
+        ),
+        GoodCall(
+            prompts.compose, {"nouns": ["person"], "controls": False}, bad={"nouns": (["no such noun"], 5)}
+        ),
         GoodCall(prompts.load_templates, {}, bad={"kinds": (["moon"], 5), "path": ("none.toml", "x" * 5000)}),
         GoodCall(stats.holm, {"p": [0.1, 0.2]}, bad={"p": ([2.0], [-1.0])}),
         GoodCall(stats.benjamini_hochberg, {"p": [0.1, 0.2]}, bad={"p": ([2.0], [-1.0])}),
-        GoodCall(stats.wilson_interval, {"successes": 3, "totals": 9}, bad={"successes": (-1, 99), "totals": (-1,), "level": LEVELS[:5]}),
-    ]  # fmt: skip
+        GoodCall(
+            stats.wilson_interval,
+            {"successes": 3, "totals": 9},
+            bad={"successes": (-1, 99), "totals": (-1,), "level": LEVELS[:5]},
+        ),
+    ]
 
 
 def _library() -> list[str]:
@@ -402,19 +633,36 @@ def file_calls(place: Path) -> list[BadCall]:
         bad / "loop.csv",
         place / "none.csv",
         Path("x" * 5000),
-        Path(""),
+        Path(),
     ]
     runs = [bad / "runs" / name for name in JSON] + [place / "a-folder", bad / "empty.csv", Path("x" * 5000)]
     out = place / "made"
     audit = {"model": "puppet/random", "benchmarks": ["evenhand-likelihood"], "limit": 30, "output": out}
     wrong_audit: dict[str, tuple[Any, ...]] = {
-        "model": (None, 5, "", "no/such/folder/at/all", "puppet/none", "a\0b", "\ud800"), "benchmarks": (5, ["none"], [None], "none", [5]),
-        "limit": (0, -1, 1.5, "x", True, 2**70), "axes": (["moon"], 5, "moon"), "seed": SEEDS, "samples": (0, "x", 2**70), "suite": ("none", "", 5),
-        "classifiers": (5, {"none": "vader"}, {"toxicity": 5}), "mitigate": (5, ["none"], [5]), "margin": MARGINS, "alpha": LEVELS[:-2],
-        "temperature": (math.nan, -1.0, "x"), "no_such_option": (1,), "prompts": ("none.csv", 5), "data": (5, {"holisticbias": "none"}),
-        "dtype": ("float99",), "device": ("toaster", 5), "error_threshold": (math.nan, 2.0), "reference": ("nobody", "", 5),
-        "classifier_error": ("none.csv", 5), "system": ("\ud800",), "chat": ("perhaps",), "trust_remote_code": ("perhaps",),
-    }  # fmt: skip
+        "model": (None, 5, "", "no/such/folder/at/all", "puppet/none", "a\0b", "\ud800"),
+        "benchmarks": (5, ["none"], [None], "none", [5]),
+        "limit": (0, -1, 1.5, "x", True, 2**70),
+        "axes": (["moon"], 5, "moon"),
+        "seed": SEEDS,
+        "samples": (0, "x", 2**70),
+        "suite": ("none", "", 5),
+        "classifiers": (5, {"none": "vader"}, {"toxicity": 5}),
+        "mitigate": (5, ["none"], [5]),
+        "margin": MARGINS,
+        "alpha": LEVELS[:-2],
+        "temperature": (math.nan, -1.0, "x"),
+        "no_such_option": (1,),
+        "prompts": ("none.csv", 5),
+        "data": (5, {"holisticbias": "none"}),
+        "dtype": ("float99",),
+        "device": ("toaster", 5),
+        "error_threshold": (math.nan, 2.0),
+        "reference": ("nobody", "", 5),
+        "classifier_error": ("none.csv", 5),
+        "system": ("\ud800",),
+        "chat": ("perhaps",),
+        "trust_remote_code": ("perhaps",),
+    }
     calls = [
         BadCall(f"audit({name}={ascii(value)[:40]})", eh.audit, {**audit, name: value})
         for name, values in wrong_audit.items()
@@ -436,13 +684,31 @@ def file_calls(place: Path) -> list[BadCall]:
         )
         for value in wrong_audit[name]
     ]
-    check = {"method": "prefix=Be kind.", "model": "puppet/random", "classifier": "vader", "output": out,
-             "prompts": place / "good/cases.csv", "neutral": "none", "opposite": "Be rude."}  # fmt: skip
+    check = {
+        "method": "prefix=Be kind.",
+        "model": "puppet/random",
+        "classifier": "vader",
+        "output": out,
+        "prompts": place / "good/cases.csv",
+        "neutral": "none",
+        "opposite": "Be rude.",
+    }
     wrong_check: dict[str, tuple[Any, ...]] = {
-        "method": ("", "none", "prefix=", 5, None), "model": (5, "", "puppet/none"), "prompts": (bad / "twice.csv", "none.csv", 5),
-        "neutral": ("none.csv", 5), "classifier": ("none", 5), "groups": (0, "x", 10**6), "margin": MARGINS, "rule": ("lax", 5),
-        "importance": ("none",), "attributes": (["none"], 5), "threshold": (math.nan, "x"), "seed": SEEDS, "moon": (1,), "limit": (0, True),
-    }  # fmt: skip
+        "method": ("", "none", "prefix=", 5, None),
+        "model": (5, "", "puppet/none"),
+        "prompts": (bad / "twice.csv", "none.csv", 5),
+        "neutral": ("none.csv", 5),
+        "classifier": ("none", 5),
+        "groups": (0, "x", 10**6),
+        "margin": MARGINS,
+        "rule": ("lax", 5),
+        "importance": ("none",),
+        "attributes": (["none"], 5),
+        "threshold": (math.nan, "x"),
+        "seed": SEEDS,
+        "moon": (1,),
+        "limit": (0, True),
+    }
     calls += [
         BadCall(f"check({name}={ascii(value)[:40]})", eh.check, {**check, name: value})
         for name, values in wrong_check.items()
@@ -455,10 +721,21 @@ def file_calls(place: Path) -> list[BadCall]:
         "classifiers": {"regard": "vader"},
     }
     wrong_revise: dict[str, tuple[Any, ...]] = {
-        "model": (5, "", "puppet/none"), "benchmark": ("", "none", 5, None), "iterations": COUNTS, "keep": COUNTS, "variants": COUNTS,
-        "subset": (0, "x"), "final": (0, "x"), "reviser": ("none", "", 5), "instructions": ([""], 5), "group_weight": (math.nan, math.inf, -1.0),
-        "seed": SEEDS, "moon": (1,), "classifiers": (5, {"none": "vader"}), "role": ("none",),
-    }  # fmt: skip
+        "model": (5, "", "puppet/none"),
+        "benchmark": ("", "none", 5, None),
+        "iterations": COUNTS,
+        "keep": COUNTS,
+        "variants": COUNTS,
+        "subset": (0, "x"),
+        "final": (0, "x"),
+        "reviser": ("none", "", 5),
+        "instructions": ([""], 5),
+        "group_weight": (math.nan, math.inf, -1.0),
+        "seed": SEEDS,
+        "moon": (1,),
+        "classifiers": (5, {"none": "vader"}),
+        "role": ("none",),
+    }
     calls += [
         BadCall(f"revise({name}={ascii(value)[:40]})", eh.revise, {**revise, name: value})
         for name, values in wrong_revise.items()
@@ -472,11 +749,25 @@ def file_calls(place: Path) -> list[BadCall]:
     }
     search["model"] = str(search["model"])
     wrong_search: dict[str, tuple[Any, ...]] = {
-        "model": (5, "", "puppet/random", "puppet/none"), "prompts": (5, "none.csv", bad / "bytes.parquet"), "classifier": ("none", 5, ""),
-        "output": ("", place / "a-folder"), "examples": ("none.csv", 5), "mode": ("none", 5), "tokens": COUNTS, "restarts": COUNTS,
-        "sweeps": COUNTS, "candidates": COUNTS, "beam": COUNTS, "fluency": (math.nan, -1.0), "temperature": (math.nan, 0.0, -1.0),
-        "samples": COUNTS, "seed": SEEDS, "guard": (math.nan, 0.5), "locked": ((99,), ("x",)), "moon": (1,),
-    }  # fmt: skip
+        "model": (5, "", "puppet/random", "puppet/none"),
+        "prompts": (5, "none.csv", bad / "bytes.parquet"),
+        "classifier": ("none", 5, ""),
+        "output": ("", place / "a-folder"),
+        "examples": ("none.csv", 5),
+        "mode": ("none", 5),
+        "tokens": COUNTS,
+        "restarts": COUNTS,
+        "sweeps": COUNTS,
+        "candidates": COUNTS,
+        "beam": COUNTS,
+        "fluency": (math.nan, -1.0),
+        "temperature": (math.nan, 0.0, -1.0),
+        "samples": COUNTS,
+        "seed": SEEDS,
+        "guard": (math.nan, 0.5),
+        "locked": ((99,), ("x",)),
+        "moon": (1,),
+    }
     calls += [
         BadCall(f"search_trigger({name}={ascii(value)[:40]})", eh.search_trigger, {**search, name: value})
         for name, values in wrong_search.items()
@@ -484,10 +775,17 @@ def file_calls(place: Path) -> list[BadCall]:
     ]
     measure = {"file": place / "good/continuations.csv", "benchmark": "regard", "output": out}
     wrong_measure: dict[str, tuple[Any, ...]] = {
-        "file": (5, None, *tables), "benchmark": ("", "none", None, 5), "seed": SEEDS, "margin": MARGINS, "alpha": LEVELS[:-2],
-        "reference": ("nobody", 5, ""), "classifier_error": ("none.csv", *tables[::3]), "classifiers": (5, {"none": "vader"}, ["none"]),
-        "threshold": (math.nan, "x"), "device": ("toaster", 5),
-    }  # fmt: skip
+        "file": (5, None, *tables),
+        "benchmark": ("", "none", None, 5),
+        "seed": SEEDS,
+        "margin": MARGINS,
+        "alpha": LEVELS[:-2],
+        "reference": ("nobody", 5, ""),
+        "classifier_error": ("none.csv", *tables[::3]),
+        "classifiers": (5, {"none": "vader"}, ["none"]),
+        "threshold": (math.nan, "x"),
+        "device": ("toaster", 5),
+    }
     calls += [
         BadCall(f"measure_file({name}={_short(value)})", eh.measure_file, {**measure, name: value})
         for name, values in wrong_measure.items()
@@ -503,7 +801,7 @@ def file_calls(place: Path) -> list[BadCall]:
     whole = place / "runs/judged"
     for value in (5, None, {}, {"none": "vader"}, {"rudeness": "none"}, {"rudeness": 5}, "vader"):
         calls.append(
-            BadCall(f"rescore(classifiers={ascii(value)})", eh.rescore, {"run": whole, "classifiers": value})
+            BadCall(f"rescore(classifiers={value!a})", eh.rescore, {"run": whole, "classifiers": value})
         )
     for sources in (
         (),
@@ -529,7 +827,7 @@ def file_calls(place: Path) -> list[BadCall]:
         for value in values:
             calls.append(
                 BadCall(
-                    f"compare({name}={ascii(value)})",
+                    f"compare({name}={value!a})",
                     lambda **more: eh.compare(whole, whole, output=out, **more),
                     {name: value},
                 )
@@ -544,7 +842,7 @@ def file_calls(place: Path) -> list[BadCall]:
         for value in values:
             calls.append(
                 BadCall(
-                    f"calibrate({name}={ascii(value)})",
+                    f"calibrate({name}={value!a})",
                     eh.calibrate,
                     {"measures": "plain", "replications": 2, "output": out, name: value},
                 )
@@ -567,7 +865,7 @@ def file_calls(place: Path) -> list[BadCall]:
         None,
         5,
     ):
-        calls.append(BadCall(f"load_classifier({ascii(name)})", eh.load_classifier, {"name": name}))
+        calls.append(BadCall(f"load_classifier({name!a})", eh.load_classifier, {"name": name}))
     for reader in (
         published.load_realtoxicityprompts,
         published.load_stereoset,
@@ -583,8 +881,8 @@ def file_calls(place: Path) -> list[BadCall]:
                 )
             )
     for name in ("", "none", "\x1b[31m", None, 5):
-        calls.append(BadCall(f"dataset({ascii(name)})", datasets.dataset, {"name": name}))
-        calls.append(BadCall(f"dataset_folder({ascii(name)})", datasets.dataset_folder, {"name": name}))
+        calls.append(BadCall(f"dataset({name!a})", datasets.dataset, {"name": name}))
+        calls.append(BadCall(f"dataset_folder({name!a})", datasets.dataset_folder, {"name": name}))
     return calls
 
 

@@ -145,8 +145,21 @@ def attempt(place: Path, monkeypatch: pytest.MonkeyPatch) -> Try:
 def test_the_corpus_is_large_and_varied() -> None:
     verbs = {line.words[0] for line in LINES if line.words}
     assert len(LINES) >= 300
-    assert verbs >= {"audit", "before-after", "check", "revise", "search-trigger", "measure", "rescore", "agreement",
-                     "compare", "calibrate", "list", "show", "data"}  # fmt: skip
+    assert verbs >= {
+        "audit",
+        "before-after",
+        "check",
+        "revise",
+        "search-trigger",
+        "measure",
+        "rescore",
+        "agreement",
+        "compare",
+        "calibrate",
+        "list",
+        "show",
+        "data",
+    }
 
 
 @pytest.mark.parametrize("line", LINES[::40], ids=str)

@@ -1,11 +1,13 @@
 """Answers outlive whoever asked, are shared by threads and processes, and a broken file says so."""
 
 import multiprocessing
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks import Benchmark, ClassifierRole, Generation, load_benchmark, load_suite
-from evenhand.classifiers import Classifier
+from evenhand.classifiers import Classifier, check_prompts
 from evenhand.mitigations import Mitigated
 from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.prompts import PromptSet
@@ -98,6 +98,8 @@ def select(
     asked = wanted(config, config, model)
     selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
     frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
+    for labelling in selection.labellings:
+        check_prompts(frames[labelling.benchmark], labelling.text, labelling.benchmark)
     if error is not None:
         check_error_groups(error, frames, selection.benchmarks)
     if config.reference is not None:

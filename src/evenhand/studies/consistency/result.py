@@ -93,6 +93,7 @@ class Checked(StudyResult):
                 "nonsense": study.nonsense.to_dicts(),
                 "model": as_json(study.model, ordered=True),
                 "classifier": as_json(study.classifier, ordered=True),
+                "asked": study.asked(),
                 "notes": list(study.notes),
             }
         )
