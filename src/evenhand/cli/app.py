@@ -30,7 +30,7 @@ EXIT_CODES = (
     "--error-threshold allows, 130 interrupted (run the same command on the run's folder to go on)."
 )
 
-MOST_TOLD = 4000
+MOST_TOLD = 2000
 """Letters of an error: a name in it may be as long as somebody likes."""
 
 app = typer.Typer(
