@@ -99,7 +99,7 @@ def select(
     selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
     frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
     for labelling in selection.labellings:
-        check_prompts(frames[labelling.benchmark], labelling.text, labelling.benchmark)
+        check_prompts(frames[labelling.benchmark], labelling.rule, labelling.benchmark)
     if error is not None:
         check_error_groups(error, frames, selection.benchmarks)
     if config.reference is not None:
