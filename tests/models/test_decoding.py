@@ -21,7 +21,7 @@ from evenhand.schema import UsageError
         ({"max_new_tokens": 2.5}, "whole number"),
         ({"max_new_tokens": 3, "min_new_tokens": 4}, "exceeds"),
         ({"temperature": 0.0}, "temperature=None"),
-        ({"temperature": float("nan")}, "a number or None"),
+        ({"temperature": float("nan")}, "positive"),
         ({"temperature": 1.0, "top_p": 0.0}, "top_p is 0.0"),
         ({"temperature": 1.0, "top_p": 1.5}, "at most 1"),
         ({"temperature": 1.0, "top_k": 0}, "top_k is 0"),

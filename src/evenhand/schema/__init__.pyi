@@ -1,6 +1,7 @@
 from .arguments import (
     check_fields as check_fields,
     checked as checked,
+    checked_kinds as checked_kinds,
 )
 from .cards import (
     Card as Card,

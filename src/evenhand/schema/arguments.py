@@ -53,16 +53,23 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: draw got n='two'; a whole number was expected.
     """
+    return _guarded(function, numbers=True)
+
+
+def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function that says itself, in the words of its users, which numbers cannot be."""
+    return _guarded(function, numbers=False)
+
+
+def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
     signature = inspect.signature(function)
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         for name, value in signature.bind(*args, **kwargs).arguments.items():
-            if signature.parameters[name].kind not in (
-                inspect.Parameter.VAR_POSITIONAL,
-                inspect.Parameter.VAR_KEYWORD,
-            ):
-                _check(function.__name__, name, value, _hints(function).get(name, Any))
+            if signature.parameters[name].kind not in several:
+                _check(function.__name__, name, value, _hints(function).get(name, Any), numbers)
         return function(*args, **kwargs)
 
     return call
@@ -72,13 +79,14 @@ def check_fields(value: Any, *names: str) -> None:
     """The same for fields of a dataclass, called when it is made; names: those that are checked, by default all."""
     for name, hint in _hints(type(value)).items():
         if name in (names or type(value).__dataclass_fields__):
-            _check(type(value).__name__, name, getattr(value, name), hint)
+            _check(type(value).__name__, name, getattr(value, name), hint, numbers=False)
 
 
-def _check(owner: str, name: str, value: Any, hint: Any) -> None:
-    if not _fits(value, hint):
+def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not _fits(value, hint) or (numbers and number and isnan(value)):
         raise _wrong_kind(owner, name, value, hint)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not (numbers and number):
         return
     if name in BETWEEN and not 0 < value < 1:
         raise UsageError(f"{owner} got {name}={value}.", "It lies between 0 and 1.")
@@ -107,7 +115,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is int:
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
     if hint is float:
-        return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not isnan(value)
+        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if hint is str:
         return isinstance(value, str) and without_surrogates(value) == value
     if hint is Path:

@@ -16,7 +16,7 @@ from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
-from evenhand.schema import ModelError, UsageError, checked, write_json, write_text
+from evenhand.schema import ModelError, UsageError, checked_kinds, write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
@@ -208,7 +208,7 @@ class Run(ViewedResult):
         )
 
 
-@checked
+@checked_kinds
 def audit(
     model: str | LanguageModel,
     *,
@@ -302,13 +302,13 @@ def audit_with(
     return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
 
 
-@checked
+@checked_kinds
 def open_run(path: Path | str) -> Run:
     """Reopen a finished run; raises DataError if the folder holds none."""
     return Run(RunDirectory.open(Path(path)))
 
 
-@checked
+@checked_kinds
 def rescore(
     run: Run | Path | str,
     classifiers: Mapping[str, str | Classifier | LanguageModel],

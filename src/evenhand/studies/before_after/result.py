@@ -12,7 +12,7 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import UsageError, as_json, checked
+from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import (
     NAMED_ANEW,
     AuditConfig,
@@ -151,7 +151,7 @@ class BeforeAfterReport(StudyResult):
         render_before_after(self.study, console, paths)
 
 
-@checked
+@checked_kinds
 def before_after(
     model: str | LanguageModel,
     mitigate: Sequence[str | Mitigation] = (),

@@ -9,7 +9,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.runs import default_path
-from evenhand.schema import UsageError, as_json, checked, write_table
+from evenhand.schema import UsageError, as_json, checked_kinds, write_table
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
 from evenhand.studies.compare.figures import headlines_of
 from evenhand.studies.compare.page import render_comparison_html
@@ -120,7 +120,7 @@ class ComparisonReport(StudyResult):
         return super().write(folder) | {"changes": write_table(Path(folder) / CHANGES_FILE, self.changes)}
 
 
-@checked
+@checked_kinds
 def compare(
     *runs: "Run | Path | str",
     names: Sequence[str] = (),

@@ -13,7 +13,7 @@ from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress
-from evenhand.schema import EvenhandError, UsageError, as_json, checked
+from evenhand.schema import EvenhandError, UsageError, as_json, checked_kinds
 from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
@@ -108,7 +108,7 @@ class Checked(StudyResult):
         render_consistency(self.study, console, paths)
 
 
-@checked
+@checked_kinds
 def check(
     method: str | Mitigation,
     model: str | LanguageModel,

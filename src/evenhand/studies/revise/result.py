@@ -12,7 +12,7 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, default_path
-from evenhand.schema import UsageError, as_json, checked
+from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
@@ -64,7 +64,7 @@ class Revision(RevisionStudy, StudyResult):
         render_revision(self, console, paths)
 
 
-@checked
+@checked_kinds
 def revise(
     model: str | LanguageModel,
     *,
