@@ -866,12 +866,7 @@ def file_calls(place: Path) -> list[BadCall]:
         5,
     ):
         calls.append(BadCall(f"load_classifier({name!a})", eh.load_classifier, {"name": name}))
-    for reader in (
-        published.load_realtoxicityprompts,
-        published.load_stereoset,
-        published.load_wikitext,
-        eh.load_lexicon,
-    ):
+    for reader in (published.load_realtoxicityprompts, published.load_stereoset, published.load_wikitext):
         for folder in (place / "none", place / "a-folder", bad / "empty.csv", Path("x" * 5000)):
             calls.append(
                 BadCall(

@@ -8,6 +8,9 @@ from evenhand.schema import UsageError, check_fields, checked, unknown_name
 Stopping = bool | Literal["never"]
 WhereNgrams = Literal["text", "continuation"]
 
+MOST_SEED = 2**63 - 1
+"""The largest that everything that draws can take."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
@@ -57,6 +60,8 @@ class Decoding:
         _at_least("min_new_tokens", self.min_new_tokens, 0)
         _at_least("samples", self.samples, 1)
         _at_least("seed", self.seed, 0)
+        if self.seed > MOST_SEED:
+            raise UsageError(f"seed is {self.seed}; a whole number up to 2**63 - 1 was expected.")
         for name in ("top_k", "no_repeat_ngram_size"):
             if (value := getattr(self, name)) is not None:
                 _at_least(name, value, 1)
