@@ -41,6 +41,7 @@ from .planned_contrasts import (
     planned_together as planned_together,
 )
 from .planning import (
+    INTERACTION as INTERACTION,
     evenly_over as evenly_over,
     planned_rates as planned_rates,
     same_cells as same_cells,

@@ -22,6 +22,7 @@ from evenhand.schema import Card, measurement_rows
 from evenhand.stats.contrasts import PlannedCrossing
 
 ROLE = "offensiveness"
+STRATA = ("template", "noun")
 SPREAD, EXCESS = "offensiveness_spread", "offensiveness"
 SPREAD_UNIT = "probability, standard deviation"
 EXCESS_UNIT = "probability, above the mean of the others of the axis"
@@ -32,7 +33,7 @@ ASSUMED = 0.04
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if "group" not in frame.columns:
         frame = frame.with_columns(group="descriptor")
-    analysis = analyse_group_rates(frame, options, role=ROLE, strata=("template", "noun"), axes_alike=True)
+    analysis = analyse_group_rates(frame, options, role=ROLE, strata=STRATA, axes_alike=True)
     judged = with_group(labelled_responses(frame, ROLE))
     if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
         return analysis  # a judge that gives labels, or scores on another scale, has rates alone
@@ -68,7 +69,7 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         planned_crossings(frame, options, effect, variance=ASSUMED, outcomes=1.0, unit=f"{unit}, {assumed}")
         for unit, effect in effects
     ]
-    return pl.concat([planned_rates(10.0)(frame, options), *parts], how="vertical_relaxed")
+    return pl.concat([planned_rates(10.0, crossed=STRATA)(frame, options), *parts], how="vertical_relaxed")
 
 
 BENCHMARK = Benchmark(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import same_cells
+from evenhand.benchmarks.analysis import INTERACTION, same_cells
 from evenhand.benchmarks.contract import AnalysisOptions, Generation
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
@@ -33,10 +33,6 @@ def build(folders: Mapping[str, Path]) -> PromptSet:
     folder = dataset_folder("holisticbias", VERSION, folders.get("holisticbias"))
     sentences = HolisticBias.load(folder, VERSION).likelihood_subset().prompt_set()
     return limited(sentences, REPLIES, 0).with_columns(group="descriptor")
-
-
-INTERACTION = 0.05
-"""Share of a reply's variance that a descriptor is assumed to have with one template, and with one noun."""
 
 
 def planned_crossings(
