@@ -41,6 +41,10 @@ class AskingOptions(SeedOptions):
     """Only these axes; none named means all."""
     prompts: str | None = None
     """A file of the user's own prompts, put to the model in place of the benchmark's."""
+    style_variations: float = Field(default=0.0, ge=0, le=1)
+    """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
+    personas: str | None = None
+    """A file of personas, two lines each; one stands before each prompt, as HolisticBias asks dialogue models."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
     decoding: str = "auto"

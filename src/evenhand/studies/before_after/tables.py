@@ -135,8 +135,10 @@ def _with_outcomes(
     """Both models' answers with a column for each kind of harm, called by its role."""
     roles = [
         role
-        for role in before.manifest.judged.get(benchmark, {})
-        if role != MODEL_ROLE and role in after.manifest.judged.get(benchmark, {})
+        for role, record in before.manifest.judged.get(benchmark, {}).items()
+        if role != MODEL_ROLE
+        and record.rule.get("part") != "prompt"
+        and role in after.manifest.judged.get(benchmark, {})
     ]
     frames = [answers(run, benchmark) for run in (before, after)]
     outcomes = {}
