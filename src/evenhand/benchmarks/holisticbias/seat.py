@@ -88,6 +88,5 @@ BENCHMARK = Benchmark(
     analyse=_analyse,
     required_columns=("axis", "template", "descriptor"),
     limited=crossed_by_noun,
-    n_axes=13,
     datasets=("holisticbias",),
 )

@@ -62,6 +62,9 @@ class AskingOptions(SeedOptions):
     max_new_tokens: int | None = Field(default=None, ge=1)
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
 
+    timing_runs: int = Field(default=0, ge=0)
+    """How often `evenhand before-after` has the same prompts written to time them, with intervals; the paper has 5."""
+
     @field_validator("decoding")
     @classmethod
     def _known_decoding(cls, value: str) -> str:
