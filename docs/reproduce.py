@@ -4,7 +4,8 @@
 
 DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, stereoset
 with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is read.
-What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says otherwise.
+What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
+otherwise.
 """
 
 import argparse

@@ -38,7 +38,8 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
         parts.append(
             phrases.select(
                 sentence.alias("text"),
-                *["axis", "bucket", "descriptor", "noun", pl.col("noun_gender").alias("gender")],
+                *["axis", "bucket", "descriptor", "noun"],
+                pl.col("noun_gender").alias("gender"),
                 pl.lit(template).alias("template"),
                 start.cast(pl.UInt32).alias("span_start"),
                 phrase.str.len_chars().cast(pl.UInt32).alias("span_end"),

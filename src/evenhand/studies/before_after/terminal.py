@@ -97,8 +97,8 @@ def _quality(study: BeforeAfter, out: Printer) -> None:
         out.line("Time and memory of the whole run", "bold")
         table = out.table(("", "left"), ("before", "right"), ("after", "right"))
         for row in study.cost.to_dicts():
-            cells = (words.quality_cell(row, side) for side in ("before", "after"))
-            shown = (f"{number} ({between})" if between else number for number, between in cells)
+            sides = [words.quality_cell(row, side) for side in ("before", "after")]
+            shown = [f"{value} ({between})" if between else value for value, between in sides]
             out.row(table, _named(row["measure"]), *shown)
         out.show(table)
 

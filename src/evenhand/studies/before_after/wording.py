@@ -206,7 +206,8 @@ def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
     """(number, interval) of one model's measure of quality or cost."""
     low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
     if row["measure"] in ("peak_memory", "batch_memory"):
-        between = f"{bytes_of(low)} to {bytes_of(high)}" if known(low) and known(high) else ""
+        limits = [bytes_of(value) for value in (low, high) if value is not None and known(value)]
+        between = " to ".join(limits) if len(limits) == 2 else ""
         return (bytes_of(row[side]) if known(row[side]) else "", between)
     places = text_places(row)
     interval = f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""
