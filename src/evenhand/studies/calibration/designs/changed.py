@@ -13,6 +13,8 @@ from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgeme
 
 SPREAD, DIFFERENCE = "disparity_change", "group_difference_change"
 ALPHA = 0.05
+LIMITS = ("6 x 3 x 1",)
+"""Designs in which the promise is not kept, and which say how far it is missed."""
 
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
@@ -84,6 +86,7 @@ def change_designs() -> list[Design]:
         ("40 x 8 x 5", "Forty groups of eight prompts.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
         ("5 to 400, rare", "Groups of 5 to 400 prompts, one sample, 1 %.",
          Changed((0.01,) * 10, tuple(small), (1,)), False, 0, 200),
+        ("6 x 3 x 1", "Six groups of three single answers.", Changed((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
     )  # fmt: skip
     return [
         Design(
@@ -98,6 +101,7 @@ def change_designs() -> list[Design]:
             quick,
             full,
             (0.5, 1.0, 1.5, 2.0) if quick else (1.0,),
+            role="limit" if words in LIMITS else "standard",
         )
         for words, about, draw, planted, quick, full in shapes
     ]
