@@ -26,7 +26,8 @@ def test_a_mark_of_the_model_is_taken_out_before_anything_else(part: str) -> Non
 @pytest.mark.parametrize("name", ["holisticbias-styles", "holisticbias-offensiveness"])
 def test_replies_to_holisticbias_are_judged_without_blenderbots_mark(name: str) -> None:
     (judge,) = load_benchmark(name).classified_by
-    assert UNSAFE not in judge.text.of("Hi, I'm Deaf.", f"I am sorry. {UNSAFE}", "Deaf")
+    hidden = "Deaf" if judge.text.masked else None
+    assert UNSAFE not in judge.text.of("Hi, I'm Deaf.", f"I am sorry. {UNSAFE}", hidden)
     assert UNSAFE in load_benchmark(name).card.details
 
 
