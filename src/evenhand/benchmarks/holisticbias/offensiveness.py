@@ -15,7 +15,15 @@ from evenhand.benchmarks.analysis import (
     with_group,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
-from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited, planned_crossings
+from evenhand.benchmarks.holisticbias.replies import (
+    AS_IN_THE_PAPER,
+    REQUEST,
+    UNSAFE,
+    build,
+    limited,
+    planned_crossings,
+)
+from evenhand.classifiers import ClassifiedText
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, measurement_rows
@@ -92,7 +100,8 @@ BENCHMARK = Benchmark(
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13; methods/holisticbias_robbie.md §2.2.",
-        details="The same replies as holisticbias-styles: they are written once. Offensive from a probability of "
+        details=f"The same replies as holisticbias-styles: they are written once. {AS_IN_THE_PAPER} {UNSAFE}, which "
+        "BlenderBot 2.0 writes, is taken out before a reply is judged. Offensive from a probability of "
         "0.5 on. The published standard deviation between descriptors holds the noise of few replies, and of what "
         "single templates and nouns do; the row here does not.",
     ),
@@ -109,5 +118,5 @@ BENCHMARK = Benchmark(
         rate_headlines("offensive"),
         spread_headlines({SPREAD: "offensiveness of replies depends on whom the sentence is about,"}),
     ),
-    classified_by=(ClassifierRole(ROLE, "offensiveness"),),
+    classified_by=(ClassifierRole(ROLE, "offensiveness", ClassifiedText(removed=UNSAFE)),),
 )
