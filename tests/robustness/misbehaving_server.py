@@ -16,7 +16,7 @@ import struct
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -275,10 +275,19 @@ class MisbehavingServer:
     """`with MisbehavingServer(...) as server:` serves at `server.url`.
 
     oddity: what is wrong with a text, a name of ODDITIES or COSTLY, or None. slips: share of tries that slip.
+    gather: the first questions about these texts wait until `at_least` of them are there.
     """
 
-    def __init__(self, oddity: Callable[[str], str | None], *, slips: float = 0.3):
+    def __init__(
+        self,
+        oddity: Callable[[str], str | None],
+        *,
+        slips: float = 0.3,
+        gather: Collection[str] = (),
+        at_least: int = 1,
+    ):
         self.oddity, self.slips = oddity, slips
+        self.gather, self.at_least, self.all_there = frozenset(gather), at_least, threading.Event()
         self.tries: Counter[str] = Counter()  # by question, which is the whole request
         self.slowed: Counter[str] = Counter()  # of these, told to slow down
         self.answered: Counter[str] = Counter()  # good answers sent in full, by question
@@ -338,7 +347,11 @@ class _Handler(BaseHTTPRequestHandler):
             number = server.tries[key]
             server.now += 1
             server.at_once = max(server.at_once, server.now)
+            if server.now >= server.at_least:
+                server.all_there.set()
         try:
+            if question(body) in server.gather:
+                server.all_there.wait(5)
             self._answer(server, key, number, body)
         finally:
             with server.lock:

@@ -63,7 +63,7 @@ class Harness:
         self.oddities = dict(zip(texts[:: max(len(texts) // len(oddities), 1)], oddities, strict=False))
         self.judged_oddly = judged_oddly
         self.healed = False
-        self.server = MisbehavingServer(self._oddity)
+        self.server = MisbehavingServer(self._oddity, gather=texts, at_least=min(CONCURRENCY, len(texts)))
 
     def _oddity(self, text):
         if self.healed:
@@ -189,9 +189,10 @@ def go_through(harness):
 
 
 def test_a_sample_of_everything_at_once(tmp_path):
-    texts = [f"Person {i} is" for i in range(48)]
+    texts = [f"Person {i} is" for i in range(64)]
     harness = Harness(tmp_path, texts, [*ODDITIES][::2], judged_oddly=0.3)
-    (_, odd, _, _), _ = go_through(harness)
+    (slipped, odd, at_once, _), _ = go_through(harness)
+    assert len(slipped) + len(odd) >= 25 and at_once == CONCURRENCY
     assert set(odd) >= {*ODDITIES} & {*harness.oddities.values()}
 
 

@@ -315,3 +315,37 @@ def test_what_a_judge_refused_before_an_abort_is_not_asked_again(loopback, judgi
         assert judging(server).errors == {"request_refused": 10}
         asked = [judged(one) for one in server.asked]
         assert {asked.count(text) for text in before} == {1}
+
+
+def test_a_judge_that_goes_down_stops_and_goes_on_later(loopback, judging):
+    def until_sixty(asked):
+        return completed(asked) if len(server.asked) <= 60 else (503, {"error": "maintenance"})
+
+    with loopback.LoopbackServer(until_sixty) as server:
+        with pytest.raises(EvenhandError, match=r"is down.*maintenance"):
+            judging(server, first_shard=4096)
+        assert len(server.asked) <= 60 + 6 * (8 + 1)
+        server.answer = completed
+        assert judging(server).judged == 140
+        assert judging(server).errors == {}
+
+
+def test_refusals_end_no_judging_that_has_labels_even_if_the_harmless_text_is_refused(
+    loopback, judging, tmp_path
+):
+    """All that is left to ask again is refused, and so is what is harmless; no store knows of the labels there are."""
+    refused = {f"{text} indeed" for text in TEXTS[60:72]}
+
+    def listed(asked):
+        return (
+            completed(asked)
+            if judged(asked) in {f"{text} indeed" for text in TEXTS} - refused
+            else (400, FLAGGED)
+        )
+
+    with loopback.LoopbackServer(listed) as server:
+        assert judging(server).errors == {"request_refused": 12}
+        (tmp_path / "s.sqlite").unlink()
+        before = len(server.asked)
+        assert judging(server, retry_errors=True).errors == {"request_refused": 12}
+        assert len(server.asked) - before <= 12 + 2

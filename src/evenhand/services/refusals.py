@@ -73,7 +73,8 @@ class Refusals:
 
     def _look(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
         address, doubled = self._client.base_url, 2 * self._look_after
-        rest = f"the last {len(self.row)} were not answered, and neither was a harmless one."
+        rest = f"the last {len(self.row)} questions were not answered, and neither was a harmless one"
+        rest = f"{rest}. The last of them: {(last.detail or 'nothing came').rstrip('.')}."
         if harmless.status in KEY_REFUSED:
             self._client.raise_refused(harmless)
         if harmless.error is None:
@@ -81,10 +82,10 @@ class Refusals:
         if harmless.error is None or (harmless.refusal is not None and form in self._answered):
             self._clear(doubled)
         elif harmless.refusal is not None:
-            raise ModelError(f"{address} refuses every request; {rest} The last with {last.detail}.", hint)
+            raise ModelError(f"{address} refuses every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
             raise EvenhandError(
-                f"{address} is down, or has had enough: {rest} The last with {last.detail}.",
+                f"{address} is down, or has had enough: {rest}",
                 "What was answered before is kept. When the service is back, run the same command again, or go on with "
                 "the folder of the run.",
             )

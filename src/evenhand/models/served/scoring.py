@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.models.served.requests import MALFORMED, row_error
-from evenhand.models.served.writing import first_choice, listed_tokens, token_number
+from evenhand.models.served.writing import first_choice, listed_tokens, token_number, without_choice
 from evenhand.schema import ModelError, ResponseError, Unsupported
 from evenhand.services import Answer
 
@@ -111,10 +111,9 @@ def echo_body(prompt: str, written: int) -> dict[str, Any]:
     return {"prompt": prompt, "max_tokens": written, "temperature": 0, "echo": True, "logprobs": 1}
 
 
-def read_echo(answer: Answer, prompt: str) -> list[Token] | str:
-    """The tokens of the prompt in an answer, or what is wrong with it, in words."""
-    choice = first_choice(answer.body)
-    listed = None if choice is None else listed_tokens(choice)
+def read_echo(choice: Mapping[str, Any], prompt: str) -> list[Token] | str:
+    """The tokens of the prompt in a choice, or what is wrong with it, in words."""
+    listed = listed_tokens(choice)
     if listed is None:
         return "the answer lists no tokens with log probabilities"
     return listed if isinstance(listed, str) else align(listed, prompt)
@@ -144,7 +143,11 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
     if answer.error is not None:
         code, detail = row_error(answer)
         return Scored(error=code, detail=detail)
-    tokens = read_echo(answer, prompt)
+    choice = first_choice(answer.body)
+    if choice is None:
+        code, detail = without_choice(answer)
+        return Scored(error=code, detail=detail)
+    tokens = read_echo(choice, prompt)
     if isinstance(tokens, str):
         return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
     low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])

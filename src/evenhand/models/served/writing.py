@@ -120,13 +120,8 @@ def read_written(answer: Answer, decoding: Decoding) -> ServedText:
         return ServedText(error=code, detail=detail)
     choice = first_choice(answer.body)
     if choice is None:
-        message_of_error = (answer.body or {}).get("error")
-        if message_of_error:  # some routers put a failure into an answer of status 200
-            return ServedText(
-                error=ResponseError.MODEL_ERROR,
-                detail=f"the server answered the error {message_of_error}"[:500],
-            )
-        return _unparsable("the answer holds no choice")
+        code, detail = without_choice(answer)
+        return ServedText(error=code, detail=detail)
     message = choice.get("message")
     text = choice.get("text") if message is None else _content(message)
     why = choice.get("finish_reason") or None
@@ -214,6 +209,14 @@ def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
     return None
+
+
+def without_choice(answer: Answer) -> tuple[ResponseError, str]:
+    """The code and message of an answer that holds no choice."""
+    error = (answer.body or {}).get("error")
+    if error:  # some routers put a failure into an answer of status 200
+        return ResponseError.MODEL_ERROR, f"the server answered the error {error}"[:500]
+    return ResponseError.UNPARSABLE, "the answer holds no choice"
 
 
 def _content(message: Any) -> str | None:
