@@ -174,7 +174,7 @@ def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | 
         pairs = list(zip(tokens, values, strict=True))
     else:
         return None
-    read = []
+    read: list[tuple[str, float]] = []
     for token, value in pairs:
         if not isinstance(token, str):
             return f"it lists the token {str(token)[:50]}"
