@@ -38,6 +38,8 @@ MEND = (
     "If you trust it, add --trust-addresses, or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
     "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder behind -o."
 )
+FILES = ("prompts", "neutral", "personas", "classifier_error")
+"""Options that name a file."""
 TEXTS = ("prefix", "instruction")
 """Mitigations whose value is a text or a name of ours, even where a file is called so."""
 
@@ -69,15 +71,15 @@ def check_addresses(
     stored: Iterable[str],
     *,
     mitigations: Iterable[str] = (),
-    files: Iterable[str] = (),
+    files: Mapping[str, str] | None = None,
     named: Iterable[str] = (),
     trusted: bool = False,
 ) -> None:
     """Raise ResumeRefused if going on with a folder would use a server or a private file that only the folder names.
 
     where: the folder, or an options file. stored: names of models and classifiers in it that would be loaded.
-    mitigations: those in it, as `--mitigate` takes them. files: those in it that would be read, of prompts or of a data
-    set (`files_of`). named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
+    mitigations: those in it, as `--mitigate` takes them. files: those in it that would be read, by option
+    (`files_of`). named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
     trusts every address and file in the folder. Official services with their own key, and servers on this machine that
     get no key, need no naming. Nor do files within the folder, or any that no service would get to read.
     """
@@ -106,7 +108,11 @@ def check_addresses(
         if words not in given and name not in TEXTS:
             texts.append((words, [value or "", *options.values()]))
     private = [(file, words) for words, values in texts for file in values if _is_private(file, where)]
-    private += [(file, file) for file in files if _is_private(file, where, folders=True)]
+    private += [
+        (file, f"{name}={file}")
+        for name, file in (files or {}).items()
+        if _is_private(file, where, folders=True)
+    ]
     for file, words in private:
         raise ResumeRefused(
             f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
@@ -127,15 +133,18 @@ def asked_names(config: AuditConfig) -> list[str]:
     return [config.model, *config.classifiers.values(), *published]
 
 
-def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> list[str]:
-    """Files and folders that options name, whose text might reach a service; named: options that the user names now.
+def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
+    """Files and folders whose text might reach a service, by the options that name them.
+
+    named: options that the user names now, which are left out.
 
     >>> files_of({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
-    ['b']
+    {'data.bold': 'b'}
     """
     kept = {name: value for name, value in options.items() if name not in named and value}
-    files = [kept[name] for name in ("prompts", "neutral", "classifier_error") if name in kept]
-    return [file for file in [*files, *dict(kept.get("data", {})).values()] if file != "none"]
+    files = {name: kept[name] for name in FILES if name in kept}
+    files |= {f"data.{name}": folder for name, folder in dict(kept.get("data", {})).items()}
+    return {name: file for name, file in files.items() if file != "none"}
 
 
 def check_options_file(
