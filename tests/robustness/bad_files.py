@@ -1,8 +1,12 @@
 """Files and folders that are wrong in one way each, laid out once for all command lines and calls."""
 
+import atexit
 import json
 import os
+import shutil
 import struct
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +269,6 @@ def _models(bad: Path) -> None:
         folder = bad / "models" / name
         make_model(folder)
         (folder / "tokenizer.json").write_bytes(content)
-    make_model(bad / "models" / "context-of-1", n_positions=1)
     index = bad / "models" / "index-deep"
     make_model(index, weights=False)
     (index / "model.safetensors.index.json").write_bytes(JSON["deep"])
@@ -279,8 +282,15 @@ def _safetensors(header: dict[str, Any], data: bytes) -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
-def make_model(folder: Path, *, weights: bool = True, n_positions: int = 64) -> Path:
-    """A GPT-2 of a few hundred weights with a tokenizer of single letters."""
+def make_model(folder: Path, *, weights: bool = True) -> Path:
+    """A GPT-2 of a few hundred weights with a tokenizer of single letters, made once and copied."""
+    ignored = None if weights else shutil.ignore_patterns("*.safetensors")
+    shutil.copytree(_made(), folder, ignore=ignored, dirs_exist_ok=True)
+    return folder
+
+
+@cache
+def _made() -> Path:
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
@@ -289,14 +299,11 @@ def make_model(folder: Path, *, weights: bool = True, n_positions: int = 64) -> 
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(letters)}, unk_token="<|end|>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     tokenizer.decoder = decoders.Fuse()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<|end|>", eos_token="<|end|>", unk_token="<|end|>"
     ).save_pretrained(folder)
     torch.manual_seed(0)
-    config = GPT2Config(**{**GPT2, "vocab_size": len(letters), "n_positions": n_positions})
-    if weights:
-        GPT2LMHeadModel(config).save_pretrained(folder)
-    else:
-        config.save_pretrained(folder)
+    GPT2LMHeadModel(GPT2Config(**{**GPT2, "vocab_size": len(letters)})).save_pretrained(folder)
     return folder
