@@ -3,6 +3,7 @@
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache, wraps
 from math import isnan
 from os import PathLike
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.schema.errors import DataError, EvenhandError, UsageError, unknown_name
+from evenhand.schema.errors import DataError, EvenhandError, UsageError
 from evenhand.schema.files import without_surrogates
 
 P = ParamSpec("P")
@@ -77,9 +78,10 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
 
 def check_fields(value: Any, *names: str) -> None:
     """The same for fields of a dataclass, called when it is made; names: those that are checked, by default all."""
-    for name, hint in _hints(type(value)).items():
-        if name in (names or type(value).__dataclass_fields__):
-            _check(type(value).__name__, name, getattr(value, name), hint, numbers=False)
+    kind: Any = type(value)
+    for name, hint in _hints(kind).items():
+        if name in (names or kind.__dataclass_fields__):
+            _check(kind.__name__, name, getattr(value, name), hint, numbers=False)
 
 
 def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
@@ -171,11 +173,10 @@ def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
             f"{owner} got {name}={value[:80]!a}, which holds half a character (a lone surrogate).",
             "Write it in whole characters.",
         )
-    choices = _choices(hint)
-    if isinstance(value, str) and choices:
-        return unknown_name(name, value, choices)
     shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
-    return UsageError(f"{owner} got {name}={' '.join(shown.split())}; {_words(hint)} was expected.")
+    near = get_close_matches(value, _choices(hint), n=1, cutoff=0.5) if isinstance(value, str) else []
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return UsageError(f"{owner} got {name}={' '.join(shown.split())}; {_words(hint)} was expected.{guess}")
 
 
 def _choices(hint: Any) -> list[str]:
