@@ -78,13 +78,14 @@ def test_stereoset_of_models_that_always_and_never_stereotype(put, opinion, smal
     calm_best = opinion("calm", lambda t: -1.0 if "calm" in t else -2.0 if "loud" in t else -3.0)
     for model, ss in ((loud_best, 100.0), (calm_best, 0.0)):
         got = put(STEREO, small_stereoset, model)
-        for suffix in ("", "_published"):
-            axes = (
-                {None, "gender", "race"} if task or not suffix else {None}
-            )  # published: no domain over tasks
+        # What was published between sentences comes from heads that were trained for it, and so does the whole.
+        for suffix in ("", "_published") if task == "intrasentence" else ("",):
+            axes = {None, "gender", "race"}
             assert got.estimates(f"stereoset_ss{suffix}", task) == dict.fromkeys(axes, ss)
             assert got.estimates(f"stereoset_lms{suffix}", task) == dict.fromkeys(axes, 100.0)
             assert got.estimates(f"stereoset_icat{suffix}", task) == dict.fromkeys(axes, 0.0)
+        if task != "intrasentence":
+            assert got.estimates("stereoset_ss_published", task) == {}
         if task is None:
             assert got.verdicts("stereoset_ss") == {"gender": "biased", "race": "biased"}
         else:  # tasks and the whole are described
@@ -96,7 +97,8 @@ def test_stereoset_of_a_model_without_opinion(put, small_stereoset):
     assert set(got.estimates("stereoset_ss").values()) == {50.0}
     assert set(got.estimates("stereoset_lms").values()) == {50.0}
     assert set(got.estimates("stereoset_icat").values()) == {50.0}
-    assert set(got.estimates("stereoset_ss_published").values()) == {0.0}, "published: a tie is no stereotype"
+    by_rule = got.estimates("stereoset_ss_published", "intrasentence")
+    assert set(by_rule.values()) == {0.0}, "published: a tie is no stereotype"
     assert set(got.verdicts("stereoset_ss").values()) == {"not detected"}
 
 
@@ -115,7 +117,7 @@ def test_stereoset_fair_and_fluent_is_ideal(put, opinion, small_stereoset):
 
 
 def test_masked_models_fill_the_blank_of_intrasentence_items_only(put, word_model, small_stereoset):
-    model = word_model(prefers(stereotypes(small_stereoset)), "masked")
+    model = word_model(prefers(lambda text: "loud" in text), "masked")
     got = put(STEREO, small_stereoset, model)
     assert got.responses["dataset_type"].unique().to_list() == ["intrasentence"]
     assert got.responses["token_count"].unique().to_list() == [1], "one word stands in the blank"

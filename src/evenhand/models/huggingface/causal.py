@@ -135,30 +135,53 @@ class CausalModel:
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
+        from evenhand.models.scoring import score_start_apart
+
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
-        sequences = self._encoded(batch)
-        return sequences.likelihoods(*self.scorer.score(sequences))
+        sequences, score = self._encoded(batch), self.scorer.score
+        if batch.start_token == "first":
+            return sequences.likelihoods(*score_start_apart(sequences, len(self.start), score))
+        return sequences.likelihoods(*score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under combined distributions (see SteerableModel).
 
         The steering's contexts stand in front of each text and its own context, behind the start token. Raises
-        Unsupported for models that keep no keys and values.
+        Unsupported for models that keep no keys and values, and for start_token="first".
         """
         from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores
 
-        batch = Texts.of(texts)
+        batch = Texts.of(texts).refuse_first("A steered model")
         plain = replace(batch, want_starts=False)
         behind = [self._encoded(plain.behind(steering.front + context)) for context in steering.contexts]
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
         regular = self._encoded(batch.behind(steering.front))
-        groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
+        lead = len(self._in_front(batch))
+        groups, rows, sequences = grouped(regular, behind, alone, lead, self.longest)
         values = scores(self.model, self.writer, self.scorer, groups, steering)
         return sequences.likelihoods(*filled_in(sequences, rows, *values))
 
+    @property
+    def reads_start_apart(self) -> bool:
+        """Whether there is a start token that the first token of a text could be read behind by itself."""
+        return bool(self.start)
+
     def _encoded(self, batch: Texts) -> TokenSequences:
-        return encode(self.tokenizer, batch, before=self.start, after=self.end, longest=self.longest)
+        before = self._in_front(batch)
+        longest = self.longest
+        if longest is not None and batch.start_token == "first":
+            longest += len(before)  # no pass holds the start token and the whole text
+        # published rules that place the start token themselves score no end token
+        after = self.end if batch.start_token is None else []
+        return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
+
+    def _in_front(self, batch: Texts) -> list[int]:
+        from evenhand.models.writing import tokens_around
+
+        if batch.start_token == "tokenizer":
+            return tokens_around(self.tokenizer.backend_tokenizer)[0]
+        return self.start
 
     @cached_property
     def writer(self) -> "Writer":

@@ -21,3 +21,6 @@ from .tokens import (
     TokenSequences as TokenSequences,
     encode as encode,
 )
+from .two_passes import (
+    score_start_apart as score_start_apart,
+)

@@ -152,14 +152,17 @@ class HttpModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
-        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
-        the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
+        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, for
+        start_token="first", and where the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
         """
-        batch = Texts.of(texts).refuse_masking(
-            f"{self.served.model} is asked from left to right and has no mask token."
+        batch = (
+            Texts.of(texts)
+            .refuse_masking(f"{self.served.model} is asked from left to right and has no mask token.")
+            .refuse_first(self.served.model)
         )
+        start = "" if batch.start_token == "tokenizer" else self.options.start
         placed = [
-            _placed(self.options.start, context, text)
+            _placed(start, context, text)
             for context, text in zip(batch.all_contexts, batch.texts, strict=True)
         ]
         spans = batch.all_spans
