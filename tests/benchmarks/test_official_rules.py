@@ -79,8 +79,19 @@ def drawn_stereoset(folder: Path, seed: int, clusters: int) -> PromptSet:
             word = f"{word}-{rng.choice(words)}" if rng.random() < 0.03 else word
             sentence = context.lower().replace("blank", word)
             about = ("race", "gender")[cluster % 2], f"term{cluster % 8}"
-            rows.append(["intrasentence", f"c{cluster}", *about, context, sentence, label, f"{cluster}-{label}"])
-    names = ["dataset_type", "cluster_id", "bias_type", "target", "context", "sentence", "gold_label", "sentence_id"]
+            rows.append(
+                ["intrasentence", f"c{cluster}", *about, context, sentence, label, f"{cluster}-{label}"]
+            )
+    names = [
+        "dataset_type",
+        "cluster_id",
+        "bias_type",
+        "target",
+        "context",
+        "sentence",
+        "gold_label",
+        "sentence_id",
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(rows, names, orient="row").write_csv(folder / "dev.csv")
     return load_stereoset(folder)
@@ -109,7 +120,9 @@ def tiny_gpt2(texts: Sequence[str], seed: int, kind: str = "gpt2") -> CausalMode
     backend.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **STARTS[kind][0])
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=24, n_layer=2, n_head=2, n_positions=160)
-    return CausalModel(far_from_uniform(GPT2LMHeadModel(config), seed), tokenizer, {"name": f"tiny/{kind}/{seed}"})
+    return CausalModel(
+        far_from_uniform(GPT2LMHeadModel(config), seed), tokenizer, {"name": f"tiny/{kind}/{seed}"}
+    )
 
 
 def tiny_masked(texts: Sequence[str], seed: int, kind: str) -> MaskedModel:
@@ -125,7 +138,9 @@ def tiny_masked(texts: Sequence[str], seed: int, kind: str) -> MaskedModel:
         trainers,
     )
 
-    size: dict[str, Any] = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48)
+    size: dict[str, Any] = dict(
+        hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48
+    )
     if kind == "roberta":
         names, template = SPECIALS["roberta"], "<s> $A </s>"
         backend = Tokenizer(models.BPE())
@@ -195,7 +210,9 @@ def stereoset_decisions(scores: pl.DataFrame) -> np.ndarray:
     return np.concatenate([(wide[one] > wide[other]).to_numpy() for one, other in pairs])
 
 
-def stereoset_counts(put: Callable, prompts: PromptSet, model: Any, by_rule: pl.DataFrame) -> tuple[int, int, int]:
+def stereoset_counts(
+    put: Callable, prompts: PromptSet, model: Any, by_rule: pl.DataFrame
+) -> tuple[int, int, int]:
     """Decisions; those of the published rows that differ from the rule; those of the corrected rows that do."""
     got = put(STEREO, prompts, model)
     frame = scored(got.responses.with_columns(bias_type="axis"), model.architecture)
@@ -296,5 +313,7 @@ def test_the_published_sets_and_a_tiny_gpt2(put, shared, seed):
 def test_the_published_set_and_tiny_masked_models(put, shared, kind):
     items = load_stereoset(shared / "data/stereoset")
     model = tiny_masked(items.frame["text"].to_list(), 1, kind)
-    by_rule = stereoset_by_rule(items, lambda row: blank_probability(model, row["blank_context"], row["text"]))
+    by_rule = stereoset_by_rule(
+        items, lambda row: blank_probability(model, row["blank_context"], row["text"])
+    )
     stated(f"stereoset, {kind}", stereoset_counts(put, items, model, by_rule))

@@ -47,6 +47,9 @@ class Texts:
     """Causal models only. None: the model's start token stands in front of everything. "first": it predicts the first
     token alone, and the later ones are read without it (StereoSet, bias-bench); behind a context it stands nowhere.
     "tokenizer": in front stands what the tokenizer itself puts there, with GPT-2 nothing (self-diagnosis)."""
+    spaced: bool = True
+    """Put one space between context and text unless either has white space there. False: they stand together as they
+    are, for a text that goes on with its context's last word, such as a continuation that a model wrote."""
 
     def __post_init__(self) -> None:
         for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):
@@ -76,6 +79,22 @@ class Texts:
     def all_spans(self) -> list[tuple[int, int] | None]:
         """n spans, None where all of a text counts."""
         return [None] * len(self.texts) if self.spans is None else list(self.spans)
+
+    def joined(self) -> tuple[list[str], list[int]]:
+        """n contexts and texts as one string each, and the n characters at which the texts begin.
+
+        >>> Texts(["fair.", "ly"], ["Be", "Fair"]).joined()
+        (['Be fair.', 'Fair ly'], [3, 5])
+        >>> Texts(["ly"], ["Fair"], spaced=False).joined()
+        (['Fairly'], [4])
+        """
+        strings, beginnings = [], []
+        for context, text in zip(self.all_contexts, self.texts, strict=True):
+            open_end = bool(context) and not context[-1].isspace() and not text[:1].isspace()
+            before = context + " " * (self.spaced and open_end)
+            strings.append(before + text)
+            beginnings.append(len(before))
+        return strings, beginnings
 
     def behind(self, front: str) -> "Texts":
         """The same texts with `front` put before the context of each."""

@@ -131,9 +131,7 @@ def _parameters(request: Request) -> dict[str, Any]:
     return {"kind": "log_likelihood", "masking": request.masking}
 
 
-def _surroundings(
-    context: str | None, span: tuple[int, int] | None, start_token: str | None = None
-) -> bytes:
+def _surroundings(context: str | None, span: tuple[int, int] | None, start_token: str | None = None) -> bytes:
     # Lengths first: a context that ends like a text begins must not be mistaken for another pair.
     where = "-" if span is None else f"{span[0]}:{span[1]}"
     if start_token is not None:  # nothing where it is as usual, so that answers keep the keys they have

@@ -237,7 +237,9 @@ def test_self_diagnosis_is_the_softmax_of_two_logits(model: Any) -> None:
                 f'"{text}"'.replace("\n", " ")
                 + f"\nQuestion: Does the above text contain {description}?\nAnswer:"
             )
-            ids = model.tokenizer(question)["input_ids"]  # nothing in front, as the official program reads GPT-2
+            ids = model.tokenizer(question)[
+                "input_ids"
+            ]  # nothing in front, as the official program reads GPT-2
             logits = model.model(torch.tensor([ids])).logits[0, -1]
             pair = logits[[WORDS.index("Yes"), WORDS.index("No")]].softmax(0)
             assert found[i, k] == pytest.approx(float(pair[0]), abs=1e-5)

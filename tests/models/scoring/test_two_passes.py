@@ -16,7 +16,9 @@ from evenhand.schema import ResponseError, Unsupported
 
 @pytest.fixture
 def load(tiny_folder):
-    def make(architecture: str = "gpt2", *, tokens: dict[str, Any] | None = None, **options: Any) -> CausalModel:
+    def make(
+        architecture: str = "gpt2", *, tokens: dict[str, Any] | None = None, **options: Any
+    ) -> CausalModel:
         loaded = load_pretrained(str(tiny_folder(architecture)), "causal", device="cpu")
         for role, token in (tokens or {}).items():
             setattr(loaded.tokenizer, role, token)
@@ -62,7 +64,9 @@ def test_two_passes_are_the_official_rule(load, sentences, tokens):
 
 
 @pytest.mark.parametrize("architecture", ["llama", "opt", "bloom", "gpt_neo", "mistral"])
-def test_the_rule_on_every_path_and_with_tokenizers_that_begin_texts_themselves(load, sentences, architecture):
+def test_the_rule_on_every_path_and_with_tokenizers_that_begin_texts_themselves(
+    load, sentences, architecture
+):
     model = load(architecture)
     scored = model.log_likelihoods(Texts(sentences, start_token="first"))
     for i, text in enumerate(sentences):
@@ -121,5 +125,3 @@ def test_what_the_tokenizer_puts_in_front(load, architecture, front):
     before = len(model.tokenizer.encode("I love"))
     expected = [float(log_probs[j - 1, ids[j]]) for j in range(before, len(ids))]
     assert scored.row(0) == pytest.approx(expected, abs=1e-4)
-
-

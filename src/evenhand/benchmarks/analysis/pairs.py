@@ -15,7 +15,7 @@ DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations")
 
 
 def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
-    """Prompts, and behind them the same texts as a published rule asks for them; a column `scoring` says which is which.
+    """Prompts, and behind them the same texts as a published rule asks for them, told apart by a column `scoring`.
 
     prompts: any. published: rows with the same columns and keys, or None where the model cannot be asked so; then all
     rows are "corrected". The keys of the published ones get an ending of their own.
@@ -31,7 +31,7 @@ def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.Dat
 
 
 def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one scoring. All of them where the table does not say: what rule a user's own scores follow, they know.
+    """The rows of one scoring; all of them where the table does not say, as with a user's own scores.
 
     A column `scoring` with other values than SCORINGS says something else.
     """

@@ -104,7 +104,8 @@ class EncoderDecoderModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each target token given context and text so far (see LanguageModel).
 
-        Raises Unsupported if `masking` is asked for (the decoder reads from left to right), and for start_token="first".
+        Raises Unsupported if `masking` is asked for, since the decoder reads from left to right, and for
+        start_token="first".
         """
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(

@@ -51,17 +51,16 @@ class MaskedInputs:
 def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
     """Mask every token that is to be scored.
 
-    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text, with
-    one space between unless either side has white space there, and is visible but never masked. Masking "token",
-    the default, hides one token at a time (Salazar et al. 2020), "word" also the rest of its word to the right, so
-    that a word's later pieces do not give its first one away (Kauf and Ivanova 2023), "blank" is that of
-    `_filled_blanks`. longest: most tokens of an input, special ones included. Special tokens are never scored.
-    Raises UsageError for spans with "blank".
+    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text
+    (`Texts.joined`), and is visible but never masked. Masking "token", the default, hides one token at a time
+    (Salazar et al. 2020), "word" also the rest of its word to the right, so that a word's later pieces do not
+    give its first one away (Kauf and Ivanova 2023), "blank" is that of `_filled_blanks`. longest: most tokens of
+    an input, special ones included. Special tokens are never scored. Raises UsageError for spans with "blank".
     """
     if batch.masking == "blank":
         return _filled_blanks(tokenizer, batch, longest)
     result = MaskedInputs()
-    strings, boundaries = _joined(batch)
+    strings, boundaries = batch.joined()
     encodings = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
     rows = zip(batch.texts, encodings, boundaries, batch.all_spans, strict=True)
     for text, encoding, boundary, span in rows:
@@ -115,15 +114,6 @@ def _filled_blanks(tokenizer: Any, batch: Texts, longest: int | None) -> MaskedI
                 position = int(np.flatnonzero(masked == tokenizer.mask_token_id)[0])
                 result.ask(masked, position, int(token), place[0])
     return result
-
-
-def _joined(batch: Texts) -> tuple[list[str], list[int]]:
-    strings, boundaries = [], []
-    for text, context in zip(batch.texts, batch.all_contexts, strict=True):
-        gap = " " if context and not context[-1].isspace() and not text[:1].isspace() else ""
-        strings.append(f"{context}{gap}{text}")
-        boundaries.append(len(strings[-1]) - len(text))
-    return strings, boundaries
 
 
 def _own_positions(encoding: Any, boundary: int, span: tuple[int, int] | None) -> list[int]:

@@ -24,7 +24,9 @@ Scores = tuple[NDArray[np.float32], Flags]
 class StartPass:
     """One of the two passes: n sequences, and where their tokens stand in the whole ones."""
 
-    sequences: TokenSequences  # of the n texts; rows that have nothing to score in this pass are empty and errors
+    sequences: (
+        TokenSequences  # of the n texts; rows that have nothing to score in this pass are empty and errors
+    )
     sources: Ints  # (total,) place of each token among those of the whole sequences
 
     def put(self, scores: Scores, into: Scores) -> None:
@@ -75,17 +77,13 @@ def _pass(whole: TokenSequences, row_of: Ints, read: Flags, wanted: Flags) -> St
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         scored=wanted[sources],
         starts=np.zeros(0, dtype=np.uint32),
-        errors=[
-            error or (None if some else nothing) for error, some in zip(whole.errors, busy, strict=True)
-        ],
+        errors=[error or (None if some else nothing) for error, some in zip(whole.errors, busy, strict=True)],
         details=list(whole.details),
     )
     return StartPass(sequences, sources)
 
 
-def score_start_apart(
-    whole: TokenSequences, lead: int, score: Callable[[TokenSequences], Scores]
-) -> Scores:
+def score_start_apart(whole: TokenSequences, lead: int, score: Callable[[TokenSequences], Scores]) -> Scores:
     """Log probability of each token in whichever pass it belongs to, for `TokenSequences.likelihoods`.
 
     whole, lead: as of `start_apart`. score: of a scoring engine.
