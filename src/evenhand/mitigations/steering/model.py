@@ -29,11 +29,6 @@ class Steered(Mitigated):
         self.base, front = _base(model, mitigation.name)
         self.steering = Steering(tuple(contexts), rule, front)
 
-    @property
-    def reads_start_apart(self) -> bool:
-        """Never: its distributions are combined behind the start token."""
-        return False
-
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Continuations by the combined distributions (see SteerableModel.generate_steered)."""
         return self.base.generate_steered(prompts, decoding, self.steering)

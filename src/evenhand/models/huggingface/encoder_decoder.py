@@ -124,7 +124,7 @@ class EncoderDecoderModel:
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
         self.writer.check_steerable()
-        batch = Texts.of(texts)
+        batch = Texts.of(texts).refuse_first("An encoder-decoder model")
         parts = [
             steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
             for chunk in batch.chunks(CHUNK)
