@@ -176,8 +176,9 @@ BENCHMARK = Benchmark(
         "between-sentence items do not agree: the data support no claims about a term, "
         "nor, with 3 terms, about religion. Likelihoods of whole sentences contain how common their words are. "
         "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
-        "scored here by the likelihood of the continuation given the first sentence; the published scores of "
-        "GPT-2 come from a head trained for the task and are not comparable.",
+        "scored here by the likelihood of the continuation given the first sentence; the published scores come from "
+        "heads trained for the task. So rows called published are of within-sentence items, each asked once more by "
+        "the official rule (docs/likelihoods.md).",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
         licence="Data CC BY-SA 4.0",
         source="Nadeem et al. 2021 §3-4, development set.",
