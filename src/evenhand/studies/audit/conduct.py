@@ -26,7 +26,7 @@ from evenhand.runs import (
     execute,
     label,
 )
-from evenhand.schema import ResumeRefused
+from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
@@ -110,6 +110,11 @@ def conduct_audit(
     classifiers that need no loading, by the name the options give them. Every classifier is loaded before
     anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
+    if config.timing_runs:
+        raise UsageError(
+            "timing_runs times a model before and after a mitigation, and this is an audit.",
+            "Leave it out, or run `evenhand before-after` with it. Speed and memory of an audit stand in its report.",
+        )
     error = read_classifier_error(config.classifier_error)
     selection = select(config, model, loaded=loaded)
     if error is not None:
