@@ -12,6 +12,7 @@ from evenhand.models.writing import Steering
 from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from evenhand.models.scoring import Scores
     from evenhand.models.writing import Prompts, Writer
 
 
@@ -135,30 +136,66 @@ class CausalModel:
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
+        from evenhand.models.scoring import score_start_apart
+
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
+        if batch.start_token == "first":
+            lead = len(self.start)
+            sequences = self._encoded(
+                batch, spare=lead
+            )  # neither pass holds the start token and the whole text
+            return sequences.likelihoods(*score_start_apart(sequences, lead, self.scorer.score))
         sequences = self._encoded(batch)
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under combined distributions (see SteerableModel).
 
-        The steering's contexts stand in front of each text and its own context, behind the start token. Raises
-        Unsupported for models that keep no keys and values.
+        The steering's contexts stand in front of each text and its own context, behind the start token. With
+        start_token="first" each of the two passes is steered by itself. Raises Unsupported for models that keep no
+        keys and values.
         """
-        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores
+        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores, steered_apart
 
         batch = Texts.of(texts)
         plain = replace(batch, want_starts=False)
         behind = [self._encoded(plain.behind(steering.front + context)) for context in steering.contexts]
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
         regular = self._encoded(batch.behind(steering.front))
-        groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
-        values = scores(self.model, self.writer, self.scorer, groups, steering)
-        return sequences.likelihoods(*filled_in(sequences, rows, *values))
 
-    def _encoded(self, batch: Texts) -> TokenSequences:
-        return encode(self.tokenizer, batch, before=self.start, after=self.end, longest=self.longest)
+        def score(
+            rows: TokenSequences, others: Sequence[TokenSequences], lead: int
+        ) -> "tuple[TokenSequences, Scores]":
+            groups, rows_of, sequences = grouped(rows, others, alone, lead, self.longest)
+            values = scores(self.model, self.writer, self.scorer, groups, steering)
+            return sequences, filled_in(sequences, rows_of, *values)
+
+        lead = len(self._in_front(batch))
+        if batch.start_token == "first":
+            sequences, found = steered_apart(regular, behind, lead, score)
+        else:
+            sequences, found = score(regular, behind, lead)
+        return sequences.likelihoods(*found)
+
+    @property
+    def reads_start_apart(self) -> bool:
+        """Whether there is a start token that the first token of a text could be read behind by itself."""
+        return bool(self.start)
+
+    def _encoded(self, batch: Texts, spare: int = 0) -> TokenSequences:
+        before = self._in_front(batch)
+        longest = None if self.longest is None else self.longest + spare
+        # published rules that place the start token themselves score no end token
+        after = self.end if batch.start_token is None else []
+        return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
+
+    def _in_front(self, batch: Texts) -> list[int]:
+        from evenhand.models.writing import tokens_around
+
+        if batch.start_token == "tokenizer":
+            return tokens_around(self.tokenizer.backend_tokenizer)[0]
+        return self.start
 
     @cached_property
     def writer(self) -> "Writer":

@@ -104,12 +104,15 @@ class EncoderDecoderModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each target token given context and text so far (see LanguageModel).
 
-        Raises Unsupported if `masking` is asked for: the decoder reads from left to right.
+        Raises Unsupported if `masking` is asked for, since the decoder reads from left to right, and for
+        start_token="first".
         """
+        name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(
-            f"{self.identity.get('name', 'This model')} writes from left to right and fills no masks.",
+            f"{name} writes from left to right and fills no masks.",
             "Use a masked model (BERT, RoBERTa, ...), or a benchmark for encoder-decoder models.",
         )
+        batch.refuse_first(name)
         pairs = map(self._pairs, batch.chunks(CHUNK))
         return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
@@ -121,7 +124,7 @@ class EncoderDecoderModel:
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
         self.writer.check_steerable()
-        batch = Texts.of(texts)
+        batch = Texts.of(texts).refuse_first("An encoder-decoder model")
         parts = [
             steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
             for chunk in batch.chunks(CHUNK)

@@ -21,3 +21,9 @@ from .tokens import (
     TokenSequences as TokenSequences,
     encode as encode,
 )
+from .two_passes import (
+    Scores as Scores,
+    reads_first_alone as reads_first_alone,
+    score_start_apart as score_start_apart,
+    start_apart as start_apart,
+)
