@@ -188,7 +188,7 @@ def test_unknown_start_token_is_refused(tiny_folder: Callable[..., Path]) -> Non
 def test_sliding_windows_fall_back_for_long_texts(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("mistral")))
     assert isinstance(model, CausalModel)
-    assert model.scorer.window == 6
+    assert model.scorer.reach == 6
     text = "What do you think about wheelchair users?"
     answers = model.log_likelihoods([text])
     assert answers.counts[0] > 6

@@ -101,7 +101,8 @@ class CausalModel:
         device = model.get_input_embeddings().weight.device
         budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
         config = model.config.get_text_config()
-        self.longest: int | None = getattr(config, "max_position_embeddings", None)
+        longest = getattr(config, "max_position_embeddings", None)
+        self.longest: int | None = longest if longest and longest > 0 else None  # XLNet says -1 for any length
         self.scorer = Scorer(model, budget, self.options.segment)
         self.path, self.rejected_paths = choose_path(self.scorer)
 
@@ -164,18 +165,21 @@ class CausalModel:
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes.
 
-        Raises Unsupported for models that keep no keys and values (state space models).
+        Raises Unsupported for models that do not go on with a text as they read one, and for demands of their
+        generation settings that are not kept here.
         """
-        from evenhand.models.writing import CausalState, Writer, cache_bytes, end_tokens
+        from evenhand.models.writing import Writer, cache_bytes, end_tokens, ways_of_causal
 
+        state, others = ways_of_causal(self.model)
         return Writer(
-            CausalState(self.model),
+            state,
             self.tokenizer,
             ends=end_tokens(self.model, self.tokenizer),
-            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            vocabulary=self.scorer.vocabulary,
             device=self.scorer.device,
             cache_bytes=cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
+            others=others,
         )
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:

@@ -32,6 +32,9 @@ from .steering import (
     Steering as Steering,
     steerable as steerable,
 )
+from .ways import (
+    ways_of_causal as ways_of_causal,
+)
 from .writer import (
     Writer as Writer,
 )
