@@ -109,8 +109,12 @@ class CausalModel:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
+        from evenhand.models.writing import Constraints
+
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        # without chat nothing is added, so that answers given before there was chat keep their keys
+        # what most models do without is added where there is some, so that answers given before keep their keys
+        if demands := Constraints.of(self.model).parameters():
+            facts["generation"] = demands
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 from .beams import (
     continue_prompts as continue_prompts,
 )
+from .constraints import (
+    Constraints as Constraints,
+)
 from .fast_layers import (
     FastLayers as FastLayers,
 )

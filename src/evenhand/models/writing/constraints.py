@@ -28,32 +28,34 @@ class Constraints:
     """`forced_bos_token_id`: written behind the one token that decoding starts from."""
     last: tuple[int, ...] = ()
     """`forced_eos_token_id`: the only token that may stand where a text is cut."""
+    refused: tuple[str, ...] = ()
+    """What is demanded and not done here."""
 
     @classmethod
     def of(cls, model: Any) -> "Constraints":
-        """What `model.generation_config` says.
-
-        Raises Unsupported for demands that are not kept here: forbidden phrases of several tokens, biases.
-        """
+        """What `model.generation_config` says."""
         settings = getattr(model, "generation_config", None)
-        said = {name: getattr(settings, name, None) for name in (*REFUSED, "bad_words_ids")}
-        phrases = said.pop("bad_words_ids") or []
-        asked = [name for name, value in said.items() if value]
-        asked += ["bad_words_ids of several tokens"] * any(len(phrase) > 1 for phrase in phrases)
-        if asked:
-            raise Unsupported(
-                f"The generation settings of {type(model).__name__} ask for {' and '.join(asked)}, which is not done "
-                "here, so its texts would not be those it is meant to write.",
-                "Remove it from its generation_config.json if you can do without, or write the texts elsewhere and "
-                "bring them as a file.",
-            )
+        phrases = getattr(settings, "bad_words_ids", None) or []
+        refused = [name for name in REFUSED if getattr(settings, name, None)]
+        refused += ["bad_words_ids of several tokens"] * any(len(phrase) > 1 for phrase in phrases)
         first = getattr(settings, "forced_bos_token_id", None)
         return cls(
-            never=(*_ids(settings, "suppress_tokens"), *(phrase[0] for phrase in phrases)),
+            never=(*_ids(settings, "suppress_tokens"), *(phrase[0] for phrase in phrases if len(phrase) == 1)),
             never_first=_ids(settings, "begin_suppress_tokens"),
             first=None if first is None else int(first),
             last=_ids(settings, "forced_eos_token_id"),
+            refused=tuple(refused),
         )
+
+    def check(self, model: Any) -> None:
+        """Raise Unsupported for demands that are not kept here: forbidden phrases of several tokens, biases."""
+        if self.refused:
+            raise Unsupported(
+                f"The generation settings of {type(model).__name__} ask for {' and '.join(self.refused)}, which is not "
+                "done here, so its texts would not be those it is meant to write.",
+                "Remove it from its generation_config.json if you can do without, or write the texts elsewhere and "
+                "bring them as a file.",
+            )
 
     def __bool__(self) -> bool:
         return self != Constraints()
@@ -68,6 +70,7 @@ class Constraints:
         scores: (rows, ..., vocabulary). read: tokens in front of each row's text in its own sequence; written: tokens
         of the text so far; most: where it is cut.
         """
+        known = scores.shape[-1]
         for k, (before, so_far) in enumerate(zip(read, written, strict=True)):
             forced = () if self.first is None or before + so_far != 1 else (self.first,)
             if self.last and so_far == most - 1:
@@ -78,9 +81,9 @@ class Constraints:
             # as published: a forced first token is not what the text begins with
             begins = 1 if before == 1 and self.first is not None else 0
             if self.never_first and so_far == begins:
-                scores[k, ..., list(self.never_first)] = -torch.inf
+                scores[k, ..., [token for token in self.never_first if token < known]] = -torch.inf
         if self.never:
-            scores[..., list(self.never)] = -torch.inf
+            scores[..., [token for token in self.never if token < known]] = -torch.inf
 
 
 def _ids(settings: Any, name: str) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ class OwnCacheState:
     def _forward(self, ids: Tensor) -> Tensor:
         before, self.length = self.length, self.length + ids.shape[1]
         inputs: dict[str, Any] = {str(self.cache_name): self.cache}
-        inputs["attention_mask"] = ids.new_ones(len(ids), self.length)
+        # no attention mask: there is no padding, and Mamba's single steps misread one
         if self.with_positions:
             inputs["position_ids"] = torch.arange(before, self.length, device=self.device).expand(
                 len(ids), -1
@@ -88,7 +88,6 @@ class UncachedState:
     def __init__(self, model: Any):
         self.model, self.tokens_read = model, 0
         self.device = model.get_input_embeddings().weight.device
-        self.vocabulary = 0
         self.clear()
 
     def clear(self) -> None:

@@ -65,6 +65,7 @@ class Writer:
     ):
         self.device, self.vocabulary = device, vocabulary
         self.constraints = Constraints.of(state.model)
+        self.constraints.check(state.model)
         self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
