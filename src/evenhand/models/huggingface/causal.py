@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import TokenSequences, encode
@@ -12,6 +14,7 @@ from evenhand.models.writing import Steering
 from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from evenhand.models.scoring import ScoringPath
     from evenhand.models.writing import Prompts, Writer
 
 
@@ -102,9 +105,16 @@ class CausalModel:
         budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
         config = model.config.get_text_config()
         longest = getattr(config, "max_position_embeddings", None)
-        self.longest: int | None = longest if longest and longest > 0 else None  # XLNet says -1 for any length
+        self.longest: int | None = (
+            longest if longest and longest > 0 else None
+        )  # XLNet says -1 for any length
         self.scorer = Scorer(model, budget, self.options.segment)
-        self.path, self.rejected_paths = choose_path(self.scorer)
+        self.rejected_paths = choose_path(self.scorer)[1]
+
+    @property
+    def path(self) -> "ScoringPath":
+        """How texts are scored; one that proves wrong for longer texts gives way to the next."""
+        return self.scorer.path
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -140,9 +150,13 @@ class CausalModel:
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
+        from evenhand.models.scoring import keep_to
+
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
         sequences = self._encoded(batch)
+        if len(sequences.ids):
+            self.rejected_paths += keep_to(self.scorer, int(np.diff(sequences.offsets).max()))
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:

@@ -19,7 +19,10 @@ from .scorer import (
 from .self_check import (
     FAILURES as FAILURES,
     choose_path as choose_path,
+    keep_to as keep_to,
     told as told,
+    turning_points as turning_points,
+    without_padding as without_padding,
 )
 from .tokens import (
     TokenSequences as TokenSequences,

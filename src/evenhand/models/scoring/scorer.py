@@ -46,7 +46,7 @@ class Scorer:
         self.head = Head(model) if model.get_output_embeddings() is not None else None
         self.device = model.get_input_embeddings().weight.device
         self.budget = Budget(tokens=budget, most_targets=budget)
-        self.tokens_given = 0
+        self.tokens_given = self.tried = 0  # tried: the longest sequence that the path was compared at
         self.path = ScoringPath.PREFIX_TREE
         config = model.config.get_text_config()
         self.switch = frequency_switch(config)

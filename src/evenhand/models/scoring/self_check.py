@@ -6,12 +6,16 @@ each path and compared with plain forward passes. A 16-bit model is judged while
 a fault cannot hide in rounding.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from evenhand.models.scoring.head import largest_difference, tolerance
 from evenhand.models.scoring.scorer import Scorer, ScoringPath
@@ -21,8 +25,15 @@ from evenhand.weights import Budget, in_float32
 
 LENGTH, SHORTEST = 12, 4
 TOLERANCE = 2e-4
-LEAST_NOISE, MOST_NOISE = 0.024, 0.1  # nats; what 16 bits differ by between batch shapes, and where doubt ends
+LEAST_NOISE, MOST_NOISE = (
+    0.024,
+    0.1,
+)  # nats; what 16 bits differ by between batch shapes, and where doubt ends
 NOISE_ALLOWED = 4  # times what plain passes in two batch shapes differ by
+MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may make: 512 MiB in fp32
+TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
+NO_TURNS = re.compile(r"expert|group|router|moe|percent|layer|pattern")
+"""Names of settings that say at which length a model changes its ways, and of others that are spelt like them."""
 FAILURES = (
     TypeError,
     ValueError,
@@ -46,10 +57,50 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     # (GPT-Neo) is right until a segment outgrows it: so try one twice as large as usual.
     usual, scorer.segment = scorer.segment, 2 * max(scorer.segment, 64)
     try:
-        return _first_that_agrees(scorer)
+        with in_float32(scorer.model) if _runs_in_float32(scorer) else nullcontext():
+            check_causal(scorer)
+        rejected = _agreed(scorer, _short_sequences(scorer), list(ScoringPath))
+        scorer.tried = LENGTH
+        return scorer.path, rejected
     finally:
         scorer.segment = usual
         scorer.tokens_given, scorer.budget = 0, Budget(scorer.budget.tokens, scorer.budget.most_targets)
+
+
+def keep_to(scorer: Scorer, longest: int) -> list[str]:
+    """Make sure that `scorer.path` is right for sequences of so many tokens, or set it to one that is.
+
+    Tried before sequences grow past a length at which the model is known to change, or to twice what was tried: a
+    window, a switch or a hash of places shows in longer texts alone. Returns why paths were rejected now. Raises
+    ModelError if none is left.
+    """
+    longest = min(longest, max(LENGTH, MOST_LOGITS_TRIED // scorer.vocabulary))
+    crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, LENGTH))
+    if longest <= scorer.tried or not (crossed or longest >= 2 * scorer.tried):
+        return []
+    usual, scorer.budget = scorer.budget, deepcopy(scorer.budget)
+    given, scorer.tried = scorer.tokens_given, longest
+    paths = list(ScoringPath)
+    try:
+        lengths = np.array([longest, longest, max(2, longest - 5), max(2, longest // 2)])
+        return _agreed(scorer, _drawn(scorer, lengths), paths[paths.index(scorer.path) :])
+    finally:
+        scorer.budget, scorer.tokens_given = usual, given
+
+
+def turning_points(model: Any, above: int) -> list[int]:
+    """Lengths at which a model may change its ways, as far as its configuration names them, ascending."""
+    found: set[int] = set()
+
+    def search(settings: Any) -> None:
+        for name, value in settings.items() if isinstance(settings, dict) else ():
+            if isinstance(value, dict):
+                search(value)
+            elif TURNS.search(name) and not NO_TURNS.search(name) and type(value) is int and value > above:
+                found.add(value)
+
+    search(model.config.to_dict())
+    return sorted(found)
 
 
 def _runs_in_float32(scorer: Scorer) -> bool:
@@ -68,7 +119,8 @@ def _runs_in_float32(scorer: Scorer) -> bool:
 def why_not_causal(scorer: Scorer) -> str | None:
     """Whether predictions depend on later tokens: None, or by how much."""
     random = np.random.default_rng(1)
-    ids = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(2, LENGTH))).to(scorer.device)
+    ids = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(2, LENGTH)))
+    ids = without_padding(scorer.model, ids).to(scorer.device)
     keep = LENGTH // 2
     ids[1, :keep] = ids[0, :keep]
     with torch.inference_mode():
@@ -99,19 +151,18 @@ def check_causal(scorer: Scorer) -> None:
         )
 
 
-def _first_that_agrees(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
-    sequences = _sequences(scorer)
+def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPath]) -> list[str]:
+    """Set the scorer's path to the first that agrees with plain passes; returns why those before do not."""
     exact = _runs_in_float32(scorer)
     judged = in_float32 if exact else nullcontext
     with judged(scorer.model):
-        check_causal(scorer)
         truth = _plain(scorer, sequences)
     allowed = TOLERANCE
     if not exact:
         noise = np.abs(truth - _plain(scorer, sequences, rows=1))[sequences.scored].max()
         allowed = float(np.clip(NOISE_ALLOWED * noise, LEAST_NOISE, MOST_NOISE))
     rejected = []
-    for path in ScoringPath:
+    for path in paths:
         scorer.path = path
         with judged(scorer.model):
             reason = _why_not(scorer, sequences, truth, allowed)
@@ -119,7 +170,7 @@ def _first_that_agrees(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
             # its structure is right; rounding may change single tokens by more (experts that are nearly as good)
             reason = _why_not(scorer, sequences, truth, MOST_NOISE, of=np.median)
         if reason is None:
-            return path, rejected
+            return rejected
         rejected.append(f"{path}: {reason}")
     raise ModelError(
         "This model's likelihoods depend on how texts are batched, so none could be trusted: "
@@ -146,20 +197,32 @@ def _why_not(
     return None if off <= allowed else f"differs from plain forward passes by {off:.2g} nats"
 
 
+def without_padding(model: Any, ids: Tensor) -> Tensor:
+    """Token ids with the padding token, by which some models count places (RoBERTa, M2M100), replaced by another."""
+    padding = getattr(model.config.get_text_config(), "pad_token_id", None)
+    return ids if padding is None else torch.where(ids == padding, max(0, padding - 1) or padding + 1, ids)
+
+
 def told(error: Exception) -> str:
     """An error in one short line."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__
 
 
-def _sequences(scorer: Scorer) -> TokenSequences:
-    random = np.random.default_rng(0)
+def _short_sequences(scorer: Scorer) -> TokenSequences:
     count = scorer.segment // 8  # pairs share half of their tokens: enough nodes to fill a segment
     length = max(SHORTEST, min(LENGTH, scorer.reach or LENGTH))
-    ids = random.integers(0, scorer.vocabulary, size=(count, length), dtype=np.int32)
-    ids[1::2, : length // 2] = ids[: len(ids[1::2]) * 2 : 2, : length // 2]
     # Every third sequence is cut short, so that padding is tried as well.
-    lengths = np.where(np.arange(count) % 3 == 2, max(2, length - 5), length)
+    return _drawn(scorer, np.where(np.arange(count) % 3 == 2, max(2, length - 5), length))
+
+
+def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
+    """Random sequences; every second one begins with half of the one before it."""
+    random = np.random.default_rng(0)
+    count, length = len(lengths), int(lengths.max())
+    drawn = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(count, length), dtype=np.int32))
+    ids = without_padding(scorer.model, drawn).numpy()
+    ids[1::2, : length // 2] = ids[: len(ids[1::2]) * 2 : 2, : length // 2]
     inside = np.arange(length) < lengths[:, None]
     scored = inside & (np.arange(length) > 0)
     return TokenSequences(
@@ -173,10 +236,11 @@ def _sequences(scorer: Scorer) -> TokenSequences:
 
 
 @torch.inference_mode()
-def _plain(scorer: Scorer, sequences: TokenSequences, rows: int = 1 << 16) -> np.ndarray:
+def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
     """Log probabilities by the whole model, so many rows of equal length at a time."""
     truth = np.zeros(len(sequences.ids), dtype=np.float32)
     lengths = np.diff(sequences.offsets)
+    rows = rows or max(1, MOST_LOGITS_TRIED // (int(lengths.max()) * scorer.vocabulary))
     for length in np.unique(lengths):  # equal lengths need no padding and no mask
         members = np.flatnonzero(lengths == length)
         for first in range(0, len(members), rows):

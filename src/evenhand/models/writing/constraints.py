@@ -40,7 +40,10 @@ class Constraints:
         refused += ["bad_words_ids of several tokens"] * any(len(phrase) > 1 for phrase in phrases)
         first = getattr(settings, "forced_bos_token_id", None)
         return cls(
-            never=(*_ids(settings, "suppress_tokens"), *(phrase[0] for phrase in phrases if len(phrase) == 1)),
+            never=(
+                *_ids(settings, "suppress_tokens"),
+                *(phrase[0] for phrase in phrases if len(phrase) == 1),
+            ),
             never_first=_ids(settings, "begin_suppress_tokens"),
             first=None if first is None else int(first),
             last=_ids(settings, "forced_eos_token_id"),

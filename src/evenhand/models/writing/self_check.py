@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.models.scoring import FAILURES, told
+from evenhand.models.scoring import FAILURES, told, without_padding
 from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
 from evenhand.weights import in_float32
 
@@ -42,7 +42,7 @@ def why_wrong(
 
     lengths: tokens of two random prompts that are tried one after the other. allowed: nats that answers may differ by.
     """
-    prompts, tokens = _random_rows(vocabulary, lengths)
+    prompts, tokens = _random_rows(state, vocabulary, lengths)
     device, off = state.device, 0.0
     try:
         with torch.inference_mode():
@@ -55,7 +55,9 @@ def why_wrong(
                     if step == 1:
                         state.select(places.flip(0).to(device))
                     found.append(state.advance(token.repeat(2).to(device)))
-                off = max([off, *(_difference(f, e.expand_as(f)) for f, e in zip(found, expected, strict=True))])
+                off = max(
+                    [off, *(_difference(f, e.expand_as(f)) for f, e in zip(found, expected, strict=True))]
+                )
     except FAILURES as error:
         return told(error)
     return None if off <= allowed else f"answers differ from those of plain passes (by up to {off:.2g} nats)"
@@ -70,7 +72,7 @@ def why_not_in_batches(
     """
     if not state.pads:
         return f"rows are kept in {state.name}"
-    prompts, tokens = _random_rows(vocabulary, lengths)
+    prompts, tokens = _random_rows(state, vocabulary, lengths)
     order = torch.tensor([0, 1, 1, 0], device=state.device)
     first = torch.stack([row[0] for row in tokens])
     try:
@@ -85,7 +87,9 @@ def why_not_in_batches(
     except FAILURES as error:
         return f"padding cannot be told it ({told(error)})"
     off = _difference(together, torch.stack(alone)[order])
-    return None if off <= allowed else f"padding changes this model's answers (by up to {off:.2g} nats a token)"
+    return (
+        None if off <= allowed else f"padding changes this model's answers (by up to {off:.2g} nats a token)"
+    )
 
 
 def why_not_staggered(
@@ -94,7 +98,7 @@ def why_not_staggered(
     """Whether a row that joins while another is under way answers like one alone: None, or the reason."""
     if not state.staggers:
         return "the decoder counts places from the first column"
-    (older, newer), (old_tokens, new_tokens) = _random_rows(vocabulary, lengths)
+    (older, newer), (old_tokens, new_tokens) = _random_rows(state, vocabulary, lengths)
     device = state.device
     try:
         with torch.inference_mode():
@@ -122,7 +126,7 @@ def why_not_behind_beginnings(state: DecoderState, vocabulary: int, allowed: flo
         return "the encoder reads every text as a whole"
     if not isinstance(state, CausalState):
         return f"rows are kept in {state.name}"
-    prompts, tokens = _random_rows(vocabulary, LENGTHS)
+    prompts, tokens = _random_rows(state, vocabulary, LENGTHS)
     order = torch.tensor([0, 1, 1, 0], device=state.device)
     with torch.inference_mode():
         expected = [
@@ -154,10 +158,17 @@ def plain_logits(state: DecoderState, prompt: Sequence[int], tokens: Sequence[in
     return logits[0, -1 - len(tokens) :].float()
 
 
-def _random_rows(vocabulary: int, lengths: Lengths) -> tuple[list[list[int]], list[Tensor]]:
+def _random_rows(
+    state: DecoderState, vocabulary: int, lengths: Lengths
+) -> tuple[list[list[int]], list[Tensor]]:
     random = torch.Generator().manual_seed(0)
-    prompts = [torch.randint(vocabulary, (n,), generator=random).tolist() for n in lengths]
-    return prompts, [torch.randint(vocabulary, (STEPS,), generator=random) for _ in lengths]
+    prompts = [
+        without_padding(state.model, torch.randint(vocabulary, (n,), generator=random)) for n in lengths
+    ]
+    tokens = [
+        without_padding(state.model, torch.randint(vocabulary, (STEPS,), generator=random)) for _ in lengths
+    ]
+    return [prompt.tolist() for prompt in prompts], tokens
 
 
 def _difference(found: Tensor, expected: Tensor) -> float:

@@ -17,21 +17,25 @@ from evenhand.schema import Unsupported
 
 
 class OwnCacheState:
-    """Rows of equal length in the cache that transformers makes for the model."""
+    """Rows of equal length in the cache that transformers makes for the model.
+
+    tells_places: give positions, from 0; some models know better where theirs begin (RoBERTa), others do not know
+    (Bamba). Raises Unsupported for models that take no cache.
+    """
 
     name = "the cache that transformers makes for it"
     staggers = pads = False
 
-    def __init__(self, model: Any):
+    def __init__(self, model: Any, tells_places: bool = True):
         self.model, self.tokens_read = model, 0
         self.device = model.get_input_embeddings().weight.device
         takes = inspect.signature(model.forward).parameters
+        self.tells_places = tells_places and "position_ids" in takes
         self.cache_name = next((name for name in ("past_key_values", "cache_params") if name in takes), None)
         if self.cache_name is None:
             raise Unsupported(
                 f"{type(model).__name__} takes no cache.", "Its rows are read anew at every token."
             )
-        self.with_positions = "position_ids" in takes
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
         self.clear()
 
@@ -67,10 +71,10 @@ class OwnCacheState:
         return self._forward(tokens[:, None])
 
     def _forward(self, ids: Tensor) -> Tensor:
-        before, self.length = self.length, self.length + ids.shape[1]
-        inputs: dict[str, Any] = {str(self.cache_name): self.cache}
         # no attention mask: there is no padding, and Mamba's single steps misread one
-        if self.with_positions:
+        inputs: dict[str, Any] = {str(self.cache_name): self.cache}
+        before, self.length = self.length, self.length + ids.shape[1]
+        if self.tells_places:
             inputs["position_ids"] = torch.arange(before, self.length, device=self.device).expand(
                 len(ids), -1
             )

@@ -6,11 +6,12 @@ not been compared at such lengths.
 """
 
 import math
-import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from evenhand.models.scoring import turning_points
 from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.self_check import (
     LENGTHS,
@@ -24,10 +25,13 @@ from evenhand.models.writing.state import CausalState, DecoderState
 from evenhand.models.writing.uncached import OwnCacheState, UncachedState
 from evenhand.schema import Unsupported
 
-TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
-NO_TURNS = re.compile(r"expert|group|router|moe|percent|layer|pattern")
 Other = Callable[[Any], DecoderState]
-FOR_CAUSAL_MODELS: tuple[Other, ...] = (CausalState, OwnCacheState, UncachedState)
+FOR_CAUSAL_MODELS: tuple[Other, ...] = (
+    CausalState,
+    OwnCacheState,
+    partial(OwnCacheState, tells_places=False),
+    UncachedState,
+)
 
 
 class Ways:
@@ -37,13 +41,11 @@ class Ways:
     Raises Unsupported if none is right.
     """
 
-    def __init__(
-        self, state: DecoderState, others: Sequence[Other], vocabulary: int, layers: FastLayers
-    ):
+    def __init__(self, state: DecoderState, others: Sequence[Other], vocabulary: int, layers: FastLayers):
         self.state, self.vocabulary, self.layers = state, vocabulary, layers
         self.others = deque(others)
         self.rejected: list[str] = []
-        self.turns = turning_points(state.model)
+        self.turns = turning_points(state.model, LENGTHS[0])
         self.tried = 0
         self.reason_for_equal_lengths: str | None = None
         self.reason_for_batches: str | None = None
@@ -62,7 +64,8 @@ class Ways:
             self.state.clear()
             if reason is None:
                 break
-            self.rejected.append(f"{self.state.name}: {reason}")
+            if (told := f"{self.state.name}: {reason}") not in self.rejected:
+                self.rejected.append(told)
             self._next()
         self.tried = max(width, self.tried, sum(LENGTHS))
 
@@ -112,19 +115,3 @@ def ways_of_causal(model: Any) -> tuple[DecoderState, tuple[Other, ...]]:
         except Unsupported:
             continue
     raise AssertionError("reading every row anew is open to every model")
-
-
-def turning_points(model: Any) -> list[int]:
-    """Lengths at which a model may change its ways, as far as its configuration names them, ascending."""
-    found: set[int] = set()
-
-    def search(settings: Any) -> None:
-        for name, value in settings.items() if isinstance(settings, dict) else ():
-            if isinstance(value, dict):
-                search(value)
-            elif isinstance(value, int) and not isinstance(value, bool) and value > LENGTHS[0]:
-                if TURNS.search(name) and not NO_TURNS.search(name):
-                    found.add(value)
-
-    search(model.config.to_dict())
-    return sorted(found)
