@@ -407,13 +407,13 @@ def page(rows: list[Row]) -> str:
         "- **Scoring**: the [way](likelihoods.md#the-prefix-tree) that agreed with plain passes; *off* is the largest "
         "difference in nats a token.",
         "- **Writing**: what rows are kept in. *Keys and values*: our own buffers, many prompts side by side. *The "
-        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at every "
-        "token, which is slow.",
+        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at "
+        "every token, which is slow.",
         "- **Equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
         "so far.",
         "- **generate**: how many of `model.generate`'s own are. Where they differ, a cache of transformers is at "
-        "fault, or generate feeds the model otherwise than a plain pass does (positions that do not begin where RoBERTa's "
-        "begin; XLM's mask token); evenhand then writes what the model that it scores says.",
+        "fault, or generate feeds the model otherwise than a plain pass does (positions that do not begin where "
+        "RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
         "",
     ]
     for kind, title in (("causal", "Left-to-right models"), ("encoder-decoder", "Encoder-decoder models")):

@@ -75,7 +75,7 @@ class Scorer:
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
         self.tokens_given += total
         lengths = np.diff(sequences.offsets)
-        if self.switch is not None and lengths.min() <= self.switch < lengths.max():
+        if self.switch is not None and lengths[lengths > 0].min() <= self.switch < lengths.max():
             return self._score_apart(sequences, lengths > self.switch)
         with torch.inference_mode():
             if self.path is ScoringPath.PREFIX_TREE and (self.reach is None or lengths.max() <= self.reach):

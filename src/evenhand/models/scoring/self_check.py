@@ -96,7 +96,12 @@ def turning_points(model: Any, above: int) -> list[int]:
         for name, value in settings.items() if isinstance(settings, dict) else ():
             if isinstance(value, dict):
                 search(value)
-            elif TURNS.search(name) and not NO_TURNS.search(name) and type(value) is int and value > above:
+            elif (
+                type(value) is int
+                and value > above
+                and TURNS.search(str(name))
+                and not NO_TURNS.search(str(name))
+            ):
                 found.add(value)
 
     search(model.config.to_dict())

@@ -114,8 +114,9 @@ class Writer:
             facts["tokens_per_second"] = work.tokens_written / work.seconds
         if work.steps:
             facts["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
+        facts["rows_kept_in"] = self.state.name
         if self.ways.rejected:
-            facts["rows_kept_in"], facts["rows_not_kept_in"] = self.state.name, self.ways.rejected
+            facts["rows_not_kept_in"] = self.ways.rejected
         if self.reason_for_equal_lengths is not None:
             facts["batches_of_equal_lengths"] = self.reason_for_equal_lengths
         if self.reason_for_batches is not None:
