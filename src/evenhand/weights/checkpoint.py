@@ -323,7 +323,8 @@ def _check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
         for path, module in model.named_modules()
         if isinstance(module, torch.nn.ModuleList | torch.nn.Sequential)
     }
-    beyond, within = [], []
+    beyond: list[str] = []
+    within: list[str] = []
     for key in sorted(key for key in unexpected if not key.endswith(WITHOUT_EFFECT)):
         for place in LAYER_NUMBER.finditer(key):
             held = [n for path, n in layers.items() if _is_same_list(path, key[: place.start()])]

@@ -166,7 +166,7 @@ def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPa
     if not exact:
         noise = np.abs(truth - _plain(scorer, sequences, rows=1))[sequences.scored].max()
         allowed = float(np.clip(NOISE_ALLOWED * noise, LEAST_NOISE, MOST_NOISE))
-    rejected = []
+    rejected: list[str] = []
     for path in paths:
         scorer.path = path
         with judged(scorer.model):

@@ -75,7 +75,9 @@ class Constraints:
         """
         known = scores.shape[-1]
         for k, (before, so_far) in enumerate(zip(read, written, strict=True)):
-            forced = () if self.first is None or before + so_far != 1 else (self.first,)
+            forced: tuple[int, ...] = ()
+            if self.first is not None and before + so_far == 1:
+                forced = (self.first,)
             if self.last and so_far == most - 1:
                 forced = self.last
             if forced:
