@@ -8,6 +8,7 @@ import torch
 from evenhand.models.contract import Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel
+from evenhand.models.loading import as_language_model
 from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.state import CausalState
 from evenhand.models.writing.steering import Steering
@@ -126,3 +127,13 @@ def test_steering_a_hybrid_is_refused(architectures: Any) -> None:
         model.generate_steered(PROMPTS, Decoding(max_new_tokens=3), steering)
     with pytest.raises(Unsupported, match="cannot be steered"):
         causal(architectures, "openai-gpt").steered_log_likelihoods(Texts(PROMPTS), steering)
+
+
+def test_prompts_that_fill_an_encoder_are_answered(architectures: Any) -> None:
+    network = architectures.build("mbart", "encoder-decoder", max_position_embeddings=32)
+    words = architectures.tokenizer(True)
+    model: Any = as_language_model(network, words, "encoder-decoder", {"name": "mbart"})
+    prompt = words.decode(words(" ".join(PROMPTS * 3))["input_ids"][:31])
+    assert len(words(prompt)["input_ids"]) == 32
+    answers = model.generate([prompt, "Hi."], Decoding(max_new_tokens=20))
+    assert answers.errors == [None, None]

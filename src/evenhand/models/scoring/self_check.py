@@ -21,7 +21,7 @@ from evenhand.models.scoring.head import largest_difference, tolerance
 from evenhand.models.scoring.scorer import Scorer, ScoringPath
 from evenhand.models.scoring.tokens import TokenSequences
 from evenhand.schema import ModelError
-from evenhand.weights import Budget, in_float32
+from evenhand.weights import Budget, in_float32, is_out_of_memory
 
 LENGTH, SHORTEST = 12, 4
 TOLERANCE = 2e-4
@@ -72,7 +72,7 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
 
     Tried before sequences grow past a length at which the model is known to change, or to twice what was tried: a
     window, a switch or a hash of places shows in longer texts alone. Returns why paths were rejected now. Raises
-    ModelError if none is left.
+    ModelError if none is left. Where memory does not suffice nothing is tried.
     """
     longest = min(longest, max(LENGTH, MOST_LOGITS_TRIED // scorer.vocabulary))
     crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, LENGTH))
@@ -80,10 +80,15 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
         return []
     usual, scorer.budget = scorer.budget, deepcopy(scorer.budget)
     given, scorer.tried = scorer.tokens_given, longest
-    paths = list(ScoringPath)
+    path, paths = scorer.path, list(ScoringPath)
     try:
         lengths = np.array([longest, longest, max(2, longest - 5), max(2, longest // 2)])
-        return _agreed(scorer, _drawn(scorer, lengths), paths[paths.index(scorer.path) :])
+        return _agreed(scorer, _drawn(scorer, lengths), paths[paths.index(path) :])
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        scorer.path = path  # what does not fit becomes an error row where it is scored
+        return []
     finally:
         scorer.budget, scorer.tokens_given = usual, given
 
@@ -195,9 +200,13 @@ def _why_not(
     if scorer.path is not ScoringPath.FULL_LOGITS and scorer.head is None:
         return "the model names no output embeddings"
     try:
-        scores, _ = scorer.score(sequences)
+        scores, unfit = scorer.score(sequences)
     except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
         return told(error)
+    if unfit.any():
+        raise MemoryError("does not fit even alone in a batch")
     off = float(of(np.abs(scores - truth)[sequences.scored]))
     return None if off <= allowed else f"differs from plain forward passes by {off:.2g} nats"
 

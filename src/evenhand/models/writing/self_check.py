@@ -1,6 +1,6 @@
 """Whether rows may be kept and written side by side: a model's answers there are compared with plain passes.
 
-A plain pass reads a whole text at once, alone, and keeps nothing.
+A plain pass reads a whole text at once, alone, and keeps nothing. An error for want of memory is passed on.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from evenhand.models.scoring import FAILURES, told, without_padding
 from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
-from evenhand.weights import in_float32
+from evenhand.weights import in_float32, is_out_of_memory
 
 LENGTHS = (7, 3)  # tokens of the two random prompts
 STEPS = 3
@@ -59,6 +59,8 @@ def why_wrong(
                     [off, *(_difference(f, e.expand_as(f)) for f, e in zip(found, expected, strict=True))]
                 )
     except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
         return told(error)
     return None if off <= allowed else f"answers differ from those of plain passes (by up to {off:.2g} nats)"
 
@@ -85,6 +87,8 @@ def why_not_in_batches(
             state.join(prompts, order, torch.arange(4, device=state.device))
             together = state.advance(first[order.cpu()].to(state.device))
     except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
         return f"padding cannot be told it ({told(error)})"
     off = _difference(together, torch.stack(alone)[order])
     return (
@@ -115,6 +119,8 @@ def why_not_staggered(
             state.join([newer], torch.tensor([0], device=device), leaving)
             logits = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
     except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
         return f"joining later fails ({told(error)})"
     off = _difference(logits, torch.stack(expected))
     return None if off <= allowed else f"joining later changes answers (by up to {off:.2g} nats)"

@@ -24,6 +24,7 @@ from evenhand.models.writing.self_check import (
 from evenhand.models.writing.state import CausalState, DecoderState
 from evenhand.models.writing.uncached import OwnCacheState, UncachedState
 from evenhand.schema import Unsupported
+from evenhand.weights import is_out_of_memory
 
 Other = Callable[[Any], DecoderState]
 FOR_CAUSAL_MODELS: tuple[Other, ...] = (
@@ -58,9 +59,16 @@ class Ways:
             return
         while True:
             lengths = self._lengths(width)
+            before = self.reason_for_equal_lengths, self.reason_for_batches
             self.reason_for_equal_lengths = self.reason_for_batches = None
-            with self.layers.in_use():
-                reason = self._why_wrong(lengths)
+            try:
+                with self.layers.in_use():
+                    reason = self._why_wrong(lengths)
+            except (RuntimeError, MemoryError) as error:
+                if not (self.tried and is_out_of_memory(error)):
+                    raise
+                reason = None  # what does not fit becomes an error row where it is written
+                self.reason_for_equal_lengths, self.reason_for_batches = before
             self.state.clear()
             if reason is None:
                 break

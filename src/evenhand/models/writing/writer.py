@@ -176,7 +176,9 @@ class Writer:
     def task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
         """What is to be written, with the state it is written in."""
         usable = [i for i, error in enumerate(prompts.errors) if error is None]
-        self.ways.settle(max((prompts.length(i) for i in usable), default=0) + decoding.max_new_tokens)
+        # an encoder's rows do not grow
+        new = decoding.max_new_tokens if self.reader.in_prompt else 0
+        self.ways.settle(max((prompts.length(i) for i in usable), default=0) + new)
         self.budget.equal_lengths = self.reason_for_equal_lengths is not None
         if steering is None:
             return Task(prompts, decoding, self.state)
