@@ -58,7 +58,6 @@ def test_greedy_is_hugging_faces_token_for_token(
     tiny_folder: Callable[..., Path], architecture: str, settings: dict[str, Any]
 ) -> None:
     model = loaded(tiny_folder, architecture)
-    model.model.generation_config.forced_eos_token_id = None  # BlenderBot's and BART's; not obeyed here
     answers = model.generate(PROMPTS, Decoding(max_new_tokens=24, **settings))
     for i, prompt in enumerate(PROMPTS):
         assert answers.row(i).tolist() == hugging_face(model, prompt, max_new_tokens=24, **settings)

@@ -28,7 +28,7 @@ TOLERANCE = 2e-4
 LEAST_NOISE, MOST_NOISE = (
     0.024,
     0.1,
-)  # nats; what 16 bits differ by between batch shapes, and where doubt ends
+)  # nats; what 16 bits differ by between batch shapes, and the most allowed
 NOISE_ALLOWED = 4  # times what plain passes in two batch shapes differ by
 MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may make: 512 MiB in fp32
 TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
@@ -59,8 +59,9 @@ def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     try:
         with in_float32(scorer.model) if _runs_in_float32(scorer) else nullcontext():
             check_causal(scorer)
-        rejected = _agreed(scorer, _short_sequences(scorer), list(ScoringPath))
-        scorer.tried = LENGTH
+        sequences = _short_sequences(scorer)
+        rejected = _agreed(scorer, sequences, list(ScoringPath))
+        scorer.tried = int(np.diff(sequences.offsets).max())
         return scorer.path, rejected
     finally:
         scorer.segment = usual
@@ -75,7 +76,7 @@ def keep_to(scorer: Scorer, longest: int) -> list[str]:
     ModelError if none is left. Where memory does not suffice nothing is tried.
     """
     longest = min(longest, max(LENGTH, MOST_LOGITS_TRIED // scorer.vocabulary))
-    crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, LENGTH))
+    crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, SHORTEST))
     if longest <= scorer.tried or not (crossed or longest >= 2 * scorer.tried):
         return []
     usual, scorer.budget = scorer.budget, deepcopy(scorer.budget)

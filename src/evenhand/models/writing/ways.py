@@ -24,7 +24,7 @@ from evenhand.models.writing.self_check import (
 from evenhand.models.writing.state import CausalState, DecoderState
 from evenhand.models.writing.uncached import OwnCacheState, UncachedState
 from evenhand.schema import Unsupported
-from evenhand.weights import is_out_of_memory
+from evenhand.weights import in_float32, is_out_of_memory
 
 Other = Callable[[Any], DecoderState]
 FOR_CAUSAL_MODELS: tuple[Other, ...] = (
@@ -96,6 +96,8 @@ class Ways:
                 later = why_not_staggered(state, vocabulary, pair, allowed)
                 self.reason_for_equal_lengths = self.reason_for_equal_lengths or equal
                 self.reason_for_batches = self.reason_for_batches or later
+        if context is not in_float32:
+            return None
         # what is right in 32 bits must also run in the model's own precision
         return why_wrong(state, vocabulary, LENGTHS, math.inf)
 
