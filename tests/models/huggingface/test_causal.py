@@ -182,7 +182,8 @@ def test_a_text_that_never_fits_is_an_error_row(
     forward = model.scorer.decoder.forward
 
     def limited(*args: Any, **kwargs: Any) -> Any:
-        if kwargs["input_ids"].shape[1] > 8:
+        ids = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        if ids.shape[1] > 8:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
         return forward(*args, **kwargs)
 
@@ -204,7 +205,7 @@ def test_unknown_start_token_is_refused(tiny_folder: Callable[..., Path]) -> Non
 def test_sliding_windows_fall_back_for_long_texts(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("mistral")))
     assert isinstance(model, CausalModel)
-    assert model.scorer.window == 6
+    assert model.scorer.reach == 6
     text = "What do you think about wheelchair users?"
     answers = model.log_likelihoods([text])
     assert answers.counts[0] > 6

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import TokenSequences, encode
@@ -12,7 +14,7 @@ from evenhand.models.writing import Steering
 from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from evenhand.models.scoring import Scores
+    from evenhand.models.scoring import Scores, ScoringPath
     from evenhand.models.writing import Prompts, Writer
 
 
@@ -102,15 +104,27 @@ class CausalModel:
         device = model.get_input_embeddings().weight.device
         budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
         config = model.config.get_text_config()
-        self.longest: int | None = getattr(config, "max_position_embeddings", None)
+        longest = getattr(config, "max_position_embeddings", None)
+        self.longest: int | None = (
+            longest if longest and longest > 0 else None
+        )  # XLNet says -1 for any length
         self.scorer = Scorer(model, budget, self.options.segment)
-        self.path, self.rejected_paths = choose_path(self.scorer)
+        self.rejected_paths = choose_path(self.scorer)[1]
+
+    @property
+    def path(self) -> "ScoringPath":
+        """How texts are scored; one that proves wrong for longer texts gives way to the next."""
+        return self.scorer.path
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
+        from evenhand.models.writing import Constraints
+
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        # without chat nothing is added, so that answers given before there was chat keep their keys
+        # what most models do without is added where there is some, so that answers given before keep their keys
+        if demands := Constraints.of(self.model).parameters():
+            facts["generation"] = demands
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
@@ -142,11 +156,12 @@ class CausalModel:
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
         if batch.start_token == "first":
             lead = len(self.start)
-            sequences = self._encoded(
-                batch, spare=lead
-            )  # neither pass holds the start token and the whole text
+            # neither pass holds the start token and the whole text
+            sequences = self._encoded(batch, spare=lead)
+            self._keep_to(sequences, lead)
             return sequences.likelihoods(*score_start_apart(sequences, lead, self.scorer.score))
         sequences = self._encoded(batch)
+        self._keep_to(sequences)
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
@@ -190,6 +205,13 @@ class CausalModel:
         after = self.end if batch.start_token is None else []
         return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
 
+    def _keep_to(self, sequences: TokenSequences, apart: int = 0) -> None:
+        """Check the scoring at these lengths; apart: tokens that no single pass holds with all others."""
+        from evenhand.models.scoring import keep_to
+
+        if len(sequences.ids):
+            self.rejected_paths += keep_to(self.scorer, int(np.diff(sequences.offsets).max()) - apart)
+
     def _in_front(self, batch: Texts) -> list[int]:
         from evenhand.models.writing import tokens_around
 
@@ -201,18 +223,21 @@ class CausalModel:
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes.
 
-        Raises Unsupported for models that keep no keys and values (state space models).
+        Raises Unsupported for models that do not go on with a text as they read one, and for demands of their
+        generation settings that are not kept here.
         """
-        from evenhand.models.writing import CausalState, Writer, cache_bytes, end_tokens
+        from evenhand.models.writing import Writer, cache_bytes, end_tokens, ways_of_causal
 
+        state, others = ways_of_causal(self.model)
         return Writer(
-            CausalState(self.model),
+            state,
             self.tokenizer,
             ends=end_tokens(self.model, self.tokenizer),
-            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            vocabulary=self.scorer.vocabulary,
             device=self.scorer.device,
             cache_bytes=cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
+            others=others,
         )
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:

@@ -25,7 +25,7 @@ from evenhand.models.scoring import (
     start_apart,
 )
 from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
-from evenhand.schema import ResponseError
+from evenhand.schema import ResponseError, Unsupported
 from evenhand.weights import Budget, run_batches
 
 Floats = NDArray[np.float32]
@@ -103,7 +103,11 @@ def scores(
     """
     writer.check_steerable()
     state = writer.state
-    assert isinstance(state, CausalState), "a causal model writes with a causal state"
+    if not isinstance(state, CausalState):
+        raise Unsupported(
+            f"{type(network).__name__} cannot be steered: its contexts would have to stay in {state.name}.",
+            "Use an instruction in front of the texts (--mitigate prefix=...), or another model.",
+        )
     common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
     for k, beginning in enumerate(common):
         # the token that the first scored one is predicted from must be read with the text

@@ -1,6 +1,9 @@
 from .beams import (
     continue_prompts as continue_prompts,
 )
+from .constraints import (
+    Constraints as Constraints,
+)
 from .fast_layers import (
     FastLayers as FastLayers,
 )
@@ -32,6 +35,9 @@ from .steering import (
     SteerableModel as SteerableModel,
     Steering as Steering,
     steerable as steerable,
+)
+from .ways import (
+    ways_of_causal as ways_of_causal,
 )
 from .writer import (
     Writer as Writer,
