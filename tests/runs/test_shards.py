@@ -60,7 +60,7 @@ def test_a_parquet_file_of_something_else_is_set_aside(tmp_path):
 
 def test_leftover_temporaries_are_ignored_and_cleaned(tmp_path):
     write_shard(tmp_path, 1, rows("a"))
-    (tmp_path / ".part-000002.parquet.999.tmp").write_bytes(b"half a")
+    (tmp_path / ".evenhand-0123456789abcdef.tmp").write_bytes(b"half a")
     assert read_shards(tmp_path).height == 1
     assert set_aside_unreadable(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["part-000001.parquet"]

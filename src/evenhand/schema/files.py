@@ -6,12 +6,14 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args, overload
 
 from evenhand.schema.errors import DataError, WriteError
+from evenhand.schema.temporary import temporary_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,27 +26,25 @@ TableKind = Literal["parquet", "csv", "jsonl"]
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`; on success flush it to disk and rename it into place.
 
-    Whatever stood at `path` stays until the new content is complete. Raises WriteError (full disk,
-    no permission) and removes the temporary file.
+    Whatever stood at `path` stays until the new content is complete. Its name cannot be foreseen, and one that a
+    killed writer left behind is removed by the next writer into the folder. Raises WriteError (full disk, no
+    permission) and removes the temporary file.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)  # of a dead process, or a link to somewhere else
-        with open(temporary, "xb") as handle:
+        with temporary_file(path.parent) as (handle, temporary):
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        os.replace(temporary, path)
+            if sys.platform == "win32":
+                handle.close()  # an open file cannot be renamed there
+            os.replace(temporary, path)
     except OSError as error:
         raise WriteError(
             f"Could not write {path}: {error.strerror or error}.",
             "What was written before is intact. Free some space or choose another folder, then run again.",
         ) from error
-    finally:
-        with suppress(OSError):  # where the folder itself is the problem, its error is on its way
-            temporary.unlink(missing_ok=True)
 
 
 def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:

@@ -16,8 +16,8 @@ from evenhand.benchmarks import Generation, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation, load_mitigation, mitigated
 from evenhand.models import LanguageModel
-from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label
-from evenhand.schema import Interrupted, UsageError
+from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label, resumable
+from evenhand.schema import UsageError
 from evenhand.studies.audit import (
     MODEL_ROLE,
     AuditConfig,
@@ -118,7 +118,7 @@ def study_before_after(
     audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
     plain = config.model_copy(update={"mitigate": (), "classifiers": audited_roles})
     options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
-    try:
+    with resumable(f"Go on with: evenhand before-after {path}"):
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
@@ -160,11 +160,6 @@ def study_before_after(
             notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
             failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
         )
-    except (Interrupted, KeyboardInterrupt) as stop:
-        state = (
-            stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
-        )
-        raise Interrupted(state, f"Go on with: evenhand before-after {path}") from stop
 
 
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
