@@ -132,9 +132,7 @@ class Stopping:
 
 
 @contextmanager
-def resumable(
-    go_on: str, stopped: str = "Stopped between two steps; nothing is lost."
-) -> Iterator[None]:
+def resumable(go_on: str, stopped: str = "Stopped between two steps; nothing is lost.") -> Iterator[None]:
     """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on.
 
     go_on: how. stopped: what is said of a stop of which nothing inside has said more.

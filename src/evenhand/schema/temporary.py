@@ -51,7 +51,7 @@ def sweep(folder: Path) -> None:
 def _opened(folder: Path) -> tuple[BinaryIO, Path]:
     while True:
         path = folder / f".evenhand-{token_hex(8)}.tmp"
-        handle = open(path, "xb")
+        handle = open(path, "xb")  # noqa: SIM115
         # A sweeper may have come between opening and locking: then it has the file, or has removed it.
         if _locked(handle.fileno()) is not False and path.exists():
             return handle, path

@@ -238,7 +238,10 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
     out, _ = program.communicate(timeout=20)
     within(20, lambda: not any(map(alive, workers(tmp_path))))
     if number != signal.SIGKILL:
-        assert program.returncode == 0 and "Interrupted Stopped between two steps; nothing is lost. Go on." in out
+        assert (
+            program.returncode == 0
+            and "Interrupted Stopped between two steps; nothing is lost. Go on." in out
+        )
 
 
 def test_a_worker_that_dies_says_how_to_go_on(tmp_path):

@@ -154,7 +154,7 @@ def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Processes begun meanwhile are deaf to the parent's signals, also while they import; the parent hears them after."""
+    """Processes begun meanwhile are deaf to the signals of the parent, which hears them afterwards."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return

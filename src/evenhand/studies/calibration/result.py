@@ -146,7 +146,9 @@ def calibrate_with(
 ) -> CalibrationStudy:
     """Calibrate as options say; see `calibrate`."""
     folder = output or default_path("calibration", options.size)
-    with resumable(f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.", "Stopped."):
+    with resumable(
+        f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.", "Stopped."
+    ):
         study = CalibrationStudy(folder, options, conduct(options, folder, progress))
         study.report()
     return study

@@ -130,7 +130,9 @@ def study_consistency(
             titled = None if progress is None else Titled(progress, title)
             failed += _asked(run, decoding, classifier, options, given or {}, titled)
             judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
-        matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels, _identifiers(domains))
+        matrices = score_matrices(
+            levels, judged, prepared.attributes, classifier.labels, _identifiers(domains)
+        )
         put = {domain: _put(domains[domain], prepared.of_nonsense[domain]) for domain in domains}
         scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
         threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
