@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What a terminal or an editor obeys and does not show; JSON can say it in plain letters."""
 TableKind = Literal["parquet", "csv", "jsonl"]
 
 
@@ -83,12 +87,14 @@ def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) 
 def write_json(path: Path | str, content: Any) -> Path:
     """Write data as JSON (see `as_json`), whole or not at all; returns the path. Raises WriteError.
 
+    The file can be shown in a terminal: control characters and those that turn the direction of writing are escaped.
+
     >>> import tempfile
     >>> write_json(Path(tempfile.mkdtemp()) / "a.json", {"p": float("nan")}).read_text()
     '{\\n "p": null\\n}\\n'
     """
     text = json.dumps(as_json(content), indent=1, ensure_ascii=False, allow_nan=False)
-    return write_text(path, text + "\n")
+    return write_text(path, HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
 
 
 def write_text(path: Path | str, text: str) -> Path:
