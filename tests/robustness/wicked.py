@@ -159,8 +159,8 @@ class Studies:
     def revision(self) -> StudyResult:
         texts = self.texts
         history = [
-            {"iteration": 1 + i % 4, "instruction": text, "parent": texts[i - 1] if i else None, "fate": "kept", "rate": 0.5,
-             "change": -0.1, "n": 100} for i, text in enumerate(texts)
+            {"iteration": 1 + i % 4, "instruction": text, "parent": texts[i - 1] if i else None, "fate": "kept",
+             "rate": 0.5, "change": -0.1, "n": 100} for i, text in enumerate(texts)
         ]  # fmt: skip
         rows = [
             {"instruction": text, "chosen": i == 3, "verdict": "lower", "rate": 0.4, "low": 0.3, "high": 0.5,
