@@ -30,22 +30,10 @@ WARM = (
 )  # fmt: skip
 """What commands import; nothing of it makes a thread, which a fork would lose."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"), "1")
-OF_THE_SITTING = frozenset(
-    [
-        "manifest",
-        "cost",
-        "sessions",
-        "created",
-        "seconds",
-        "model",
-        "runs",
-        "timings",
-        "prompts",
-        "neutral",
-        "texts",
-        "calls",
-    ]
-)
+OF_THE_SITTING = {
+    "manifest", "cost", "sessions", "created", "seconds", "model", "runs", "timings", "prompts", "neutral", "texts",
+    "calls",
+}  # fmt: skip
 """Keys of JSON files that say when, where and how fast, which two uninterrupted runs do not share."""
 
 

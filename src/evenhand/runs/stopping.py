@@ -17,6 +17,9 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM)
 SAME_PRESS = 0.5
 """Seconds within which another signal is the same wish: shells, `timeout` and containers often send it twice."""
 
+SOON = 0.005
+"""Seconds until a stop that Python has swallowed is raised anew: by then the cleaning up that swallowed it is over."""
+
 
 class StopRequested(KeyboardInterrupt):
     """The user asked to stop. Not an Exception: no model's error handling can swallow it."""
@@ -72,7 +75,7 @@ class _Watch:
         # Raised while Python cleaned something up, it would be printed and forgotten: it is raised anew outside.
         if told.exc_type is StopRequested and self.previous:
             self.swallowed = True
-            _thread.interrupt_main()
+            threading.Timer(SOON, _thread.interrupt_main).start()
         else:
             self.hook(told)
 
