@@ -87,6 +87,8 @@ class ClassifierRole:
     classifier: str
     """The published one, by name; see `evenhand list classifiers`."""
     text: ClassifiedText = field(default_factory=ClassifiedText)
+    optional: str = ""
+    """What holds until somebody is named for the role; empty: `classifier` judges unless another is named."""
 
 
 def take_evenly(prompts: PromptSet, limit: int, seed: int) -> PromptSet:

@@ -248,6 +248,7 @@ def check_going_on(
         path,
         [config.model, *config.classifiers.values()],
         mitigations=config.mitigate,
+        files={"personas": config.personas},
         named=named,
         trusted=trust_addresses,
     )

@@ -163,6 +163,7 @@ def resumed_search(
     audit = stored.audit
     check_code(folder, audit.trust_remote_code, bool(named.get("trust_remote_code")))
     names = [audit.model, *audit.classifiers.values(), stored.reviser]
-    check_addresses(folder, names, mitigations=audit.mitigate, trusted=trust_addresses)
+    personas = {"personas": audit.personas}
+    check_addresses(folder, names, mitigations=audit.mitigate, files=personas, trusted=trust_addresses)
     changed = {"trust_remote_code": False, **named}
     return stored.model_copy(update={"audit": audit.model_copy(update=changed)})
