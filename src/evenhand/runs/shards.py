@@ -65,24 +65,14 @@ def read_shards(
 
 
 def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
-<<<<<<< HEAD
     """Make the folder fit to resume: rename parts that cannot be read, remove left-over temporaries.
-=======
-    """Make the folder fit to resume: rename parts that cannot be read, remove leftover temporary files.
->>>>>>> main
 
     What is no file (a folder, a named pipe) was not left by evenhand: in the place of a part it is renamed, elsewhere
     let alone. Call it only under the run's lock. Returns: one sentence for each part that was set aside.
     """
     if not folder.is_dir():
         return []
-<<<<<<< HEAD
     sweep(folder)
-=======
-    for leftover in folder.glob(".part-*.tmp"):
-        if leftover.is_symlink() or leftover.is_file():
-            leftover.unlink(missing_ok=True)
->>>>>>> main
     notes = []
     for path in _parts(folder):
         try:

@@ -5,6 +5,7 @@ Whoever writes one holds a lock on it, which the system drops however the writer
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -67,7 +68,7 @@ def _remove_left_over(path: Path) -> None:
         return
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if _locked(descriptor):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _locked(descriptor):
             path.unlink()
     finally:
         os.close(descriptor)
