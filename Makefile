@@ -39,6 +39,7 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/full_set.py
 	$(BIN)/python perf/composition.py
 	$(BIN)/python perf/bias_score.py
+	$(BIN)/python perf/power.py
 	$(BIN)/python perf/generation.py
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py

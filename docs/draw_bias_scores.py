@@ -33,7 +33,7 @@ def picture(scores: pl.DataFrame, power: pl.DataFrame) -> str:
     left = [
         curve(scores.select("truth", "published").rows(), 50, 100, PUBLISHED, "published", label_at=0),
         curve(
-            scores.select("truth", "corrected").rows(), 50, 100, CORRECTED, "corrected (equal to the truth)"
+            scores.select("truth", "corrected").rows(), 50, 100, CORRECTED, "counted (equal to the truth)"
         ),
     ]
     right = [

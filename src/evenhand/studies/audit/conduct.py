@@ -170,7 +170,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
     options = replace(analysis_options(asking, analysis), architecture=architecture)
-    judged, headlines, analyses = [], [], {}
+    judged, headlines, analyses, written = [], [], {}, {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
         options_here = replace(options, labels=_labels(directory, name))
@@ -178,7 +178,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
         analyses[name] = done.analysis
         judged.append((done.measurements, done.findings))
         headlines.append(done.headlines)
-        directory.write_details(name, done.details)
+        written[name] = directory.write_details(name, done.details)
     suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
         summary = suite.summarise(analyses)
@@ -190,6 +190,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     directory.write_headlines(pl.concat(headlines))
     with directory.lock():
         directory.manifest.timings["measures"] = perf_counter() - began
+        directory.manifest.details = written
         directory.save()
 
 
