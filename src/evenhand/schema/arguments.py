@@ -77,9 +77,10 @@ def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
 
 def check_fields(value: Any, *names: str) -> None:
     """The same for fields of a dataclass, called when it is made; names: those that are checked, by default all."""
-    for name, hint in _hints(type(value)).items():
-        if name in (names or type(value).__dataclass_fields__):
-            _check(type(value).__name__, name, getattr(value, name), hint, numbers=False)
+    kind: Any = type(value)
+    for name, hint in _hints(kind).items():
+        if name in (names or kind.__dataclass_fields__):
+            _check(kind.__name__, name, getattr(value, name), hint, numbers=False)
 
 
 def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
@@ -198,9 +199,8 @@ def _words(hint: Any) -> str:
     if (origin or hint) in (Mapping, dict):
         return "a mapping"
     if (origin or hint) in SEVERAL:
-        each = {str: "texts", int: "whole numbers", float: "numbers"}.get(
-            inner[0] if inner else None, "values"
-        )
+        named = {str: "texts", int: "whole numbers", float: "numbers"}
+        each = named.get(inner[0], "values") if inner else "values"
         return f"{'a tuple of' if origin is tuple else 'several'} {each}"
     return IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
 
