@@ -123,6 +123,7 @@ class CausalModel:
             "device": str(self.scorer.device),
             "scoring": str(self.path),
             "scoring_rejected": self.rejected_paths,
+            "packed_layers": len(self.scorer.layers.packed),
             "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
             "end_token_scored": bool(self.end),
             "tokens_given": self.scorer.tokens_given,
@@ -175,6 +176,7 @@ class CausalModel:
             vocabulary=int(self.model.config.get_text_config().vocab_size),
             device=self.scorer.device,
             cache_bytes=cache_bytes(self.model),
+            layers=self.scorer.layers,
             batch_tokens=self.options.batch_tokens,
         )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evenhand.models.scoring.head import MOST_LOGITS, Head
 from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.scoring.tokens import TokenSequences
-from evenhand.weights import Budget, Ints, run_batches
+from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_batches
 
 SEGMENT = 256
 Floats = NDArray[np.float32]
@@ -42,6 +42,7 @@ class Scorer:
         self.head = Head(model) if model.get_output_embeddings() is not None else None
         self.device = model.get_input_embeddings().weight.device
         self.dtype = model.get_input_embeddings().weight.dtype
+        self.layers = FastLayers(model, available_memory(self.device))
         self.budget = Budget(tokens=budget, most_targets=budget)
         self.tokens_given = 0
         self.path = ScoringPath.PREFIX_TREE
@@ -58,7 +59,7 @@ class Scorer:
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
         self.tokens_given += total
         longest = int(np.diff(sequences.offsets).max())
-        with torch.inference_mode():
+        with torch.inference_mode(), self.layers.in_use_where_exact():
             if self.path is ScoringPath.PREFIX_TREE and (self.window is None or longest <= self.window):
                 return self._score_tree(sequences)
             return self._score_padded(sequences)

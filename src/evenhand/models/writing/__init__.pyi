@@ -1,9 +1,6 @@
 from .beams import (
     continue_prompts as continue_prompts,
 )
-from .fast_layers import (
-    FastLayers as FastLayers,
-)
 from .inputs import (
     Prompts as Prompts,
     cache_bytes as cache_bytes,

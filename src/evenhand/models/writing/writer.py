@@ -20,7 +20,6 @@ from torch import Tensor
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import most_targets
-from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
@@ -33,7 +32,7 @@ from evenhand.models.writing.state import DecoderState
 from evenhand.models.writing.steered_state import SteeredState
 from evenhand.models.writing.steering import Steering
 from evenhand.schema import Unsupported
-from evenhand.weights import Budget, available_memory, is_out_of_memory
+from evenhand.weights import Budget, FastLayers, available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
@@ -61,7 +60,8 @@ class Writer:
     state: rows of the model (models/writing/state.py). tokenizer: turns tokens into text. ends: token ids
     that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
     free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
-    prompt and continuation are one sequence (a causal model) or two.
+    prompt and continuation are one sequence (a causal model) or two. layers: the model's faster layers, where its
+    scoring has them already.
     """
 
     def __init__(
@@ -75,12 +75,13 @@ class Writer:
         cache_bytes: int,
         batch_tokens: int | None = None,
         in_prompt: bool = True,
+        layers: FastLayers | None = None,
     ):
         self.state, self.device, self.vocabulary = state, device, vocabulary
         self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
-        self.layers = FastLayers(state.model, available_memory(device))
+        self.layers = layers or FastLayers(state.model, available_memory(device))
         with self.layers.in_use():
             self.reason_for_equal_lengths = why_not_in_batches(state, vocabulary)
             self.reason_for_batches = why_not_staggered(state, vocabulary)
