@@ -35,7 +35,9 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
             self.lay_out(spare=new + SPARE)
         for buffer, states in zip(self.buffers, (key_states, value_states), strict=True):
             place = buffer[:, :, self.end : self.end + new]
-            place.copy_(states if self.kept is None else torch.where(self.kept[:, None, :, None], place, states))
+            place.copy_(
+                states if self.kept is None else torch.where(self.kept[:, None, :, None], place, states)
+            )
         self.kept = None
         self.end += new
         self._show()
