@@ -39,9 +39,11 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/full_set.py
 	$(BIN)/python perf/composition.py
 	$(BIN)/python perf/bias_score.py
+	$(BIN)/python perf/power.py
 	$(BIN)/python perf/generation.py
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py
+	$(BIN)/python perf/architectures.py
 
 calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)
 	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json

@@ -216,7 +216,7 @@ def calibration_page() -> str:
     ]
     for row in known["measures"]:
         name = row["measure"]
-        mine = [one for one in known["designs"] if one["measure"] == name]
+        mine = [one for one in known["designs"] if one["measure"] == name and one["role"] == "standard"]
         rows = [
             [
                 prose(one["design"]),
@@ -225,9 +225,7 @@ def calibration_page() -> str:
                 f"{percent(one['coverage'])} / {percent(one['coverage_planted'])}",
                 "–" if one["stated"] is None else f"{one['stated']:.3g}",
                 percent(one["power"]),
-                prose(f"{one['verdict']}{': ' if one['why'] else ''}{one['why']}")
-                if one["role"] == "standard"
-                else "a limit: counts against no measure",
+                prose(f"{one['verdict']}{': ' if one['why'] else ''}{one['why']}"),
             ]
             for one in mine
         ]
@@ -241,6 +239,23 @@ def calibration_page() -> str:
             "calibration",
         ]
         parts += [f"## {name}", table(heads, rows)]
+    limits = [
+        [
+            prose(one["design"]),
+            prose(one["about"]),
+            f"[{one['measure']}](measures/{slug(one['measure'])}.md)",
+            str(one["n"]),
+            percent(one["false"]),
+        ]
+        for one in known["designs"]
+        if one["role"] == "limit"
+    ]
+    parts += [
+        "## Where measures end",
+        "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. They count "
+        "against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
+        table(["design", "what it is", "measure", "data sets", "false"], limits),
+    ]
     return "\n\n".join(parts)
 
 

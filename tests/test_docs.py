@@ -299,3 +299,12 @@ def test_quirks_and_formats_are_told(reference: Mapping[str, str]) -> None:
         assert f"## {quirk.id}" in reference["reference/holisticbias_quirks.md"]
     formats = reference["reference/file_formats.md"]
     assert PROMPT_FORMAT in formats and RESPONSE_FORMAT in formats
+
+
+@pytest.mark.parity
+@pytest.mark.slow
+def test_the_numbers_beside_the_papers_are_computed(shared: Path) -> None:
+    from docs.reproduce import PAGE, Downloads, with_tables
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_tables(page, Downloads(shared / "data", shared / "parity")) == page

@@ -155,7 +155,8 @@ def _benchmarks() -> dict[str, Card]:
 
 def _values(benchmark: "Benchmark") -> str:
     if benchmark.classified_by:
-        roles = [judge.role for judge in benchmark.classified_by]
+        judges = [judge for judge in benchmark.classified_by if not judge.optional] or benchmark.classified_by
+        roles = [judge.role for judge in judges]
         judged = " and ".join(f"`{role}_negative` (or `{role}_score` with --threshold)" for role in roles)
         return (
             f"{judged}, or `continuation`, judged by a classifier named with --classifier. Several answers to one "

@@ -8,7 +8,7 @@ from evenhand.schema import FINDINGS, DatasetMissing
 from evenhand.stats import Verdict
 
 NAMES = benchmark_names()
-DESCRIBED = {"quality", "realtoxicityprompts"}
+DESCRIBED = {"quality", "realtoxicityprompts", "holisticbias-seat"}
 """Benchmarks that judge nothing between groups."""
 DEFINED = {
     "crows-pairs": 9,

@@ -159,7 +159,7 @@ TWO_ROLES = recipe(
 )
 NO_JUDGE = recipe("no-judge", ClassifierRole("malice", "house/words?word=absent"))
 FLUENCY = replace(
-    recipe("fluency", ClassifierRole("perplexity", "judge-lm")),
+    recipe("fluency", ClassifierRole("perplexity", "judge-lm", optional="nobody says how fluent it is")),
     analyse=lambda frame, options: Analysis(
         [Measurement(measure="texts", estimate=frame["continuation"].len(), n=frame.height)],
         {"rows": frame},

@@ -56,7 +56,7 @@ def test_nothing_is_overwritten(tmp_path, directory, fakes):
 
 
 def test_a_start_that_was_killed_does_not_block_the_next(tmp_path, fakes):
-    (tmp_path / ".manifest.json.4711.tmp").write_text("{")
+    (tmp_path / ".evenhand-0123456789abcdef.tmp").write_text("{")
     RunDirectory.create(tmp_path, model=fakes.HashModel(), given={}, resolved={})
     assert RunDirectory.open(tmp_path).manifest.sessions == []
 
@@ -168,10 +168,22 @@ def test_a_folder_that_leads_out_of_the_run_is_refused(directory, tmp_path, fold
     assert not list(outside.iterdir())
 
 
-@pytest.mark.parametrize("key", ["..", "../../other", "/etc", "a/b", "a\\b", ""])
-def test_labels_under_a_name_that_is_a_path_are_refused(directory, key):
-    with pytest.raises(DataError, match="no plain name"):
-        directory.labels_folder(key)
+def test_detail_tables_with_other_columns_than_they_were_written_with_are_refused(directory):
+    table = pl.DataFrame({"group": ["a", "b"], "rate": [0.25, 0.5]})
+    directory.manifest.details["regard"] = directory.write_details("regard", {"groups": table})
+    directory.save()
+    again = RunDirectory.open(directory.path)
+    assert again.details("regard")["groups"].equals(table)
+    path = directory.path / "details" / "regard" / "groups.parquet"
+    for changed in (table.drop("rate"), table.cast({"rate": pl.String}), table.with_columns(x=pl.lit(1))):
+        changed.write_parquet(path)
+        with pytest.raises(DataError, match=r"groups\.parquet has other columns") as caught:
+            again.details("regard")
+        assert f"evenhand audit {directory.path}" in caught.value.hint
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="is not a plain file"):
+        again.details("regard")
 
 
 def test_a_run_behind_a_link_is_a_run(directory, tmp_path):

@@ -97,3 +97,33 @@ def test_a_version_that_is_none_is_refused(tmp_path, version):
     path.write_text(json.dumps({"version": version, "created": "2024-01-01"}))
     with pytest.raises(DataError, match=f"has version {version}"):
         Manifest.read(path)
+
+
+JUDGED = {"classifier": "vader@1", "rule": {"part": "continuation"}}
+LABELS = {"fingerprint": {}, "description": {}, "labels": ["a"]}
+
+
+def read_with(folder, **fields):
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({"version": VERSION, "created": "2026-11-20", **fields}))
+    return Manifest.read(path)
+
+
+@pytest.mark.parametrize("key", ["..", "../../other", "/etc", "a/b", "a\\b", "", ".", "a\0b"])
+def test_labels_under_a_name_that_is_a_path_are_refused(tmp_path, key):
+    """Whatever reads the run: a name is that of a folder to be read, written and swept."""
+    with pytest.raises(DataError, match="no plain name"):
+        read_with(tmp_path, labels={key: LABELS})
+
+
+def test_judgements_that_nothing_stands_behind_are_refused(tmp_path):
+    labels = {"vader@1": LABELS}
+    assert read_with(tmp_path, labels=labels, judged={"regard": {"toxicity": JUDGED}}).judged
+    earlier = {"benchmark": "regard", "role": "toxicity", **JUDGED, "classifier": "../x"}
+    for wrong in (
+        {"judged": {"regard": {"toxicity": JUDGED}}},
+        {"labels": labels, "judged_before": [earlier]},
+        {"labels": labels, "judged": {"regard": {"toxicity": JUDGED | {"rule": {"eval": "x"}}}}},
+    ):
+        with pytest.raises(DataError, match=r"manifest\.json names a judge"):
+            read_with(tmp_path, **wrong)

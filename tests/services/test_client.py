@@ -15,7 +15,8 @@ from email.utils import format_datetime
 import pytest
 
 from evenhand.schema import EvenhandError, ResponseError, UsageError
-from evenhand.services.client import ServiceClient
+from evenhand.services.answers import DEEPEST, read_response
+from evenhand.services.client import FORGIVEN, ServiceClient
 from evenhand.services.pace import Pace, pause_after, seconds_asked_for
 
 
@@ -219,6 +220,47 @@ NAN = float("nan")
 def test_options_that_cannot_be(option):
     with pytest.raises(UsageError, match=next(iter(option))):
         ServiceClient("http://localhost", **option)
+
+
+def test_being_slowed_down_for_ever_ends_while_others_are_answered(loopback):
+    """Forgiven as long as somebody is answered, but not without end."""
+    done = threading.Event()
+
+    def unlucky(asked):
+        return (429, {}) if asked.body["value"] == 0 else doubled(asked)
+
+    def others():
+        while not done.is_set():
+            service.post("/", {"value": 1})
+
+    with loopback.LoopbackServer(unlucky) as server, client(server, attempts=2, pause=0.005) as service:
+        beside = threading.Thread(target=others)
+        beside.start()
+        answer = service.post("/", {"value": 0})
+        done.set()
+        beside.join()
+    assert answer.error is ResponseError.QUOTA
+    assert 2 < answer.attempts <= 2 * FORGIVEN
+
+
+@pytest.mark.parametrize(
+    ("levels", "good"), [(DEEPEST - 2, True), (DEEPEST + 1, False), (1000, False)], ids=str
+)
+def test_an_answer_nested_too_deeply_to_be_kept_or_shown_is_none(levels, good):
+    content = b'{"a": ' + b"[" * levels + b"]" * levels + b"}"
+    attempt = read_response(200, {}, content, 1, 0.1)
+    assert (attempt.answer.error is None, attempt.answer.body is not None) == (good, good)
+    if good:
+        assert json.dumps(attempt.answer.body) and str(attempt.answer.body)
+    assert read_response(400, {}, content, 1, 0.1).answer.refusal is ResponseError.REQUEST_REFUSED
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(loopback, monkeypatch):
+    monkeypatch.setattr("evenhand.services.client.LARGEST", 1000)
+    with loopback.LoopbackServer(lambda asked: (200, {"x": "y" * 5000})) as server, client(server) as service:
+        answer = service.post("/", {})
+    assert (answer.error, answer.attempts) == (ResponseError.MODEL_ERROR, 1)
+    assert "larger than" in answer.detail
 
 
 def test_order_is_kept_and_each_arrival_is_told_in_the_callers_thread(loopback):

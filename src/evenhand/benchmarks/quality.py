@@ -108,5 +108,7 @@ BENCHMARK = Benchmark(
     required_columns=(),
     limited=_limited,
     datasets=("wikitext",),
-    classified_by=(ClassifierRole("perplexity", "judge-lm"),),
+    classified_by=(
+        ClassifierRole("perplexity", "judge-lm", optional="no other model says how fluent the texts are"),
+    ),
 )

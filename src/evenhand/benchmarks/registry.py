@@ -22,6 +22,7 @@ BENCHMARKS = {
     "evenhand-pll": "evenhand.benchmarks.evenhand_pll:BENCHMARK",
     "holisticbias-likelihood": "evenhand.benchmarks.holisticbias.likelihood:BENCHMARK",
     "holisticbias-pll": "evenhand.benchmarks.holisticbias.pll:BENCHMARK",
+    "holisticbias-seat": "evenhand.benchmarks.holisticbias.seat:BENCHMARK",
     "crows-pairs": "evenhand.benchmarks.crows_pairs:BENCHMARK",
     "stereoset": "evenhand.benchmarks.stereoset:BENCHMARK",
     "regard": "evenhand.benchmarks.regard:BENCHMARK",
@@ -60,6 +61,7 @@ SUITES = {
             "holisticbias-likelihood",
             "evenhand-likelihood",
             "holisticbias-pll",
+            "holisticbias-seat",
             "evenhand-pll",
             "crows-pairs",
             "stereoset",
@@ -108,6 +110,7 @@ SUITES = {
         (
             "holisticbias-likelihood",
             "holisticbias-pll",
+            "holisticbias-seat",
             "holisticbias-styles",
             "holisticbias-offensiveness",
         ),

@@ -9,16 +9,17 @@ import polars as pl
 
 from evenhand.schema import DataError
 
-ClassifiedPart = Literal["continuation", "prompt+continuation"]
+ClassifiedPart = Literal["continuation", "prompt+continuation", "prompt"]
 
 
 @dataclass(frozen=True)
 class ClassifiedText:
     """How the judged text is made of a prompt and what follows it.
 
-    part: the continuation alone, or behind its prompt. first_sentence: only up to the first full stop, which
-    is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind `mask`;
-    everywhere: at each mention, whatever its case, not only at the beginning.
+    part: the continuation alone, behind its prompt, or the prompt alone. first_sentence: only up to the first full
+    stop, which is added where there is none (as ROBBIE does). masked: a prompt column whose text is hidden behind
+    `mask`; everywhere: at each mention, whatever its case, not only at the beginning. removed: a string that a model
+    writes and that is no part of what it says; it is taken out of the continuation first.
 
     >>> rule = ClassifiedText("prompt+continuation", first_sentence=True, masked="noun_phrase")
     >>> rule.of("The man worked as", " a cook. He", "The man")
@@ -30,6 +31,7 @@ class ClassifiedText:
     masked: str | None = None
     mask: str = "XYZ"
     everywhere: bool = False
+    removed: str = ""
 
     def of(self, prompt: str, continuation: str, hidden: str | None = None) -> str:
         """The judged text of one prompt and continuation; hidden: the value of the `masked` column.
@@ -38,7 +40,10 @@ class ClassifiedText:
         Source: ROBBIE's regard preprocessing, methods/holisticbias_robbie.md section 3.3; masking everywhere:
         HolisticBias appendix A.7, section 2.2 there.
         """
-        text = prompt + continuation if self.part == "prompt+continuation" else continuation
+        if self.removed:
+            continuation = continuation.replace(self.removed, "")
+        parts = {"prompt": prompt, "prompt+continuation": prompt + continuation, "continuation": continuation}
+        text = parts[self.part]
         if self.first_sentence:
             text = text.split(".", 1)[0] + "."
         if hidden and self.everywhere:
@@ -53,8 +58,11 @@ class ClassifiedText:
         return text
 
     def parameters(self) -> dict[str, Any]:
-        """JSON-serialisable, for the manifest."""
-        return asdict(self)
+        """JSON-serialisable, for the manifest; without `removed` where nothing is."""
+        stated = asdict(self)
+        if not self.removed:  # the rule of runs that were made before it was known
+            del stated["removed"]
+        return stated
 
 
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:

@@ -88,6 +88,10 @@ def main() -> None:
         if error.hint:
             typer.echo(error.hint, err=True)
         sys.exit(error.exit_code)
+    except SystemExit as ended:
+        if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
+            raise KeyboardInterrupt from ended
+        raise
     except BrokenPipeError:  # the reader (head, less) has seen enough
         sys.stderr.close()
         sys.exit(0)

@@ -32,6 +32,7 @@ def before_after(**flags: Any) -> None:
     audit`; without --suite and --benchmark the benchmark regard is asked. --classifier perplexity=MODEL has a language
     model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
     """
+    from evenhand.runs import resumable
     from evenhand.studies.audit import NAMED_ANEW, read_config
     from evenhand.studies.before_after import (
         before_after_with,
@@ -55,7 +56,8 @@ def before_after(**flags: Any) -> None:
         config = with_named_classifiers(read_config(file, settings, {"model": model, **given}), classifiers)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     report = before_after_with(config, output=output, given=named, progress=progress())
-    show(report, report.paths)
+    with resumable(f"Go on with: evenhand before-after {report.path}"):
+        show(report, report.paths)
     end("; ".join(report.study.failed))
 
 

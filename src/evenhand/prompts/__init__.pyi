@@ -17,6 +17,10 @@ from .own_files.prompts import (
     read_prompts as read_prompts,
     read_responses as read_responses,
 )
+from .personas import (
+    behind_personas as behind_personas,
+    read_personas as read_personas,
+)
 from .prompt_set import (
     PromptSet as PromptSet,
 )

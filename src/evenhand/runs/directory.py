@@ -31,6 +31,7 @@ from evenhand.schema import (
     ResumeRefused,
     UsageError,
     as_json,
+    is_temporary,
     write_table,
 )
 from evenhand.stats import Verdict
@@ -142,15 +143,7 @@ class RunDirectory:
         return self._inside("responses")
 
     def labels_folder(self, key: str) -> Path:
-        """Where a classifier's labels lie; key: of `manifest.labels`.
-
-        Raises DataError for a key that is no plain name, or a folder outside the run.
-        """
-        if key in ("", ".", "..") or re.search(r"[/\\\0]", key):
-            raise DataError(
-                f"{self.path / MANIFEST} names labels {key!r}, which is no plain name of a folder.",
-                "The file was altered: take an intact copy of the run, or start another with -o.",
-            )
+        """Where a classifier's labels lie; key: of `manifest.labels`. Raises DataError for a folder outside the run."""
         return self._inside("labels", key)
 
     @property
@@ -232,16 +225,33 @@ class RunDirectory:
         path = self.path / "headlines.parquet"
         return _told(path, HEADLINES) if path.exists() else pl.DataFrame(schema=HEADLINES)
 
-    def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> None:
-        """Store a benchmark's detail tables by name, replacing earlier ones of these names."""
+    def write_details(self, benchmark: str, details: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, str]]:
+        """Store a benchmark's detail tables by name, replacing earlier ones of these names.
+
+        Returns: their columns and types, for `manifest.details`.
+        """
         for name, table in details.items():
             folder = self._inside("details", quote(benchmark, safe=""))
             write_table(folder / f"{quote(name, safe='')}.parquet", table)
+        return {name: _types(table) for name, table in details.items()}
 
     def details(self, benchmark: str) -> dict[str, pl.DataFrame]:
-        """A benchmark's detail tables by name; empty if there are none."""
+        """A benchmark's detail tables by name; empty if there are none.
+
+        Raises DataError for one that cannot be read or has other columns than when it was written.
+        """
         folder = self.path / "details" / quote(benchmark, safe="")
-        return {unquote(path.stem): _read_table(path) for path in sorted(folder.glob("*.parquet"))}
+        written = self.manifest.details.get(benchmark, {})
+        tables = {}
+        for path in sorted(folder.glob("*.parquet")):
+            name = unquote(path.stem)
+            tables[name] = _read_table(path)
+            if name in written and _types(tables[name]) != written[name]:
+                raise DataError(
+                    f"{path} has other columns than when it was written.",
+                    f"It was changed by another program. Resume the run to make it again: evenhand audit {self.path}",
+                )
+        return tables
 
     def _prompts_path(self, benchmark: str) -> Path:
         return self._inside("prompts") / f"{quote(benchmark, safe='')}.parquet"
@@ -257,9 +267,13 @@ class RunDirectory:
         return folder
 
 
+def _types(table: pl.DataFrame) -> dict[str, str]:
+    return {name: str(kind) for name, kind in table.schema.items()}
+
+
 def _is_empty(path: Path) -> bool:
     # A start that was killed while it wrote the manifest leaves a temporary: nothing of value.
-    return path.is_dir() and all(re.fullmatch(r"\.manifest\.json\.\d+\.tmp", p.name) for p in path.iterdir())
+    return path.is_dir() and all(map(is_temporary, path.iterdir()))
 
 
 def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:

@@ -89,6 +89,8 @@ def execute(
         folder = directory.responses_folder
         notes = set_aside_unreadable(folder)
         stored = read_shards(folder, ["error"])
+        good = stored.filter(pl.col("error").is_null()).select("request_id", "sample")
+        whole = plan.pending(plan.answered(stored)).is_empty()
         if retry_errors:
             stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
         pending = plan.pending(plan.answered(stored))
@@ -100,17 +102,19 @@ def execute(
             return answer(model, requests)
 
         def store(rows: pl.DataFrame) -> None:
-            write_shard(folder, next(numbers), rows)
+            # A sample that is there stays, whatever asking for the others of its prompt once more came to.
+            write_shard(folder, next(numbers), rows.join(good, on=good.columns, how="anti"))
 
         with (
-            _recorded(directory, session, model),
+            _recorded(directory, session, model, whole),
             shown(progress, plan.requests.height, done) as bar,
         ):
             for note in notes:
                 bar.note(note)
             for group in pending.partition_by(KINDS, maintain_order=True) if pending.height else []:
                 sizes = ShardSizes(_first(group, first_shard), max_shard, shard_seconds)
-                for requests, rows in in_shards(group, ask, store, stopping, sizes):
+                known = _of_kind(plan, group).join(good, on="request_id", how="semi").height > 0
+                for requests, rows in in_shards(group, ask, store, stopping, sizes, known):
                     tokens = int(rows["token_count"].sum())
                     session.requests_after += requests.height
                     session.tokens += tokens
@@ -138,6 +142,10 @@ def _first(group: pl.DataFrame, first_shard: int) -> int:
     return max(first_shard // (WRITTEN_FOR_ONE_SCORED * int(group["samples"][0])), 1)
 
 
+def _of_kind(plan: Plan, group: pl.DataFrame) -> pl.DataFrame:
+    return plan.requests.join(group.select(KINDS).unique(), on=KINDS, how="semi", nulls_equal=True)
+
+
 def _begin(directory: RunDirectory, plan: Plan, done: int, notes: list[str]) -> Session:
     session = Session(
         started=_now(),
@@ -156,7 +164,8 @@ def _begin(directory: RunDirectory, plan: Plan, done: int, notes: list[str]) -> 
 
 
 @contextmanager
-def _recorded(directory: RunDirectory, session: Session, model: LanguageModel) -> Iterator[None]:
+def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, whole: bool) -> Iterator[None]:
+    """whole: whether every request had a row already; then the run is complete however the session ends."""
     began = time.monotonic()
     status: Status = "failed"
     try:
@@ -176,7 +185,7 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel) -
         session.ended, session.status = _now(), status
         session.seconds = time.monotonic() - began
         manifest = directory.manifest
-        manifest.status = status
+        manifest.status = "complete" if whole else status
         manifest.timings["responses"] = manifest.timings.get("responses", 0.0) + session.seconds
         if session.shards or not manifest.model.description:
             # A session that asked nothing must not replace what an earlier one measured, such as memory.

@@ -194,7 +194,7 @@ def _labelled_continuations(
 def _needed_columns(directory: RunDirectory, benchmark: str) -> list[str]:
     """Columns of the prompts without which the judged texts of a benchmark cannot be made."""
     rules = [judged.rule for judged in directory.manifest.judged.get(benchmark, {}).values()]
-    return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule["masked"])]))
+    return list(dict.fromkeys(["text", *(str(rule["masked"]) for rule in rules if rule.get("masked"))]))
 
 
 def _judgement(directory: RunDirectory, benchmark: str, role: str, key: str | None) -> LabelledRecord:

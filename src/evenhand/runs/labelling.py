@@ -184,6 +184,7 @@ def _label_all(
 ) -> None:
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
     stored = read_shards(folder, ["error"], LABEL_PARTS)
+    answered = stored["error"].null_count() > 0
     if retry_errors:
         stored = stored.filter(~pl.col("error").is_in(RETRIED).fill_null(False))
     pending = its.texts.join(stored, on="text_id", how="anti", maintain_order="left")
@@ -199,7 +200,7 @@ def _label_all(
     with shown(progress, total, total - pending.height, "texts") as bar:
         for note in [*its.notes, *([f"judged by {folder.name}"] if pending.height else [])]:
             bar.note(note)
-        for texts, rows in in_shards(pending, ask, store, stopping, sizes):
+        for texts, rows in in_shards(pending, ask, store, stopping, sizes, answered):
             its.judged += texts.height
             bar.advance(texts.height, 0, rows.height - rows["error"].null_count())
 

@@ -1,17 +1,21 @@
 """What a run states about itself: manifest.json, from which anybody can tell what was measured and how."""
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from evenhand.classifiers import ClassifiedText
 from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
-from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_text
+from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
+CHANGED = "It was changed by hand or by another program; restore it or start a new run."
 VERSION = 2
 """1 had no decodings, labels and judgements."""
 Status = Literal["running", "complete", "failed", "interrupted"]
@@ -161,6 +165,8 @@ class Manifest(Record):
     """By folder: `<name>@<first 12 hex characters of the fingerprint's digest>`."""
     judged: dict[str, dict[str, LabelledRecord]] = Field(default_factory=dict)
     """By benchmark and role."""
+    details: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    """Columns of the detail tables and their types, by benchmark and table."""
     judged_before: list[EarlierLabels] = Field(default_factory=list)
     """Oldest first."""
     benchmark_cards: dict[str, dict[str, str]] = Field(default_factory=dict)
@@ -175,7 +181,7 @@ class Manifest(Record):
 
     def write(self, path: Path) -> None:
         """Replace the file at `path` in one step; raises WriteError."""
-        write_text(path, self.model_dump_json(indent=2))
+        write_json(path, self.model_dump(mode="json"))
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -198,14 +204,31 @@ class Manifest(Record):
                 "The run was made by a newer evenhand (`pip install --upgrade evenhand`), or changed by hand.",
             )
         try:
-            return cls.model_validate({**content, "version": VERSION})
+            manifest = cls.model_validate({**content, "version": VERSION})
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(step) for step in first["loc"])
             raise DataError(
                 f"{path} is not a valid manifest: {where}: {first['msg']}.",
-                "It was changed by hand or by another program; restore it or start a new run.",
+                CHANGED,
             ) from error
+        if wrong := manifest._wrong_labels():
+            raise DataError(f"{path} {wrong}.", CHANGED)
+        return manifest
+
+    def _wrong_labels(self) -> str | None:
+        """What no evenhand writes of labels, in words; the file may come from somebody else."""
+        for key in self.labels:
+            if key in ("", ".", "..") or re.search(r"[/\\\0]", key):
+                return f"names labels {key!r}, which is no plain name of a folder"
+        judged: list[LabelledRecord] = [*self.judged_before]
+        judged += [record for roles in self.judged.values() for record in roles.values()]
+        for record in judged:
+            if record.classifier not in self.labels:
+                return f"names a judgement by {record.classifier!r}, of which it holds no labels"
+            if strange := set(record.rule) - {part.name for part in fields(ClassifiedText)}:
+                return f"names a judged text made by {min(strange)!r}, which is unknown"
+        return None
 
 
 def refuse_differences(what: str, stored: Mapping[str, Any], now: Mapping[str, Any], hint: str) -> None:

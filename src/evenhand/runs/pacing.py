@@ -8,6 +8,7 @@ import polars as pl
 
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import EvenhandError
+from evenhand.services import answered_before
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,12 @@ def in_shards(
     store: Callable[[pl.DataFrame], None],
     stopping: Stopping,
     sizes: ShardSizes,
+    answered: bool,
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Ask and store shard by shard; a stop drops the one in flight, never one that is being stored.
 
-    Arguments: pending: in the order to be asked. ask: makes the rows of some. store: writes them.
+    Arguments: pending: in the order to be asked. ask: makes the rows of some. store: writes them. answered:
+    whether some of this kind have been answered before.
     Yields: what was asked together and its rows, once they are stored; of a shard that ends in an EvenhandError what
     was settled before it. Raises StopRequested, and what ask and store raise.
     """
@@ -37,7 +40,7 @@ def in_shards(
         began = time.monotonic()
         piece = pending.slice(start, size)
         try:
-            with stopping.in_flight():
+            with stopping.in_flight(), answered_before(answered):
                 rows = ask(piece)
         except EvenhandError as error:
             if error.rows is not None:  # what is settled need not be asked again
@@ -46,6 +49,7 @@ def in_shards(
                 yield settled, rows
             raise
         store(rows)
+        answered = answered or rows["error"].null_count() > 0
         yield piece, rows
         start += piece.height
         size = next_size(size, time.monotonic() - began, sizes.shard_seconds, sizes.largest)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import LABELS, RESPONSES, DataError, write_table
+from evenhand.schema import LABELS, RESPONSES, DataError, sweep, write_table
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ def read_shards(
 
 
 def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
-    """Make the folder fit to resume: rename parts that cannot be read, remove leftover temporaries.
+    """Make the folder fit to resume: rename parts that cannot be read, remove left-over temporaries.
 
-    Call it only under the run's lock. Returns: one sentence for each part that was set aside.
+    What is no file (a folder, a named pipe) was not left by evenhand: in the place of a part it is renamed, elsewhere
+    let alone. Call it only under the run's lock. Returns: one sentence for each part that was set aside.
     """
     if not folder.is_dir():
         return []
-    for leftover in folder.glob(".part-*.tmp"):
-        leftover.unlink(missing_ok=True)
+    sweep(folder)
     notes = []
     for path in _parts(folder):
         try:
@@ -98,6 +98,8 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, columns: Sequence[str], table: GrowingTable) -> pl.DataFrame:
+    if not path.is_file():  # reading a named pipe would wait for ever
+        raise OSError("it is not a plain file")
     # Through memory: reading must not keep a map of the file open while another process replaces it.
     content = io.BytesIO(path.read_bytes())
     lacking = [name for name in columns if name in table.added]

@@ -10,6 +10,7 @@ from .client import (
 )
 from .refusals import (
     Refusals as Refusals,
+    answered_before as answered_before,
 )
 from .store import (
     AnswerStore as AnswerStore,

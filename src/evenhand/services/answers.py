@@ -1,10 +1,10 @@
 """What a response of a service means: an answer, a refusal, or something to be tried again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.schema import ResponseError, parse_json
+from evenhand.schema import ResponseError, parse_json, without_surrogates
 from evenhand.services.pace import seconds_asked_for
 
 PASSING = frozenset({408, 409, 425, 429})
@@ -15,6 +15,8 @@ ABSENT = frozenset({404, 405, 501})
 LENGTH_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 LENGTH_WORDS = ("maximum context length", "context window", "exceeds the available context size")
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
+DEEPEST = 64
+"""Levels of lists and objects in an answer; what is nested more deeply is no answer, and could not be kept or shown."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Answer:
     status: int | None
     """Of the last attempt; None where no response came."""
     body: dict[str, Any] | None
-    """The JSON object of a good answer; of a refusal where it sent one."""
+    """The JSON object of a good answer; of a refusal where it sent one. At most DEEPEST levels."""
     error: ResponseError | None
     """None if the answer is good; else TIMED_OUT, QUOTA or MODEL_ERROR."""
     detail: str | None
@@ -66,7 +68,7 @@ class Answer:
             return None
         if self.code in FILTER_CODES:
             return ResponseError.REFUSED
-        if not 400 <= self.status < 500 or self.status in PASSING | ABSENT | {401}:
+        if not 400 <= self.status < 500 or self.status in PASSING | ABSENT:
             return None
         words = (self.detail or "").lower()
         long = self.code in LENGTH_CODES or any(phrase in words for phrase in LENGTH_WORDS)
@@ -100,15 +102,17 @@ def read_response(
         value, readable = parse_json(content), True
     except ValueError:  # also what is not UTF-8
         value, readable = None, False
-    body = value if isinstance(value, dict) else None
+    shallow = _is_shallow(value)
+    body = value if isinstance(value, dict) and shallow else None
     if 200 <= status < 300:
         if body is not None:
             return Attempt(Answer(status, body, None, None, attempts, seconds))
-        detail = f"answered {status} with what is not a JSON object: {_shown(content)}"
+        what = "is not a JSON object" if shallow else f"is nested in more than {DEEPEST} levels"
+        detail = f"answered {status} with what {what}: {_shown(content)}"
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )
-    detail = f"status {status}: {_message(body, content, headers)}"
+    detail = without_surrogates(f"status {status}: {_message(body, content, headers)}")
     refusal = Answer(status, body, ResponseError.MODEL_ERROR, detail, attempts, seconds)
     if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not fill an account
         return Attempt(Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds))
@@ -126,6 +130,17 @@ def _message(body: dict[str, Any] | None, content: bytes, headers: Mapping[str, 
     if isinstance(place, str):
         return place[:500]
     return f"moved to {headers['location']}" if "location" in headers else _shown(content)
+
+
+def _is_shallow(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _inside(item)]
+    return not level
+
+
+def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return item.values() if isinstance(item, dict) else item
 
 
 def _shown(content: bytes) -> str:

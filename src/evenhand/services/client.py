@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import httpx
 
 NOT_SECRET = frozenset({"accept", "content-type", "user-agent", "openai-organization", "openai-project"})
+FORGIVEN = 10
+"""Times `attempts` that a question is tried at most, however often being told to slow down is forgiven."""
+LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
 LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
 
 
@@ -37,9 +40,9 @@ class ServiceClient:
 
     base_url: http(s)://host/path in front of every request's path. headers: sent with every request.
     attempts: tries a question; being told to slow down (429) is forgiven once the service has answered
-    somebody since. pause, longest_pause: seconds of the first and the longest wait between tries. timeout: seconds
-    a try may take. per_minute: tries a minute, over all threads. key_variable: the environment variable that
-    holds the key, for the hint when it is refused.
+    somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
+    wait between tries. timeout: seconds a try may take. per_minute: tries a minute, over all threads. key_variable:
+    the environment variable that holds the key, for the hint when it is refused.
     Raises UsageError for what is not an HTTP address.
     """
 
@@ -79,6 +82,7 @@ class ServiceClient:
         self._users: Counter[httpx.Client] = Counter()
         self._responses = 0  # of any kind: the service is there
         self._good = 0
+        self._key_served = False
         self._passing: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._latencies = array("d")
@@ -169,6 +173,10 @@ class ServiceClient:
             raise failure
         return [answers[i] for i in range(len(bodies))]
 
+    def trust_key(self) -> None:
+        """The key served in an earlier process: a 403 may be about the text that was asked."""
+        self._key_served = True
+
     def describe(self) -> dict[str, Any]:
         """Facts for the manifest: answers, tries that failed by reason, seconds a good answer took."""
         with self._lock:
@@ -203,22 +211,23 @@ class ServiceClient:
             attempt = self._try(method, url, content, headers, tries)
             connected = connected or attempt.connected
             answer = self._cleaned(attempt.answer)
-            # Once the key has served, a 403 may be about the text: some services guard their door that way.
-            if answer.status in KEY_REFUSED and (answer.status == 401 or not self._good):
+            # Once the key has served, a refusal may be about the text (some services guard their door that way) or
+            # one server's of many; whether it is of the key after all, `Refusals` finds out.
+            served = self._good or (self._key_served and answer.status != 401)
+            if answer.status in KEY_REFUSED and not served:
                 self.raise_refused(answer)
             if not attempt.passing:
                 return self._counted(answer)
             with self._lock:
                 self._passing[answer.reason] += 1
-                served, good_before = self._good > good_before, self._good
+                others, good_before = self._good > good_before, self._good
             if answer.status == 429:
-                slowed = 0 if served else slowed + 1
+                slowed = 0 if others else slowed + 1
             else:
                 failures += 1
             asked_for = attempt.retry_after
-            if failures + slowed >= self.attempts or (
-                asked_for is not None and asked_for > self.longest_pause
-            ):
+            spent = failures + slowed >= self.attempts or tries >= FORGIVEN * self.attempts
+            if spent or (asked_for is not None and asked_for > self.longest_pause):
                 if not connected and self._responses == responses_before:
                     raise EvenhandError(
                         f"{self.base_url} cannot be reached: {answer.detail}.",
@@ -234,22 +243,28 @@ class ServiceClient:
 
         began = time.monotonic()
 
-        def failed(error: ResponseError, detail: str, connected: bool) -> Attempt:
+        def failed(
+            error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True
+        ) -> Attempt:
             lost = Answer(None, None, error, detail, n, time.monotonic() - began)
-            return Attempt(lost, passing=True, connected=connected)
+            return Attempt(lost, passing=passing, connected=connected)
 
         try:
             with self._http() as http, http.stream(method, url, content=content, headers=headers) as response:
-                pieces = []
+                pieces, size = [], 0
                 for piece in response.iter_bytes():
                     pieces.append(piece)
+                    size += len(piece)
+                    if size > LARGEST:
+                        lost = f"the answer is larger than {LARGEST >> 20} MiB"
+                        return failed(ResponseError.MODEL_ERROR, lost, passing=False)
                     # httpx limits the time between two pieces; a trickle would go on for ever.
                     if time.monotonic() - began > self.timeout:
                         raise httpx.ReadTimeout("the answer came too slowly")
                 status, answered = response.status_code, {k.lower(): v for k, v in response.headers.items()}
         except httpx.TimeoutException as error:
             reached = not isinstance(error, httpx.ConnectTimeout)
-            return failed(ResponseError.TIMED_OUT, f"no answer within {self.timeout:g} s", reached)
+            return failed(ResponseError.TIMED_OUT, f"no answer within {self.timeout:g} s", connected=reached)
         except httpx.InvalidURL as error:
             raise UsageError(
                 f"{self.base_url!r} is not the address of a service: {error}.",
@@ -257,7 +272,8 @@ class ServiceClient:
             ) from error
         except httpx.RequestError as error:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
-            return failed(ResponseError.MODEL_ERROR, what, not isinstance(error, httpx.ConnectError))
+            reached = not isinstance(error, httpx.ConnectError)
+            return failed(ResponseError.MODEL_ERROR, what, connected=reached)
         with self._lock:
             self._responses += 1
         return read_response(status, answered, b"".join(pieces), n, time.monotonic() - began)

@@ -1,21 +1,38 @@
-"""Telling a refused question from a service that takes no question at all."""
+"""Telling a question that a service does not answer from a service that answers no question at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-from evenhand.schema import ModelError
+from evenhand.schema import EvenhandError, ModelError
 from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
 from evenhand.services.client import ServiceClient
 
 SUSPICIOUS = 8
-"""So many refusals with no answer between them are a reason to look whether the service takes anything."""
+"""So many questions without an answer, and none answered between them, are a reason to look whether any would be."""
+_answered_before: ContextVar[bool] = ContextVar("evenhand_answered_before", default=False)
+
+
+@contextmanager
+def answered_before(known: bool) -> Iterator[None]:
+    """While entered: whether the run at work holds answers to questions of this kind, whoever asked for them.
+
+    A service that has given any is not one that takes nothing, even if all that is left to ask is refused.
+    """
+    token = _answered_before.set(known)
+    try:
+        yield
+    finally:
+        _answered_before.reset(token)
 
 
 class Refusals:
-    """Refusals in a row, and the look at a harmless question that tells what they mean.
+    """Questions in a row that got no answer, and the look at a harmless one that tells what they mean.
 
-    A service may refuse any number of questions, if it goes on to answer others. After SUSPICIOUS refusals in a row
-    a harmless question of the same form is asked: if that is refused as well, the form (or the key, or the model) is
-    at fault and nothing would be answered; if not, the questions are, and the next look comes after twice as many.
+    A service may refuse any number of questions, or fail on them, if it answers others. After SUSPICIOUS without an
+    answer a harmless question of the same form is asked. If that is answered, the others are at fault, and the next
+    look comes after twice as many. If it is refused, the form of asking is, unless a question of that form was
+    answered before, in this process or in the run. If it gets no answer either, the service is down.
 
     client: of the service.
     """
@@ -23,31 +40,57 @@ class Refusals:
     def __init__(self, client: ServiceClient):
         self._client = client
         self._look_after = SUSPICIOUS
+        self._answered: set[str] = set()
+        self._silent = 0  # failures in a row, with nothing heard between them
         self.row: list[str] = []
-        """Keys of the questions refused since the last answer: nobody knows yet whether they are at fault."""
+        """Keys of the questions since the last answer that got none: nobody knows yet whether they are at fault."""
 
-    def hear(self, key: str, answer: Answer, harmless: Callable[[], Answer], *, hint: str) -> None:
+    def begin(self, form: str, *, stored: bool) -> None:
+        """Before some questions of a form. stored: whether answers to such are in the store."""
+        if _answered_before.get():
+            self._client.trust_key()
+        if stored or _answered_before.get():
+            self._answered.add(form)
+
+    def hear(
+        self, key: str, answer: Answer, harmless: Callable[[], Answer], *, form: str = "", hint: str
+    ) -> None:
         """Take note of one answer.
 
-        key: of its question. harmless: asks a harmless question of the same form. hint: what to do if that is
-        refused, too. Raises ModelError (EvenhandError for the key) if it is.
+        key: of its question. harmless: asks a harmless question of the same form; raises where there is nobody
+        to ask. form: what is alike in questions that are all taken or all refused. hint: what to do if the form is
+        refused. Raises ModelError if no question of it is taken, EvenhandError for the key, or if the service is down.
         """
         if answer.error is None:
-            self.row, self._look_after = [], SUSPICIOUS
-        elif answer.refusal is not None:
-            self.row.append(key)
-            if len(self.row) >= self._look_after:
-                self._look(answer, harmless(), hint)
+            self._answered.add(form)
+            self._clear(SUSPICIOUS)
+            return
+        self.row.append(key)
+        self._silent = self._silent + 1 if answer.refusal is None else 0
+        nowhere = answer.status in ABSENT and form not in self._answered
+        if nowhere or len(self.row) >= self._look_after:
+            self._look(answer, harmless(), form, hint)
 
-    def _look(self, last: Answer, harmless: Answer, hint: str) -> None:
+    def _look(self, last: Answer, harmless: Answer, form: str, hint: str) -> None:
+        address, doubled = self._client.base_url, 2 * self._look_after
+        rest = f"the last {len(self.row)} questions were not answered, and neither was a harmless one"
+        rest = f"{rest}. The last of them: {(last.detail or 'nothing came').rstrip('.')}."
         if harmless.status in KEY_REFUSED:
             self._client.raise_refused(harmless)
-        if harmless.refusal is not None or harmless.status in ABSENT:
-            raise ModelError(
-                f"{self._client.base_url} refuses every request; the last {len(self.row)} were refused, and so was "
-                f"a harmless one. The last with {last.detail}.",
-                hint,
-            )
-        self._look_after *= 2
         if harmless.error is None:
-            self.row = []
+            self._answered.add(form)
+        if harmless.error is None or (harmless.refusal is not None and form in self._answered):
+            self._clear(doubled)
+        elif harmless.refusal is not None:
+            raise ModelError(f"{address} refuses every request: {rest}", hint)
+        elif self._silent >= SUSPICIOUS:
+            raise EvenhandError(
+                f"{address} is down, or has had enough: {rest}",
+                "What was answered before is kept. When the service is back, run the same command again, or go on with "
+                "the folder of the run.",
+            )
+        else:
+            self._look_after = doubled
+
+    def _clear(self, look_after: int) -> None:
+        self.row, self._silent, self._look_after = [], 0, look_after

@@ -29,6 +29,9 @@ from .hub import (
     is_offline as is_offline,
     quiet_transformers as quiet_transformers,
 )
+from .precision import (
+    in_float32 as in_float32,
+)
 from .tokenizer import (
     check_token_ids as check_token_ids,
     check_tokenizer as check_tokenizer,

@@ -103,20 +103,29 @@ def test_replies_that_name_no_class_are_shown(server, options):
         "refusal": says(None, refusal="I cannot help with that."),
         "fenced": says('Here it is:\n```json\n{"label": "Rude", "why": {"a": 1}}\n```'),
         "empty": (200, {"choices": []}),
+        "a list": says([{"label": "toxic"}]),
     }
     with server(lambda asked: replies[material(asked)["text"]]) as there:
         given = {"url": there.url, **options}
         result = load(given).classify(list(replies))
         unreadable = ResponseError.UNPARSABLE
         refused = ResponseError.REFUSED
-        assert result.errors == [unreadable, unreadable, unreadable, unreadable, refused, None, unreadable]
+        assert result.errors == [
+            unreadable,
+            unreadable,
+            unreadable,
+            unreadable,
+            refused,
+            None,
+            *[unreadable] * 2,
+        ]
         assert result.details[0].startswith("I would rather")
         assert result.details[4] == "I cannot help with that."
         assert result.labels[5] == "rude" and result.negative[5] is True
         asked = len(there.asked)
         load(given).classify(list(replies))
         assert (
-            len(there.asked) == asked + 2
+            len(there.asked) == asked + 4
         )  # what it said is kept, readable or not; only silence is asked again
 
 

@@ -161,3 +161,21 @@ def test_wrong_options_are_refused_at_once(options):
     ):
         with pytest.raises(UsageError, match=words):
             load({**options, **given})
+
+
+@pytest.mark.parametrize("value", [True, "0.5", float("nan"), float("inf"), 10**400, [1]])
+def test_what_no_score_can_be_spoils_its_text_alone_and_is_not_kept(server, options, value):
+    def odd(asked):
+        status, body = openai(asked)
+        for text, result in zip(asked.body["input"], body["results"], strict=True):
+            if text == "bad" and there.odd:
+                result["category_scores"] = dict.fromkeys(CATEGORIES, value)
+        return status, body
+
+    with server(odd) as there:
+        there.odd = True
+        given = {"url": there.url, **options}
+        assert load(given).classify(["a", "bad", "b"]).errors == [None, ResponseError.UNPARSABLE, None]
+        there.odd = False
+        assert load(given).classify(["a", "bad", "b"]).errors == [None] * 3
+        assert sorted(texts_asked(there)) == ["a", "b", "bad", "bad"]

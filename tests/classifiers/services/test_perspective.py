@@ -312,3 +312,20 @@ def test_the_fingerprint_tells_judges_apart(options):
     ]
     prints = [str(load({**options, **given}).fingerprint) for given in others]
     assert len({str(first), *prints}) == len(others) + 1
+
+
+@pytest.mark.parametrize("value", [True, -0.1, 1.5, "0.5", None, [0.5], float("nan"), float("inf"), 10**400])
+def test_what_no_probability_can_be_spoils_its_text_alone_and_is_not_kept(server, options, value):
+    def odd(asked):
+        status, body = google(asked)
+        if text_of(asked) == "bad" and there.odd:
+            body["attributeScores"]["TOXICITY"]["summaryScore"]["value"] = value
+        return status, body
+
+    with server(odd) as there:
+        there.odd = True
+        given = {"url": there.url, **options}
+        assert load(given).classify(["a", "bad", "b"]).errors == [None, ResponseError.UNPARSABLE, None]
+        there.odd = False
+        assert load(given).classify(["a", "bad", "b"]).errors == [None] * 3
+        assert sorted(text_of(asked) for asked in there.asked) == ["a", "b", "bad", "bad"]

@@ -130,3 +130,25 @@ def test_bad_calls_are_refused() -> None:
         intersections(frame.with_columns(prompt_toxic=pl.lit(0.7)), AXES)
     with pytest.raises(DataError, match="lists of groups"):
         intersections(frame, ["female", "asian"])
+
+
+def test_of_two_cells_that_alone_make_a_column_neither_is_named_and_the_pair_of_axes_is_found() -> None:
+    """With two genders an excess of one cell is the deficit of the other: a coin would decide which is named."""
+    two = {"gender": AXES["gender"][:2], "race": AXES["race"]}
+    frame = _prompts(np.random.default_rng(11), 4000, special=2.5, base=-2.0).filter(pl.col("trans") == 0)
+    result = intersections(frame.drop("trans"), two)
+    benign = result.cells.filter(pl.col("stratum") == "benign")
+    assert not benign["named"].any() and benign["obstacle"].is_not_null().all()
+    pair = result.pairs.filter(pl.col("stratum") == "benign").row(0, named=True)
+    assert pair["p"] < 0.01 and pair["obstacle"] is None
+    assert set(pair["group"].split(" or ")) == {"female | asian", "male | asian"}
+    female = benign.filter(pl.col("group") == "female | asian")["obstacle"][0]
+    assert female.startswith("male | asian departs exactly as much the other way")
+
+
+def test_a_huge_excess_is_found_though_its_own_rate_leaves_no_room_above_the_fit() -> None:
+    """An excess that pulls its own fit up to the ceiling was called too small a sample to show any."""
+    rng = np.random.default_rng(3)
+    frame = _prompts(rng, 1500, special=6.0, base=-0.5)
+    cells = intersections(frame, AXES).cells.filter(pl.col("group") == "female | asian")
+    assert cells["obstacle"].is_null().all() and cells["named"].any()

@@ -203,11 +203,53 @@ def test_a_token_over_the_boundary_counts_as_the_texts():
 
 
 def test_a_missing_or_infinite_value_spoils_its_row():
-    for value in (None, -math.inf):
+    for value in (None, -math.inf, -9999, -9999.0, -746.0):
         listed = {"tokens": ["a", "b", "c"], "token_logprobs": [None, -1.0, value]}
         answer = Answer(200, {"choices": [{"logprobs": listed}]}, None, None, 1, 0.1)
         assert read_scored(answer, "abc", 0, None).error is ResponseError.NOT_FINITE
         assert read_scored(answer, "abc", 0, (1, 2)).log_probs == (-1.0,)
+
+
+@pytest.mark.parametrize("value", [0.5, 1, True, False, "-1.5", "", NAN, math.inf, [], {}, 10**400])
+def test_what_no_log_probability_can_be_is_an_error(value):
+    """A probability is at most 1, so its logarithm is a number of 0 or less."""
+    listed = {"tokens": ["a", "b", "c"], "token_logprobs": [None, -1.0, value]}
+    answer = Answer(200, {"choices": [{"logprobs": listed}]}, None, None, 1, 0.1)
+    scored = read_scored(answer, "abc", 0, None)
+    assert (scored.error, scored.log_probs) == (ResponseError.UNPARSABLE, ())
+    assert "'c'" in scored.detail
+
+
+def test_the_first_token_may_be_told_in_any_way_to_have_no_value_and_a_certain_one_is_not_above_0():
+    for nothing in (None, NAN, -9999.0):
+        listed = {"tokens": ["a", "b", "c"], "token_logprobs": [nothing, 1e-6, -1.0]}
+        answer = Answer(200, {"choices": [{"logprobs": listed}]}, None, None, 1, 0.1)
+        assert read_scored(answer, "abc", 0, None).log_probs == (0.0, -1.0)
+
+
+@pytest.mark.parametrize("value", [0.5, True, "-1", -9999.0, NAN])
+def test_one_impossible_likelihood_spoils_one_text_and_is_not_kept(loopback, bigram, tmp_path, value):
+    spoilt = {"yes": True}
+
+    def odd(asked):
+        status, said = bigram.BigramService()(asked)
+        if asked.body.get("prompt") == "he was rude" and spoilt["yes"]:
+            said["choices"][0]["logprobs"]["token_logprobs"][1] = value
+        return status, said
+
+    texts = ["she is kind", "he was rude", "they was old"]
+    with loopback.LoopbackServer(odd) as server:
+        options = HttpOptions(store=str(tmp_path / "answers.sqlite"), pause=0.001, concurrency=1)
+        model = HttpModel(f"{server.url}/v1", bigram.NAME, options)
+        found = model.log_likelihoods(texts)
+        assert found.errors[0] is found.errors[2] is None
+        assert found.errors[1] in (ResponseError.UNPARSABLE, ResponseError.NOT_FINITE)
+        spoilt["yes"] = False
+        again = model.log_likelihoods(texts)
+        assert again.errors == [None] * 3
+        assert again.row(1) == pytest.approx(bigram.log_probs("he was rude"), abs=1e-6)
+        asked = [request.body.get("prompt") for request in server.asked]
+        assert [asked.count(text) for text in texts] == [1, 2, 1]
 
 
 class WeightsService:

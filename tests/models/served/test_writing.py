@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given as drawn, strategies as st
 
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions
 from evenhand.models.served.writing import (
     decoding_body,
+    is_written,
     listed_tokens,
     read_written,
     sample_body,
@@ -138,6 +140,10 @@ def test_how_a_continuation_ended(choice, decoding, text, finish):
         ({"text": 3, "finish_reason": "stop"}, ResponseError.UNPARSABLE),
         ({"finish_reason": "stop"}, ResponseError.UNPARSABLE),
         ({"text": " a", "finish_reason": "abort"}, ResponseError.UNPARSABLE),
+        ({"text": " a", "finish_reason": ["stop"]}, ResponseError.UNPARSABLE),
+        ({"text": " a", "finish_reason": {"type": "stop"}}, ResponseError.UNPARSABLE),
+        ({"text": " a", "finish_reason": True}, ResponseError.UNPARSABLE),
+        ({"message": ["a"], "finish_reason": "stop"}, ResponseError.UNPARSABLE),
     ],
 )
 def test_answers_without_a_continuation_are_error_rows(choice, error):
@@ -177,15 +183,84 @@ def test_tokens_are_counted_as_the_server_counts_them():
         (None, None),
         ({}, None),
         ({"tokens": ["a"], "token_logprobs": None}, None),
-        ({"tokens": ["a"], "token_logprobs": [-1, -2]}, None),
-        ({"tokens": ["a"], "token_logprobs": ["-1"]}, None),
-        ({"tokens": [3], "token_logprobs": [-1]}, None),
+        ({"content": None}, None),
         ({"content": [{"token": "a", "logprob": -1}]}, [("a", -1.0)]),
-        ({"content": [{"token": "a"}, {"logprob": 1}]}, None),
+        ({"content": [{"token": "a", "logprob": 2e-7}]}, [("a", 0.0)]),
+        ({"tokens": ["a", "b"], "token_logprobs": [-700, -0.5]}, [("a", -700.0), ("b", -0.5)]),
     ],
 )
 def test_log_probabilities_in_either_form_or_none(logprobs, tokens):
     assert listed_tokens({"logprobs": logprobs}) == tokens
+
+
+def in_two_forms(value):
+    yield {"tokens": ["a", "b"], "token_logprobs": [-1, value]}
+    yield {"content": [{"token": "a", "logprob": -1}, {"token": "b", "logprob": value}]}
+
+
+@pytest.mark.parametrize(
+    "value", [0.5, 1, True, False, "-1", "NaN", [], {}, [-1], float("nan"), float("inf"), 10**400]
+)
+def test_what_no_log_probability_can_be_makes_an_error_of_its_sample(value):
+    """A log probability is a number of 0 or less; all else was no answer, and its text cannot be trusted either."""
+    for logprobs in in_two_forms(value):
+        written = read_written(answer({"text": "ab", "finish_reason": "stop", "logprobs": logprobs}), GREEDY)
+        assert (written.text, written.error) == (None, ResponseError.UNPARSABLE)
+        assert "log probability" in written.detail and len(written.detail) < 200
+
+
+@pytest.mark.parametrize("value", [None, -9999, -9999.0, -746, -(10**400), float("-inf")])
+def test_a_likelihood_that_is_not_told_leaves_the_text(value):
+    for logprobs in in_two_forms(value):
+        written = read_written(answer({"text": "ab", "finish_reason": "stop", "logprobs": logprobs}), GREEDY)
+        assert (written.text, written.error) == ("ab", None)
+        assert np.isnan(sum(number for _, number in written.tokens))
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        3,
+        [],
+        "none",
+        True,
+        {"content": 3},
+        {"content": [1, 2]},
+        {"content": ["a"]},
+        {"content": [{"token": "a"}, {"logprob": -1}]},
+        {"tokens": ["a"], "token_logprobs": [-1, -2]},
+        {"tokens": "ab", "token_logprobs": [-1, -2]},
+        {"tokens": [3], "token_logprobs": [-1]},
+        {"tokens": [None], "token_logprobs": [-1]},
+    ],
+)
+def test_log_probabilities_that_are_not_a_list_of_tokens(logprobs):
+    assert isinstance(listed_tokens({"logprobs": logprobs}), str)
+    odd = answer({"text": "ab", "finish_reason": "stop", "logprobs": logprobs})
+    assert read_written(odd, GREEDY).error is ResponseError.UNPARSABLE
+    assert not is_written(odd, GREEDY)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+PLACES = st.sampled_from(
+    ["text", "finish_reason", "logprobs", "message", "stop_reason", "matched_stop", "index"]
+)
+
+
+@drawn(
+    st.dictionaries(PLACES, JSON_VALUES), st.dictionaries(st.sampled_from(["usage", "error"]), JSON_VALUES)
+)
+def test_no_answer_breaks_the_reading(choice, rest):
+    written = read_written(answer({"text": "a", "finish_reason": "stop", **choice}, **rest), STOPS)
+    assert (written.text is None) == (written.error is not None)
+    assert all(np.isnan(value) or value <= 0 for _, value in written.tokens)
+    assert (written.error in (None, ResponseError.REFUSED)) == is_written(
+        answer({"text": "a", "finish_reason": "stop", **choice}, **rest), STOPS
+    )
 
 
 def test_requests_are_plain_json():

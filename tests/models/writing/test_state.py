@@ -86,7 +86,7 @@ def test_what_a_row_left_behind_does_not_spread(tiny_folder: Callable[..., Path]
     written = torch.arange(12.0).view(3, 1, 4)
     kept = torch.tensor([[True, True, False], [False, False, False]])  # of the columns 2, 3, 4
     buffer.begin_with(rows, columns, (written, written), kept)
-    assert buffer.keys.shape[2] == 2
+    assert buffer.keys is not None and buffer.keys.shape[2] == 2
     keys, values = buffer.update(-states, -states)
     for held in (keys, values):
         assert held[0, 0, :, 0].tolist() == [0, 0, 0, 4, -1] and held[1, 0, :, 0].tolist() == [

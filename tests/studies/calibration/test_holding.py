@@ -8,10 +8,18 @@ from evenhand.studies.calibration.holding import Holds, Share, coverage, judged
 FINE = ((0.95, 0.01, 500), (None, None, 0))
 
 
-def said(false=10, n=200, elsewhere=(0, 0), unmeasurable=0.0, covered=FINE, power=(160, 200), states=True):
-    return judged(
-        Share.of(false, n), Share.of(*elsewhere), unmeasurable, covered, Share.of(*power), states, True
-    )[0]
+def said(
+    false=10,
+    n=200,
+    elsewhere=(0, 0),
+    unmeasurable=0.0,
+    covered=FINE,
+    power=(160, 200),
+    states=True,
+    silenced=None,
+):
+    shares = Share.of(false, n), Share.of(*elsewhere), unmeasurable, covered, Share.of(*power), states, True
+    return judged(*shares, silenced=silenced)[0]
 
 
 def test_the_demands():
@@ -28,6 +36,12 @@ def test_the_demands():
 def test_where_nothing_is_measurable_only_false_verdicts_count():
     assert said(false=0, unmeasurable=1.0, states=False, power=(0, 0)) == Holds.UNMEASURABLE
     assert said(false=60, unmeasurable=0.7) == Holds.FAILS
+
+
+def test_an_effect_that_leaves_its_own_row_not_measurable_counts_against_the_measure():
+    """A huge excess of an intersection was "not measurable" in every data set, so that none counted as missed."""
+    assert said(power=(0, 0), silenced=(Share.of(40, 40), 0.05)) == Holds.FAILS
+    assert said(power=(40, 49), silenced=(Share.of(11, 60), 0.18)) == Holds.HOLDS
 
 
 def test_intervals_of_one_data_set_hang_together():

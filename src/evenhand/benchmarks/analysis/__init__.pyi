@@ -5,6 +5,7 @@ from .contrasts import (
     paired_contrasts as paired_contrasts,
 )
 from .drawing_prompts import (
+    crossed_by_noun as crossed_by_noun,
     pairs_with_own_nouns as pairs_with_own_nouns,
     with_axis_size as with_axis_size,
 )
@@ -27,11 +28,15 @@ from .likelihood import (
     analyse_valence as analyse_valence,
     likelihood_card as likelihood_card,
     planned_valence as planned_valence,
+    published_rows as published_rows,
+    several_descriptors as several_descriptors,
 )
 from .pairs import (
+    asked_twice as asked_twice,
     change_rows as change_rows,
     one_row_per_pair as one_row_per_pair,
     preference_rows as preference_rows,
+    scored_as as scored_as,
 )
 from .planned_contrasts import (
     planned_axes as planned_axes,
@@ -41,6 +46,7 @@ from .planned_contrasts import (
     planned_together as planned_together,
 )
 from .planning import (
+    INTERACTION as INTERACTION,
     evenly_over as evenly_over,
     planned_rates as planned_rates,
     same_cells as same_cells,

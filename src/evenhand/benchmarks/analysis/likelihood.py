@@ -20,7 +20,9 @@ BINS = 40
 Pairs = Sequence[tuple[str, str]]
 
 
-def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licence: str, source: str) -> Card:
+def likelihood_card(
+    name: str, summary: str, *, ideal: str, citation: str, licence: str, source: str, details: str = ""
+) -> Card:
     """The card of a benchmark of sentences' likelihoods; what all of them claim and cannot say is the same."""
     return Card(
         name=name,
@@ -38,6 +40,7 @@ def likelihood_card(name: str, summary: str, *, ideal: str, citation: str, licen
         citation=citation,
         licence=licence,
         source=source,
+        details=details,
     )
 
 

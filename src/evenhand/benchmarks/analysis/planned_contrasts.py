@@ -11,10 +11,8 @@ from evenhand.benchmarks.analysis.planning import Planned
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.stats import POWER
 from evenhand.stats.contrasts import detectable_by_flips
-from evenhand.stats.disparity import Units, planned_excess, smallest_p
+from evenhand.stats.disparity import PLANNED_CORRELATION, Units, planned_excess, smallest_p
 
-CORRELATION = 0.3
-"""Between samples of one prompt, before a model is asked."""
 APART = 0.5
 """Standard deviation in log-odds that descriptors, and nouns, are assumed to have without any bias."""
 LEAST_PROMPTS = 20
@@ -39,7 +37,7 @@ def _table(rows: Sequence[Mapping[str, object]], unit: str, rate: float) -> pl.D
 def _unit_variance(rate: float, prompts: float, samples: int) -> float:
     """Of the mean of a descriptor or noun: its own, and that of its prompts."""
     coin = rate * (1 - rate)
-    return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * CORRELATION) * coin / prompts
+    return (APART * coin) ** 2 + (1 / samples + (1 - 1 / samples) * PLANNED_CORRELATION) * coin / prompts
 
 
 def _found(variance: float, freedom: float, level: float) -> float:
@@ -107,7 +105,7 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
     def planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         rows: list[dict[str, object]] = []
         written = options.samples or samples
-        phi = 1 / written + (1 - 1 / written) * CORRELATION
+        phi = 1 / written + (1 - 1 / written) * PLANNED_CORRELATION
         if "template" not in frame.columns:
             return pl.DataFrame(schema=_SCHEMA)
         for (axis,), part in frame.filter(pl.col("axis").is_not_null()).group_by("axis"):
@@ -133,7 +131,7 @@ def planned_intersections(rate: float, axes: Mapping[str, Sequence[str]], sample
         there = {axis: names for axis, names in there.items() if names}
         tests = max(len(there) * (len(there) - 1), options.n_axes)
         written = options.samples or samples
-        phi = 1 / written + (1 - 1 / written) * CORRELATION
+        phi = 1 / written + (1 - 1 / written) * PLANNED_CORRELATION
         if "toxicity" not in frame.columns:
             return pl.DataFrame(schema=_SCHEMA)
         toxic = frame["toxicity"].cast(pl.Float64).to_numpy() == 1

@@ -3,24 +3,34 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from evenhand.benchmarks.contract import AnalysisOptions
 from evenhand.prompts import PromptSet
-from evenhand.stats.disparity import planned_effects
+from evenhand.stats.contrasts import planned_crossing
+from evenhand.stats.disparity import PLANNED_CORRELATION, planned_effects
 
 LEAST_PROMPTS = 10
 """Prompts of a group below which `judge` calls it not measurable."""
+INTERACTION = 0.05
+"""Share of one answer's variance that a group is assumed to have with one template, and with one noun."""
 Planned = Callable[[pl.DataFrame, AnalysisOptions], pl.DataFrame]
 Grouping = Callable[[pl.DataFrame], pl.DataFrame]
 
 
-def planned_rates(background: float, samples: int = 1, grouped: Grouping | None = None) -> Planned:
+def planned_rates(
+    background: float,
+    samples: int = 1,
+    grouped: Grouping | None = None,
+    crossed: tuple[str, str] | None = None,
+) -> Planned:
     """Smallest difference from the others that a plan would name in a typical group of each axis, with 80 % power.
 
     background: the rate that is assumed for all groups, in percent. samples: continuations a prompt, unless the user
     asks for another number; those of one prompt are assumed to be correlated by .3. grouped: makes one row for each
-    group a prompt is about, where there is no column group. The same routine says it after the run, for what it met.
+    group a prompt is about, where there is no column group. crossed: the two samples in whose cells groups meet, where
+    the analysis takes both for noise. The same routine says it after the run, for what it met.
     The plan returns axis, n (responses), minimum_detectable (null where nothing could be found), unit.
     """
 
@@ -32,15 +42,46 @@ def planned_rates(background: float, samples: int = 1, grouped: Grouping | None 
         rows = []
         for (axis,), part in about.group_by("axis"):
             prompts = part.group_by("group").len()["len"].to_numpy().astype(np.int64)
-            differences, _ = planned_effects(prompts, background / 100, written, options.level, options.seed)
-            known = differences[~np.isnan(differences)]
-            smallest = 100 * float(np.median(known)) if known.size else None
+            if crossed is None:
+                smallest = _of_prompts(prompts, background / 100, written, options)
+            else:
+                smallest = _of_cells(part, crossed, background / 100, written, options)
             rows.append({"axis": axis, "n": int(prompts.sum()) * written, "minimum_detectable": smallest})
         schema = {"axis": pl.String, "n": pl.Int64, "minimum_detectable": pl.Float64}
         unit = pl.lit(f"percentage points from the others, at an assumed rate of {background:g} %")
         return pl.DataFrame(rows, schema=schema).with_columns(unit=unit).sort("axis")
 
     return planned
+
+
+def _of_prompts(
+    prompts: npt.NDArray[np.int64], rate: float, samples: int, options: AnalysisOptions
+) -> float | None:
+    differences, _ = planned_effects(prompts, rate, samples, options.level, options.seed)
+    known = differences[~np.isnan(differences)]
+    return 100 * float(np.median(known)) if known.size else None
+
+
+def _of_cells(
+    part: pl.DataFrame, crossed: tuple[str, str], rate: float, samples: int, options: AnalysisOptions
+) -> float | None:
+    first, second = (part[name].n_unique() if name in part.columns else 1 for name in crossed)
+    groups = part["group"].n_unique()
+    if groups < 2 or first * second < 2:
+        return None
+    # groups that lack cells (two nouns fewer, say) meet in as many as they have on average
+    share = part.select("group", *(name for name in crossed if name in part.columns)).n_unique() / (
+        groups * first * second
+    )
+    one = rate * (1 - rate)
+    plan = planned_crossing(
+        (groups, first, second),
+        cell=one * (PLANNED_CORRELATION + (1 - PLANNED_CORRELATION) / samples) / share,
+        interaction=INTERACTION * one,
+    )
+    # half of the level goes to the single groups, half to their spread
+    smallest = 100 * plan.difference(options.level / 2)
+    return smallest if smallest <= 100 - 100 * rate else None
 
 
 def evenly_over(*columns: str) -> Callable[[PromptSet, int, int], PromptSet]:

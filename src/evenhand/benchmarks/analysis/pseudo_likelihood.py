@@ -11,15 +11,13 @@ from evenhand.benchmarks.analysis.headlines import valence_headlines
 from evenhand.benchmarks.analysis.likelihood import (
     axis_sizes,
     planned_valence,
-    published_rows,
-    several_descriptors,
     spread_details,
     spread_rows,
     valence_details,
     valence_rows,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
-from evenhand.measures import pseudo_log_likelihoods, published_pseudo_log_likelihood_bias
+from evenhand.measures import pseudo_log_likelihoods
 from evenhand.prompts import PromptSet
 from evenhand.prompts.language import Template, load_templates
 from evenhand.runs import ScoreRequest
@@ -53,7 +51,7 @@ def phrases_benchmark(
         null="No descriptor is further from the others than counts, in sentences like these.",
         critique="A pseudo-log-likelihood is not a probability of the phrase: tokens are predicted one at a "
         "time from all others, so long words look likely (masking the rest of the word lessens this). "
-        "Templates are ours, not those of SEAT; the paper released no code.",
+        "Templates are ours, not those of SEAT; the published number is that of holisticbias-seat.",
         citation=citation,
         licence=licence,
         source=source,
@@ -118,10 +116,4 @@ def analyse_phrases(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         per="phrase",
     )
     rows += spread_rows(result.spread, measure="pseudo_log_likelihood_spread")
-    humanised = frame.filter(pl.col("template").is_in(humanising))
-    if several_descriptors(humanised):
-        published = published_pseudo_log_likelihood_bias(humanised)
-        rows += published_rows(
-            published, humanised, measure="pseudo_log_likelihood_bias_published", value="log_likelihood"
-        )
     return Analysis(rows, valence_details(result.contrast) | spread_details(result.spread))

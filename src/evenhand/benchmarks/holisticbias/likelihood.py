@@ -17,8 +17,7 @@ from evenhand.benchmarks.analysis import (
 )
 from evenhand.benchmarks.contract import Benchmark
 from evenhand.prompts import PromptSet
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.holisticbias import published_holisticbias
 from evenhand.runs import ScoreRequest
 
 VALENCE_PAIRS = (
@@ -29,8 +28,8 @@ VALENCE_PAIRS = (
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
-    folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
-    published = HolisticBias.load(folder, "v1.1", as_published=True).likelihood_subset().prompt_set()
+    source = published_holisticbias(folders.get("holisticbias"), as_published=True)
+    published = source.likelihood_subset().prompt_set()
     return PromptSet(with_axis_size(published.frame), published.card)
 
 
@@ -54,6 +53,11 @@ BENCHMARK = Benchmark(
         licence="Data CC BY-SA 4.0",
         source="HolisticBias v1.1; §2.3.2 of the paper; rows of the published evaluation (no gendered "
         "descriptors, no phrases without a noun).",
+        details="The paper and its tools stand on v1.0 (460,980 such sentences): fetch it, and name its folder with "
+        "--set data.holisticbias=FOLDER. The paper also says that the sentences' style varied (--set "
+        "style_variations=0.5; the released evaluation does not do it), and its dialogue models read two persona "
+        "lines or a silent context first (--set personas=FILE). Varied sentences make both halves of a matched pair "
+        "differ in more than valence, which costs precision.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
     request=ScoreRequest(),

@@ -15,13 +15,22 @@ from evenhand.benchmarks.analysis import (
     with_group,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
-from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited, planned_crossings
+from evenhand.benchmarks.holisticbias.replies import (
+    AS_IN_THE_PAPER,
+    REQUEST,
+    UNSAFE,
+    build,
+    limited,
+    planned_crossings,
+)
+from evenhand.classifiers import ClassifiedText
 from evenhand.measures import offensiveness
 from evenhand.prompts.datasets import dataset
 from evenhand.schema import Card, measurement_rows
 from evenhand.stats.contrasts import PlannedCrossing
 
 ROLE = "offensiveness"
+STRATA = ("template", "noun")
 SPREAD, EXCESS = "offensiveness_spread", "offensiveness"
 SPREAD_UNIT = "probability, standard deviation"
 EXCESS_UNIT = "probability, above the mean of the others of the axis"
@@ -32,7 +41,7 @@ ASSUMED = 0.04
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     if "group" not in frame.columns:
         frame = frame.with_columns(group="descriptor")
-    analysis = analyse_group_rates(frame, options, role=ROLE, strata=("template", "noun"), axes_alike=True)
+    analysis = analyse_group_rates(frame, options, role=ROLE, strata=STRATA, axes_alike=True)
     judged = with_group(labelled_responses(frame, ROLE))
     if not judged["score"].count() or not judged["score"].drop_nulls().is_between(0, 1).all():
         return analysis  # a judge that gives labels, or scores on another scale, has rates alone
@@ -68,7 +77,7 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
         planned_crossings(frame, options, effect, variance=ASSUMED, outcomes=1.0, unit=f"{unit}, {assumed}")
         for unit, effect in effects
     ]
-    return pl.concat([planned_rates(10.0)(frame, options), *parts], how="vertical_relaxed")
+    return pl.concat([planned_rates(10.0, crossed=STRATA)(frame, options), *parts], how="vertical_relaxed")
 
 
 BENCHMARK = Benchmark(
@@ -91,7 +100,8 @@ BENCHMARK = Benchmark(
         citation=dataset("holisticbias").citation,
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, §2.3.4, appendix B.3, Tables 11 to 13; methods/holisticbias_robbie.md §2.2.",
-        details="The same replies as holisticbias-styles: they are written once. Offensive from a probability of "
+        details=f"The same replies as holisticbias-styles: they are written once. {AS_IN_THE_PAPER} {UNSAFE}, which "
+        "BlenderBot 2.0 writes, is taken out before a reply is judged. Offensive from a probability of "
         "0.5 on. The published standard deviation between descriptors holds the noise of few replies, and of what "
         "single templates and nouns do; the row here does not.",
     ),
@@ -108,5 +118,5 @@ BENCHMARK = Benchmark(
         rate_headlines("offensive"),
         spread_headlines({SPREAD: "offensiveness of replies depends on whom the sentence is about,"}),
     ),
-    classified_by=(ClassifierRole(ROLE, "offensiveness"),),
+    classified_by=(ClassifierRole(ROLE, "offensiveness", ClassifiedText(removed=UNSAFE)),),
 )

@@ -7,14 +7,12 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import phrases_benchmark, seat_templates, with_axis_size
 from evenhand.prompts import PromptSet
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.holisticbias import published_holisticbias
 from evenhand.schema import Card
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
-    folder = dataset_folder("holisticbias", "v1.1", folders.get("holisticbias"))
-    published = HolisticBias.load(folder, "v1.1").likelihood_subset()
+    published = published_holisticbias(folders.get("holisticbias")).likelihood_subset()
     phrases = published.noun_phrases().select(
         "axis", "bucket", "descriptor", "noun", "noun_phrase", "plural_noun_phrase", gender="noun_gender"
     )

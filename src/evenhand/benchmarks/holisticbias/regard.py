@@ -145,6 +145,8 @@ def _card(rows: int, as_published: bool, modified: bool) -> Card:
 
 
 CONTRAST = "noun_contrast"
+STRATA = ("template", "noun")
+"""In whose cells groups meet; both are samples."""
 
 
 def _build(folders: Mapping[str, Path]) -> PromptSet:
@@ -152,9 +154,7 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
-    analysis = analyse_group_rates(
-        frame, options, role="regard", strata=("template", "noun"), axes_alike=True
-    )
+    analysis = analyse_group_rates(frame, options, role="regard", strata=STRATA, axes_alike=True)
     about = with_group(labelled_responses(frame, "regard"))
     if not {"gender", "noun", "descriptor"} <= set(frame.columns) or not about["negative"].count():
         return analysis
@@ -200,7 +200,9 @@ BENCHMARK = Benchmark(
     required_columns=("axis", "group", "formatted_noun_phrase"),
     harmful=HARMFUL,
     limited=same_cells(("template", "noun")),
-    minimum_detectable=planned_together(planned_rates(20.0), planned_axes(0.2), planned_nouns(0.2)),
+    minimum_detectable=planned_together(
+        planned_rates(20.0, crossed=STRATA), planned_axes(0.2), planned_nouns(0.2)
+    ),
     datasets=("holisticbias",),
     headlines=rate_headlines("negative"),
     classified_by=(

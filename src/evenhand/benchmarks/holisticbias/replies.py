@@ -5,14 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import same_cells
+from evenhand.benchmarks.analysis import INTERACTION, same_cells
 from evenhand.benchmarks.contract import AnalysisOptions, Generation
 from evenhand.prompts import PromptSet
-from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.holisticbias import published_holisticbias
 from evenhand.stats.contrasts import PlannedCrossing, planned_crossing
 
-VERSION = "v1.1"
 REPLIES = 240_000
 """As many as the paper writes for each model, at least."""
 LEAST_CELLS = 12
@@ -21,6 +19,13 @@ REQUEST = Generation(
     max_new_tokens=60, min_new_tokens=20, no_repeat_ngram_size=3, no_repeat_ngram_in="continuation"
 )
 """At least 20 tokens and no 3-gram twice, as in the paper; where a reply ends by force is ours."""
+UNSAFE = "_POTENTIALLY_UNSAFE__"
+"""What BlenderBot 2.0 writes behind replies that may offend; the paper removes it."""
+AS_IN_THE_PAPER = (
+    "At least 20 tokens, no 3-gram twice in a reply, as in the paper. What else it did is asked for: --beams 10 (its "
+    "DialoGPT) or --beams 3 (BlenderBot 2.0), where tokens are drawn by default; --set personas=FILE puts two persona "
+    "lines before each sentence, as for its dialogue models; --set style_variations=0.5 varies the sentences."
+)
 # Templates are what Gen Bias is repeated over, nouns only what fills a cell: so twice as many templates as nouns.
 limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")
 
@@ -28,15 +33,10 @@ limited = same_cells(("noun", "template"), LEAST_CELLS, unit="descriptor")
 def build(folders: Mapping[str, Path]) -> PromptSet:
     """Sentences with a descriptor and a noun, the same templates and nouns for all descriptors, 240,000 at most.
 
-    `group` is the descriptor. Raises DataError and its kin as `dataset_folder` and `HolisticBias.load`.
+    `group` is the descriptor. Raises DataError and its kin as `published_holisticbias`.
     """
-    folder = dataset_folder("holisticbias", VERSION, folders.get("holisticbias"))
-    sentences = HolisticBias.load(folder, VERSION).likelihood_subset().prompt_set()
+    sentences = published_holisticbias(folders.get("holisticbias")).likelihood_subset().prompt_set()
     return limited(sentences, REPLIES, 0).with_columns(group="descriptor")
-
-
-INTERACTION = 0.05
-"""Share of a reply's variance that a descriptor is assumed to have with one template, and with one noun."""
 
 
 def planned_crossings(

@@ -6,7 +6,14 @@ import polars as pl
 
 from evenhand.benchmarks.analysis import spread_headlines
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole
-from evenhand.benchmarks.holisticbias.replies import REQUEST, build, limited, planned_crossings
+from evenhand.benchmarks.holisticbias.replies import (
+    AS_IN_THE_PAPER,
+    REQUEST,
+    UNSAFE,
+    build,
+    limited,
+    planned_crossings,
+)
 from evenhand.classifiers import ClassifiedText
 from evenhand.measures import generation_bias, parroting
 from evenhand.prompts.datasets import dataset
@@ -165,9 +172,10 @@ BENCHMARK = Benchmark(
         licence=dataset("holisticbias").licence,
         source="Smith et al. 2022, appendix A.4 to A.7; no code was released; methods/holisticbias_robbie.md §2.2.",
         details="Sentences of HolisticBias v1.1 with a descriptor and a noun, at most 240,000 (as many replies as "
-        "in the paper), the same templates and nouns for all descriptors. Each mention of the descriptor in a "
-        "reply becomes 'left-handed' before its style is judged. At least 20 tokens, no 3-gram twice; the paper "
-        "writes with beams, which are not drawn here. Rows `_published` have variance with ddof 1; the detail "
+        "in the paper), the same templates and nouns for all descriptors; of v1.0 where --set data.holisticbias "
+        f"names its folder. Before its style is judged, {UNSAFE} (which BlenderBot 2.0 writes) is taken out of a "
+        f"reply and each mention of the descriptor becomes 'left-handed'. {AS_IN_THE_PAPER} "
+        "Rows `_published` have variance with ddof 1; the detail "
         "table gen_bias has that with ddof 0, too.",
     ),
     architectures=frozenset({"causal", "encoder-decoder"}),
@@ -184,7 +192,9 @@ BENCHMARK = Benchmark(
         ClassifierRole(
             ROLE,
             "style",
-            ClassifiedText("continuation", masked="descriptor", mask="left-handed", everywhere=True),
+            ClassifiedText(
+                "continuation", masked="descriptor", mask="left-handed", everywhere=True, removed=UNSAFE
+            ),
         ),
     ),
 )

@@ -20,12 +20,14 @@ from evenhand.schema import (
     Whole,
     options_of,
     typed_options,
+    without_surrogates,
 )
 from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient, answer_store_path
 
 Q = TypeVar("Q")
 
 REST = 60.0  # seconds after which a service that had enough for now is asked again
+LONGEST_NAME = 100
 BLOCK = 8  # requests a connection between two looks at the quota
 PASSING_ERRORS = frozenset(
     {
@@ -270,9 +272,8 @@ class AskedOnce(Generic[Q]):
             for key in passing + self._refusals.row:
                 replies.pop(key, None)
             raise
-        self.models.update(
-            str(reply.body.get("model")) for reply in replies.values() if reply.body is not None
-        )
+        named = [reply.body.get("model") for reply in replies.values() if reply.body is not None]
+        self.models.update(without_surrogates(str(name)[:LONGEST_NAME]) for name in named)
 
     def describe(self) -> dict[str, Any]:
         """Texts asked and found in the store, and the client's account of its requests."""
@@ -281,6 +282,7 @@ class AskedOnce(Generic[Q]):
     def _ask_missing(self, questions: Mapping[str, Q], replies: dict[str, Reply]) -> None:
         replies |= {key: _unpacked(value) for key, value in self.store.get(list(questions)).items()}
         self.kept += len(replies)
+        self._refusals.begin("", stored=any(reply.error is None for reply in replies.values()))
         missing = [key for key in questions if key not in replies]
         alone: list[str] = []
         self._ask(missing, self._at_once, questions, replies, alone)
@@ -319,14 +321,10 @@ class AskedOnce(Generic[Q]):
     ) -> None:
         if answer.error is ResponseError.QUOTA:
             self._spent_until = float("inf") if _for_today(answer.detail) else time.monotonic() + REST
-        if answer.status in ABSENT and not self._client_answered():
-            raise ModelError(
-                f"{self.client.base_url}/{self.path} answers {answer.detail}.",
-                "Are the address and the model's name right? What was answered before is kept.",
-            )
         rows = self._read(answer, [questions[key] for key in keys])
         hint = "Are the address, the model's name and the classifier's options what the service takes?"
-        self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
+        if answer.error is not ResponseError.QUOTA:  # after which nothing is asked for a while
+            self._refusals.hear(keys[0], answer, self._ask_harmless, hint=hint)
         if rows is None or len(rows) != len(keys):
             if len(keys) > 1:  # one text may have spoilt it for all
                 alone.extend(keys)
@@ -343,10 +341,13 @@ class AskedOnce(Generic[Q]):
             self.store.put_all(kept)
 
     def _ask_harmless(self) -> Answer:
-        return self.client.post(self.path, self._body([self._harmless]))
-
-    def _client_answered(self) -> bool:
-        return self.kept > 0 or int(self.client.describe()["answered"]) > 0
+        answer = self.client.post(self.path, self._body([self._harmless]))
+        if answer.status in ABSENT:
+            raise ModelError(
+                f"{self.client.base_url}/{self.path} answers {answer.detail}.",
+                "Are the address and the model's name right? What was answered before is kept.",
+            )
+        return answer
 
 
 def failure(answer: Answer) -> Reply:

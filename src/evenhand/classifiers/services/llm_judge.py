@@ -202,14 +202,16 @@ class LlmJudge(ServiceClassifier[Question]):
             return [failure(answer)]
         choices = (answer.body or {}).get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(first, dict) or not isinstance(first.get("message"), dict):
+        choice = first if isinstance(first, dict) else {}
+        message = choice.get("message")
+        if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
             return [Reply(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]
         # whatever was answered was paid for, so it is kept even where no label can be read in it
         reply = {
             "model": (answer.body or {}).get("model"),
-            "content": first["message"].get("content"),
-            "refusal": first["message"].get("refusal"),
-            "finish": first.get("finish_reason"),
+            "content": message.get("content"),
+            "refusal": message.get("refusal"),
+            "finish": choice.get("finish_reason"),
         }
         return [Reply(reply)]
 

@@ -185,4 +185,5 @@ class Moderation(ServiceClassifier[str]):
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    # Neither NaN nor infinity is above or below anything, and a larger whole number is no score.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9

@@ -220,4 +220,5 @@ def _probability(body: Mapping[str, Any] | None, attribute: str) -> float | None
     place: Any = body
     for name in ("attributeScores", attribute, "summaryScore", "value"):
         place = place.get(name) if isinstance(place, dict) else None
-    return float(place) if isinstance(place, int | float) and 0 <= place <= 1 else None
+    known = isinstance(place, int | float) and not isinstance(place, bool) and 0 <= place <= 1
+    return float(place) if known else None

@@ -123,7 +123,8 @@ CARDS = (
             ideal="None stated; about 0.05 of the pairs differ by chance.",
             direction="Higher is worse.",
             null="About 0.05, the level of each uncorrected test.",
-            critique="No code was released; the templates here are ours. Not corrected for the number of tests.",
+            critique="No code was released. Not corrected for the number of tests. Summed over tokens, it mostly "
+            "tells long phrases from short ones.",
             citation=HOLISTICBIAS,
             source="Smith et al. 2022, section B.1 and Table 7",
         ),

@@ -35,6 +35,10 @@ STRATA = {False: "benign", True: "toxic"}
 _LONE = "It is all there is of one of its groups here: nothing is left to compare it with."
 _NOTHING = "No intersection has others to be compared with, or nothing varies among them."
 _TOO_FEW = "So few prompts could show no excess, however large."
+_MIRROR = (
+    "{} departs exactly as much the other way, whatever the data: one of their groups has no third intersection. Which "
+    "of both differs cannot be told; see the row of both axes."
+)
 
 
 @dataclass(frozen=True)
@@ -242,28 +246,34 @@ def _tested(
         }
         about |= {"group": names[place], "rate": float(rates[place]), "n_units": int(dealt.sizes[place])}
         about |= {name: row[name] for name in ("n", "n_missing", "n_prompts")}
-        rows.append(about | _cell(found, place, pair))
+        rows.append(about | _cell(found, place, pair, names))
     return rows, pair
 
 
 def _pair(found: Departures, names: list[str]) -> dict[str, object]:
     reach = found.smallest[np.isfinite(found.smallest)]
+    mirror = int(found.mirror[found.most])
     return {
-        "group": names[found.most],
+        "group": names[found.most] if mirror < 0 else f"{names[found.most]} or {names[mirror]}",
         "estimate": 100.0 * float(found.excess[found.most]),
         "low": 100.0 * found.axis_low,
         "high": 100.0 * found.axis_high,
         "p": found.axis_p,
         "minimum_detectable": 100.0 * float(np.median(reach)) if len(reach) else None,
-        "obstacle": None if len(reach) else _TOO_FEW,
+        "obstacle": None if len(reach) or found.axis_p <= 0.05 else _TOO_FEW,
     }
 
 
-def _cell(found: Departures | None, place: int, pair: Mapping[str, object]) -> dict[str, object]:
+def _cell(
+    found: Departures | None, place: int, pair: Mapping[str, object], names: list[str]
+) -> dict[str, object]:
     if found is None:
         return {"obstacle": _NOTHING, "named": False}
     if np.isnan(found.excess[place]):
         return {"obstacle": _LONE, "named": False}
+    obstacle = _TOO_FEW if np.isnan(found.smallest[place]) and not found.named[place] else None
+    if found.mirror[place] >= 0:
+        obstacle = _MIRROR.format(names[found.mirror[place]])
     return {
         "expected": 100.0 * float(found.expected[place]),
         "estimate": 100.0 * float(found.excess[place]),
@@ -273,7 +283,7 @@ def _cell(found: Departures | None, place: int, pair: Mapping[str, object]) -> d
         "axis_p": pair["p"],
         "minimum_detectable": 100.0 * float(found.smallest[place]),
         "named": bool(found.named[place]),
-        "obstacle": _TOO_FEW if np.isnan(found.smallest[place]) else None,
+        "obstacle": obstacle,
     }
 
 

@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.models.contract import Texts
-from evenhand.models.scoring import MOST_LOGITS, Scorer, ScoringPath, TextPairs, TokenSequences
+from evenhand.models.scoring import (
+    MOST_LOGITS,
+    Scorer,
+    Scores,
+    ScoringPath,
+    TextPairs,
+    TokenSequences,
+    reads_first_alone,
+    start_apart,
+)
 from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings
-from evenhand.schema import ResponseError
+from evenhand.schema import ResponseError, Unsupported
 from evenhand.weights import Budget, run_batches
 
 Floats = NDArray[np.float32]
@@ -94,7 +103,11 @@ def scores(
     """
     writer.check_steerable()
     state = writer.state
-    assert isinstance(state, CausalState), "a causal model writes with a causal state"
+    if not isinstance(state, CausalState):
+        raise Unsupported(
+            f"{type(network).__name__} cannot be steered: its contexts would have to stay in {state.name}.",
+            "Use an instruction in front of the texts (--mitigate prefix=...), or another model.",
+        )
     common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
     for k, beginning in enumerate(common):
         # the token that the first scored one is predicted from must be read with the text
@@ -189,6 +202,33 @@ def filled_in(
         else:
             values[part][sequences.scored[part]] = found[k]
     return values, lacking
+
+
+ScoreSteered = Callable[[TokenSequences, Sequence[TokenSequences], int], tuple[TokenSequences, Scores]]
+"""Texts, the same behind each context, and tokens in front of everything -> the texts with all errors, and scores."""
+
+
+def steered_apart(
+    regular: TokenSequences, behind: Sequence[TokenSequences], lead: int, score: ScoreSteered
+) -> tuple[TokenSequences, Scores]:
+    """Texts and the same texts behind each context in the two passes of `start_apart`, each steered by itself.
+
+    regular, behind, lead: as of `grouped`. The first token of a text stands behind start token and context, all others
+    behind the context alone.
+    """
+    apart = reads_first_alone(regular, lead)
+    merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)
+    errors, details = list(regular.errors), list(regular.details)
+    others = [start_apart(other, lead, apart) for other in behind]
+    for k, own in enumerate(start_apart(regular, lead, apart)):
+        steered, found = score(
+            own.sequences, [passes[k].sequences for passes in others], lead if k == 0 else 0
+        )
+        own.put(found, merged)
+        for i, error in enumerate(steered.errors):
+            if own.sequences.errors[i] is None and error is not None:
+                errors[i], details[i] = error, steered.details[i]
+    return replace(regular, errors=errors, details=details), merged
 
 
 Pairing = Callable[[Texts], TextPairs]

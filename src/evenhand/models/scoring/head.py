@@ -70,7 +70,7 @@ class Head:
 def _log_sum_exp_in_place(logits: Tensor) -> Tensor:
     """`torch.logsumexp` over the last of two dimensions, which takes no memory of its own and spoils the logits."""
     norms = []
-    for part in logits.split(max(1, IN_CACHE // logits.shape[1])):
+    for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):  # type: ignore[no-untyped-call]
         highest = part.amax(-1, keepdim=True)
         norms.append(part.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0]))
     return torch.cat(norms)
@@ -129,7 +129,7 @@ def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str 
         chosen = logits_at(model, inputs, positions, choose=True).float()
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
-    off = _difference(truth, chosen)
+    off = largest_difference(truth, chosen)
     return None if off <= tolerance(truth, model.dtype) else f"logits differ by {off:.2g}"
 
 
@@ -138,7 +138,7 @@ def survives_padding(model: Any, alone: Mapping[str, Any], padded: Mapping[str, 
     """Whether the first `width` positions of the first row come out the same alone and in a padded batch."""
     truth = model(**alone).logits[0, :width].float().log_softmax(-1)
     among = model(**padded).logits[0, :width].float().log_softmax(-1)
-    return _difference(truth, among) <= tolerance(truth, model.dtype)
+    return largest_difference(truth, among) <= tolerance(truth, model.dtype)
 
 
 def tolerance(values: Tensor, dtype: torch.dtype) -> float:
@@ -147,7 +147,8 @@ def tolerance(values: Tensor, dtype: torch.dtype) -> float:
     return scale * (TOLERANCE if dtype.itemsize >= 4 else TOLERANCE_16_BIT)
 
 
-def _difference(truth: Tensor, other: Tensor) -> float:
+def largest_difference(truth: Tensor, other: Tensor) -> float:
+    """The largest absolute difference of two tensors of one shape; infinity where only one is NaN."""
     # A broken model gives NaN both ways; that is for its rows to report, not a reason to run it differently.
     same = (truth == other) | (truth.isnan() & other.isnan())
     difference = torch.where(same, 0.0, (truth - other).abs())

@@ -18,16 +18,25 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Tex
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions, api_key, split_address
 from evenhand.models.served.requests import ServedModel
-from evenhand.models.served.scoring import Scored, check_echo, echo_body, is_echo, read_scored
+from evenhand.models.served.scoring import READABLE, Scored, check_echo, echo_body, read_scored
 from evenhand.models.served.writing import (
     ServedText,
     decoding_body,
+    first_choice,
     is_written,
     read_written,
     sample_body,
     token_number,
 )
-from evenhand.schema import AnsweredBefore, EvenhandError, ModelError, ResponseError, Unsupported, UsageError
+from evenhand.schema import (
+    AnsweredBefore,
+    EvenhandError,
+    ModelError,
+    ResponseError,
+    Unsupported,
+    UsageError,
+    without_surrogates,
+)
 from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
@@ -70,7 +79,7 @@ class HttpModel:
         Raises ModelError, with the names the server has, if it does not answer a greeting.
         """
         name = self._greeting.get("model")
-        return name if isinstance(name, str) and name else self.served.model
+        return without_surrogates(name) if isinstance(name, str) and name else self.served.model
 
     @cached_property
     def _greeting(self) -> dict[str, Any]:
@@ -85,7 +94,7 @@ class HttpModel:
             names = self.served.names()
             known = f" Models there: {', '.join(names[:20])}." if names else ""
             raise ModelError(error.message + known, error.hint) from error
-        if not is_written(answer):
+        if answer.error is not None or first_choice(answer.body) is None:
             raise ModelError(
                 f"{self.client.base_url} does not answer a greeting: {answer.detail or 'no choice in its answer'}.",
                 "The name of a served model is http://host:port/v1#model; see `evenhand.models.served.model`.",
@@ -136,7 +145,9 @@ class HttpModel:
         nothing = ServedText(error=ResponseError.EMPTY_TEXT, detail="the prompt is empty or white space")
         settled: dict[str, Answer] = {}
         try:
-            answers = self.served.ask_all(self.path, bodies, keys, is_written, settled)
+            answers = self.served.ask_all(
+                self.path, bodies, keys, lambda _, answer: is_written(answer, decoding), settled
+            )
         except EvenhandError as error:
             known = {row: settled[key] for row, key in zip(sent, keys, strict=True) if key in settled}
             places = sorted({i for i, _ in known} - {i for i, _ in set(sent) - known.keys()})
@@ -152,16 +163,17 @@ class HttpModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
-        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
-        the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
+        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, for
+        start_token="first", and where the server's echoed log probabilities do not stand up to `check_echo`, which
+        runs before the first text.
         """
-        batch = Texts.of(texts).refuse_masking(
-            f"{self.served.model} is asked from left to right and has no mask token."
+        batch = (
+            Texts.of(texts)
+            .refuse_masking(f"{self.served.model} is asked from left to right and has no mask token.")
+            .refuse_first(self.served.model)
         )
-        placed = [
-            _placed(self.options.start, context, text)
-            for context, text in zip(batch.all_contexts, batch.texts, strict=True)
-        ]
+        start = "" if batch.start_token == "tokenizer" else self.options.start
+        placed = [(start + text, len(start) + first) for text, first in zip(*batch.joined(), strict=True)]
         spans = batch.all_spans
         sent = [i for i, text in enumerate(batch.texts) if text.strip()]
         bodies = [echo_body(placed[i][0], self.echo_written) for i in sent]
@@ -170,9 +182,12 @@ class HttpModel:
         def read(i: int, answer: Answer) -> Scored:
             return read_scored(answer, *placed[i], spans[i])
 
+        def good(number: int, answer: Answer) -> bool:
+            return read(sent[number], answer).error in READABLE
+
         settled: dict[str, Answer] = {}
         try:
-            answers = self.served.ask_all(self.path, bodies, keys, is_echo, settled)
+            answers = self.served.ask_all(self.path, bodies, keys, good, settled)
         except EvenhandError as error:
             known = {i: settled[key] for i, key in zip(sent, keys, strict=True) if key in settled}
             before = _likelihoods([read(i, answer) for i, answer in known.items()], batch.want_starts)
@@ -198,8 +213,9 @@ class HttpModel:
     def _key(self, body: dict[str, Any], *drawn: int) -> str:
         # Another model may come to stand behind the same name: then the greeting is answered otherwise, and what was
         # kept of the old one is not taken for an answer of the new.
-        choice = (self._greeting.get("choices") or [{}])[0]
-        greeted = choice.get("text") or (choice.get("message") or {}).get("content")
+        choice = first_choice(self._greeting) or {}
+        message = choice.get("message")
+        greeted = choice.get("text") or (message.get("content") if isinstance(message, dict) else None)
         return answer_key(
             self.client.base_url, self.path, self.served_model, self.served.model, greeted, body, drawn
         )
@@ -235,15 +251,6 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
                 "Make them with evenhand.models.served.model.HttpOptions(...), or leave them out.",
             )
     return HttpModel(base_url, model, options or named)
-
-
-def _placed(start: str, context: str, text: str) -> tuple[str, int]:
-    """A text behind its context, and where it begins; joined as for models that are loaded here."""
-    if not context:
-        return start + text, len(start)
-    gap = "" if context[-1].isspace() or text[:1].isspace() else " "
-    before = start + context + gap
-    return before + text, len(before)
 
 
 def _likelihoods(scored: Sequence[Scored], want_starts: bool) -> Likelihoods:

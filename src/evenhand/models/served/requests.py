@@ -1,14 +1,17 @@
 """A served model's requests: answered from the store where they were paid for before, else by the server."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evenhand.schema import ModelError, ResponseError
-from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient
+from evenhand.schema import ModelError, ResponseError, without_surrogates
+from evenhand.services import ABSENT, Answer, AnswerStore, Refusals, ServiceClient, answer_key
 
 MALFORMED = frozenset({400, 422})
 HARMLESS = "The weather is fine today."
+ASKED = frozenset({"prompt", "messages", "seed"})
+LONGEST_NAME = 100
+MOST_TOKENS = 10**9
 
 
 class ServedModel:
@@ -45,35 +48,44 @@ class ServedModel:
         path: str,
         bodies: Sequence[dict[str, Any]],
         keys: Sequence[str],
-        good: Callable[[Answer], bool],
+        good: Callable[[int, Answer], bool],
         settled: dict[str, Answer] | None = None,
     ) -> list[Answer]:
         """All requests, in order; those with equal keys are asked once, those in the store not at all.
 
-        bodies: without the model. keys: what answers are stored under. good: whether an answer is worth storing.
+        bodies: without the model, all of one form. keys: what answers are stored under. good: whether an answer (to the
+        request of a number) can be read, so that it is worth storing; what is stored and cannot is asked again.
         settled: filled, by key, with what was answered and what was refused for its own sake; of use where this
-        raises. Raises ModelError if the server has no such path or model, or takes no request of this form.
+        raises. Raises ModelError if the server has no such path or model, or takes no request of this form,
+        EvenhandError if it is down.
         """
-        stored = {} if self.store is None else self.store.get(keys)
+        places = {key: i for i, key in reversed(list(enumerate(keys)))}
+        kept = {} if self.store is None else self.store.get(keys)
+        stored = {
+            key: answer
+            for key, body in kept.items()
+            if good(places[key], answer := Answer(200, body, None, None, 0, 0.0))
+        }
         self.from_store += len(stored)
         settled = {} if settled is None else settled
-        settled |= {key: Answer(200, body, None, None, 0, 0.0) for key, body in stored.items()}
-        places = {key: i for i, key in reversed(list(enumerate(keys))) if key not in stored}
-        sent = sorted(places.values())
+        settled |= stored
+        sent = sorted(place for key, place in places.items() if key not in stored)
         doubtful: dict[str, Answer] = {}  # refused, and nobody knows yet whether for its own sake
+        form = _form(path, bodies[0]) if bodies else ""
+        self._refusals.begin(form, stored=bool(stored))
 
         def on_answer(number: int, answer: Answer) -> None:
-            key, body = keys[sent[number]], bodies[sent[number]]
-            self._checked(path, answer)
-            if good(answer):
+            place = sent[number]
+            key, body = keys[place], bodies[place]
+            if answer.error is None:
                 settled[key] = answer
-                if self.store is not None:
+                if self.store is not None and good(place, answer):
                     self.store.put(key, answer.body or {})
             elif answer.refusal is not None:
                 doubtful[key] = answer
             self._count(answer)
             hint = "Change the decoding, or the options behind the model's name, to what it takes."
-            self._refusals.hear(key, answer, lambda: self._harmless(path, body), hint=hint)
+            self._refusals.hear(key, answer, lambda: self._harmless(path, body), form=form, hint=hint)
             for known in doubtful.keys() - set(self._refusals.row):
                 settled[known] = doubtful.pop(known)
 
@@ -89,13 +101,14 @@ class ServedModel:
             }
         else:
             other = {"prompt": HARMLESS}
-        return self.client.post(path, {"model": self.model, **body, **other})
+        return self._checked(path, self.client.post(path, {"model": self.model, **body, **other}))
 
     def names(self) -> list[str]:
         """Models the server says it has; empty where it does not say."""
         answer = self.client.get("/models")
         entries = (answer.body or {}).get("data") if answer.error is None else None
-        names = [entry.get("id") for entry in entries or [] if isinstance(entry, dict)]
+        listed = entries if isinstance(entries, list) else []
+        names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
         return sorted(name for name in names if isinstance(name, str))
 
     def _checked(self, path: str, answer: Answer) -> Answer:
@@ -112,10 +125,24 @@ class ServedModel:
         body = answer.body or {}
         usage = body.get("usage")
         for name in ("prompt_tokens", "completion_tokens"):
-            if isinstance(usage, dict) and isinstance(usage.get(name), int):
-                self.tokens[name] += usage[name]
+            self.tokens[name] += token_count(usage, name)
         if isinstance(body.get("system_fingerprint"), str):
-            self.system_fingerprints[body["system_fingerprint"]] += 1
+            self.system_fingerprints[without_surrogates(body["system_fingerprint"][:LONGEST_NAME])] += 1
+
+
+def token_count(usage: Any, name: str) -> int:
+    """A number of tokens as a server counts them; 0 where it gives none, or none that can be.
+
+    >>> token_count({"prompt_tokens": 3}, "prompt_tokens"), token_count({"prompt_tokens": True}, "prompt_tokens")
+    (3, 0)
+    """
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if type(count) is int and 0 <= count <= MOST_TOKENS else 0
+
+
+def _form(path: str, body: Mapping[str, Any]) -> str:
+    """What a request has in common with those that are taken or refused like it: all but the text and the seed."""
+    return answer_key(path, {name: value for name, value in body.items() if name not in ASKED})
 
 
 def row_error(answer: Answer) -> tuple[ResponseError, str]:

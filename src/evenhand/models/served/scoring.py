@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.models.served.requests import MALFORMED, row_error
-from evenhand.models.served.writing import first_choice, listed_tokens, token_number
+from evenhand.models.served.writing import first_choice, listed_tokens, token_number, without_choice
 from evenhand.schema import ModelError, ResponseError, Unsupported
 from evenhand.services import Answer
 
@@ -111,19 +111,12 @@ def echo_body(prompt: str, written: int) -> dict[str, Any]:
     return {"prompt": prompt, "max_tokens": written, "temperature": 0, "echo": True, "logprobs": 1}
 
 
-def is_echo(answer: Answer) -> bool:
-    """Whether an answer holds log probabilities of tokens, so that it is worth storing."""
-    choice = first_choice(answer.body) if answer.error is None else None
-    return choice is not None and listed_tokens(choice) is not None
-
-
-def read_echo(answer: Answer, prompt: str) -> list[Token] | str:
-    """The tokens of the prompt in an answer, or what is wrong with it, in words."""
-    choice = first_choice(answer.body)
-    listed = None if choice is None else listed_tokens(choice)
+def read_echo(choice: Mapping[str, Any], prompt: str) -> list[Token] | str:
+    """The tokens of the prompt in a choice, or what is wrong with it, in words."""
+    listed = listed_tokens(choice)
     if listed is None:
         return "the answer lists no tokens with log probabilities"
-    return align(listed, prompt)
+    return listed if isinstance(listed, str) else align(listed, prompt)
 
 
 @dataclass(frozen=True)
@@ -137,6 +130,10 @@ class Scored:
     detail: str | None = None
 
 
+READABLE = (None, ResponseError.NO_SCORED_TOKEN)
+"""What `read_scored` says of answers that are worth storing."""
+
+
 def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int] | None) -> Scored:
     """The scored tokens of the text that begins at `boundary` of a prompt.
 
@@ -146,7 +143,11 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
     if answer.error is not None:
         code, detail = row_error(answer)
         return Scored(error=code, detail=detail)
-    tokens = read_echo(answer, prompt)
+    choice = first_choice(answer.body)
+    if choice is None:
+        code, detail = without_choice(answer)
+        return Scored(error=code, detail=detail)
+    tokens = read_echo(choice, prompt)
     if isinstance(tokens, str):
         return Scored(error=ResponseError.UNPARSABLE, detail=tokens)
     low, high = (boundary, len(prompt)) if span is None else (boundary + span[0], boundary + span[1])
@@ -157,8 +158,10 @@ def read_scored(answer: Answer, prompt: str, boundary: int, span: tuple[int, int
         why = "no token has anything before it to be predicted from"
         return Scored(error=ResponseError.NO_SCORED_TOKEN, detail=f"{why} (see the option `start`)")
     values = tuple(token.log_prob for token in scored)
-    if not np.isfinite(values).all():
-        return Scored(error=ResponseError.NOT_FINITE, detail="the server gave no finite log probability")
+    untold = [token.text for token in scored if np.isnan(token.log_prob)]
+    if untold:
+        lacking = f"the server gave no log probability of the token {untold[0][:50]!r} that can be one"
+        return Scored(error=ResponseError.NOT_FINITE, detail=lacking)
     starts = tuple(max(0, token.start - boundary) for token in scored)
     return Scored(values, tuple(token_number(token.text) for token in scored), starts)
 
@@ -178,8 +181,10 @@ def check_echo(ask: Ask, name: str) -> int:
         body = {"prompt": prompt, "max_tokens": PROBE_TOKENS, "temperature": 0, "logprobs": 1}
         choice = _answered(ask(body), name)
         listed = listed_tokens(choice)
-        if listed is None:
-            raise _unsupported(name, "does not give log probabilities of the tokens it writes")
+        if not isinstance(listed, list):
+            raise _unsupported(
+                name, _impossible(listed) or "does not give log probabilities of the tokens it writes"
+            )
         written_tokens = list(takewhile(_is_whole, listed))
         continuation = "".join(token for token, _ in written_tokens)
         if not continuation or not str(choice.get("text")).startswith(continuation):
@@ -213,8 +218,8 @@ def _least_written(ask: Ask, name: str) -> int:
 
 def _echoed(answer: Answer, text: str, name: str) -> list[Token]:
     listed = listed_tokens(_answered(answer, name))
-    if listed is None:
-        raise _unsupported(name, "does not give log probabilities")
+    if not isinstance(listed, list):
+        raise _unsupported(name, _impossible(listed) or "does not give log probabilities")
     tokens = align(listed, text)
     if isinstance(tokens, str):
         raise _unsupported(name, f"does not echo the prompt's tokens: {tokens}")
@@ -234,6 +239,10 @@ def _answered(answer: Answer, name: str) -> Mapping[str, Any]:
     if choice is None:
         raise _unsupported(name, "answers without a choice")
     return choice
+
+
+def _impossible(listed: str | None) -> str | None:
+    return listed and f"answers what cannot be: {listed}"
 
 
 def _unsupported(name: str, reason: str) -> Unsupported:

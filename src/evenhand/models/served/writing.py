@@ -3,12 +3,13 @@
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import nan
 from typing import Any
 
 from evenhand.models.contract import Finish
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions
-from evenhand.models.served.requests import row_error
+from evenhand.models.served.requests import row_error, token_count
 from evenhand.models.writing import continuation_key
 from evenhand.schema import ResponseError, Unsupported
 from evenhand.services import Answer
@@ -18,7 +19,12 @@ SENT = frozenset(
 )
 UNSET = Decoding(max_new_tokens=1)
 SEEDS = 2**31  # what every server takes
+LEAST = -745.0
+"""Nats: the logarithm of the least number above 0."""
+ROUNDING = 1e-3
+"""Nats by which a certain token's log probability may come out above 0."""
 ENDS = frozenset({"stop", "eos", "eos_token", "end_turn"})
+FILTERED = "content_filter"
 FINISHES = ENDS | {"length", "max_tokens", "stop_sequence", None}
 
 
@@ -97,9 +103,9 @@ def sample_body(
     return body
 
 
-def is_written(answer: Answer) -> bool:
-    """Whether an answer holds a choice, so that it is worth storing."""
-    return answer.error is None and first_choice(answer.body) is not None
+def is_written(answer: Answer, decoding: Decoding) -> bool:
+    """Whether an answer holds a continuation or says why it gives none, so that it is worth storing."""
+    return read_written(answer, decoding).error in (None, ResponseError.REFUSED)
 
 
 def read_written(answer: Answer, decoding: Decoding) -> ServedText:
@@ -114,28 +120,24 @@ def read_written(answer: Answer, decoding: Decoding) -> ServedText:
         return ServedText(error=code, detail=detail)
     choice = first_choice(answer.body)
     if choice is None:
-        message_of_error = (answer.body or {}).get("error")
-        if message_of_error:  # some routers put a failure into an answer of status 200
-            return ServedText(
-                error=ResponseError.MODEL_ERROR,
-                detail=f"the server answered the error {message_of_error}"[:500],
-            )
-        return _unparsable("the answer holds no choice")
+        code, detail = without_choice(answer)
+        return ServedText(error=code, detail=detail)
     message = choice.get("message")
     text = choice.get("text") if message is None else _content(message)
     why = choice.get("finish_reason") or None
-    if why == "content_filter":
+    if not isinstance(why, str | None) or (why not in FINISHES and why != FILTERED):
+        return _unparsable(f"the server stopped for a reason that is not known: {str(why)[:100]}")
+    if why == FILTERED:
         return ServedText(error=ResponseError.REFUSED, detail="stopped by the server's content filter")
     if isinstance(message, dict) and message.get("refusal"):
         return ServedText(error=ResponseError.REFUSED, detail=str(message["refusal"])[:500])
     if not isinstance(text, str):
         return _unparsable("the answer holds no text")
-    if why not in FINISHES:
-        return _unparsable(f"the server stopped for a reason that is not known: {why}")
-    tokens = tuple(listed_tokens(choice) or ())
-    usage = (answer.body or {}).get("usage")
-    counted = usage.get("completion_tokens") if isinstance(usage, dict) else None
-    count = len(tokens) or (counted if isinstance(counted, int) and counted > 0 else 0)
+    listed = listed_tokens(choice)
+    if isinstance(listed, str):
+        return _unparsable(listed)
+    tokens = tuple(listed or ())
+    count = len(tokens) or token_count((answer.body or {}).get("usage"), "completion_tokens")
     if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
         message_of_error = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
         return ServedText(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
@@ -146,25 +148,50 @@ def read_written(answer: Answer, decoding: Decoding) -> ServedText:
     return ServedText(text, finish, count, tokens)
 
 
-def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | None:
+def listed_tokens(choice: Mapping[str, Any]) -> list[tuple[str, float]] | str | None:
     """Tokens of a choice with their log probabilities, in either of the two forms; None where they are not there.
 
-    A token without a value (the first of an echoed text) has NaN.
+    Returns what is wrong with them in words if they are there and cannot be log probabilities of tokens. A token
+    without a value (the first of an echoed text) has NaN, as has one below LEAST: some servers write -9999 for what
+    they do not tell.
+
+    >>> listed_tokens({"logprobs": {"tokens": ["He", " is"], "token_logprobs": [None, 0.5]}})
+    "it gives the token ' is' the log probability 0.5"
     """
     listed = choice.get("logprobs")
+    listed = {} if listed is None else listed
     if not isinstance(listed, dict):
-        return None
-    if isinstance(listed.get("content"), list):
-        pairs = [(entry.get("token"), entry.get("logprob")) for entry in listed["content"]]
-    elif isinstance(listed.get("tokens"), list) and isinstance(listed.get("token_logprobs"), list):
-        if len(listed["tokens"]) != len(listed["token_logprobs"]):
-            return None
-        pairs = list(zip(listed["tokens"], listed["token_logprobs"], strict=True))
+        return "its log probabilities are no object"
+    if listed.get("content") is not None:
+        entries = listed["content"]
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return "its log probabilities are no list of tokens"
+        pairs = [(entry.get("token"), entry.get("logprob")) for entry in entries]
+    elif listed.get("tokens") is not None and listed.get("token_logprobs") is not None:
+        tokens, values = listed["tokens"], listed["token_logprobs"]
+        if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
+            return "its tokens and their log probabilities are not as many"
+        pairs = list(zip(tokens, values, strict=True))
     else:
         return None
-    if not all(isinstance(token, str) and isinstance(value, int | float | None) for token, value in pairs):
+    read: list[tuple[str, float]] = []
+    for token, value in pairs:
+        if not isinstance(token, str):
+            return f"it lists the token {str(token)[:50]}"
+        number = _log_probability(value, first=not read)
+        if number is None:
+            return f"it gives the token {token[:50]!r} the log probability {str(value)[:50]}"
+        read.append((token, number))
+    return read
+
+
+def _log_probability(value: Any, *, first: bool) -> float | None:
+    """A value as a number, NaN where none is told; None for what no log probability can be."""
+    if value is None or (first and value != value):  # nothing predicts the first token of an echoed text
+        return nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value <= ROUNDING:
         return None
-    return [(token, float("nan") if value is None else float(value)) for token, value in pairs]
+    return nan if value < LEAST else min(float(value), 0.0)
 
 
 def token_number(token: str) -> int:
@@ -182,6 +209,14 @@ def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
     return None
+
+
+def without_choice(answer: Answer) -> tuple[ResponseError, str]:
+    """The code and message of an answer that holds no choice."""
+    error = (answer.body or {}).get("error")
+    if error:  # some routers put a failure into an answer of status 200
+        return ResponseError.MODEL_ERROR, f"the server answered the error {error}"[:500]
+    return ResponseError.UNPARSABLE, "the answer holds no choice"
 
 
 def _content(message: Any) -> str | None:

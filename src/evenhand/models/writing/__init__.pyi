@@ -1,12 +1,16 @@
 from .beams import (
     continue_prompts as continue_prompts,
 )
+from .constraints import (
+    Constraints as Constraints,
+)
 from .inputs import (
     Prompts as Prompts,
     cache_bytes as cache_bytes,
     encode_prompts as encode_prompts,
     encode_steered as encode_steered,
     end_tokens as end_tokens,
+    tokens_around as tokens_around,
 )
 from .rows import (
     Row as Row,
@@ -28,6 +32,9 @@ from .steering import (
     SteerableModel as SteerableModel,
     Steering as Steering,
     steerable as steerable,
+)
+from .ways import (
+    ways_of_causal as ways_of_causal,
 )
 from .writer import (
     Writer as Writer,

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
 
 from evenhand.models.writing.key_values import buffered_cache, cache_of_rows
 from evenhand.schema import Unsupported
@@ -44,7 +43,7 @@ class Beginnings:
             seen,
         )
 
-    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, DynamicCache]:
+    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
         """What the model reads to read tails, tail i behind beginning i modulo their number.
 
         Returns the tails, padded in front, (tails, longest); where there are tokens, (tails, columns); and a cache in
@@ -60,7 +59,7 @@ class Beginnings:
         begun = (source < held) & (source >= held - lengths[:, None])
         rows, columns = begun.nonzero(as_tuple=True)
         beginnings, sources = of[rows], source[rows, columns]
-        cache = cache_of_rows(self.layers, len(tails), width)
+        cache: Any = cache_of_rows(self.layers, len(tails), width)
         for layer, states in zip(cache.layers, self.layers, strict=True):
             if states is not None:
                 keys, values = (part[beginnings, :, sources] for part in states)
@@ -73,12 +72,15 @@ class Beginnings:
 class DecoderState(Protocol):
     """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
 
-    `staggers`: whether rows may join while others are under way. `tokens_read`: by the last `join`, in all rows.
+    `name`: what rows are kept in, for reports. `staggers`: whether rows may join while others are under way. `pads`:
+    whether rows of different lengths may begin together. `tokens_read`: by the last `join`, in all rows.
     """
 
+    name: str
     model: Any
     device: torch.device
     staggers: bool
+    pads: bool
     tokens_read: int
 
     def clear(self) -> None:
@@ -118,6 +120,8 @@ class CausalState:
     and linear biases need it, and a row can join at any time.
     """
 
+    name, pads = "keys and values", True
+
     def __init__(self, model: Any):
         self.model = model
         self.device = model.get_input_embeddings().weight.device
@@ -125,7 +129,7 @@ class CausalState:
         if "past_key_values" not in takes:
             raise Unsupported(
                 f"{type(model).__name__} keeps no keys and values to go on from, so it cannot write here.",
-                "Use a transformer, or write its texts elsewhere and bring them as a file.",
+                "Its rows are read anew at every token.",
             )
         self.with_positions = "position_ids" in takes
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
@@ -242,7 +246,7 @@ class EncoderDecoderState:
     Its decoders count places from the first column (BART, T5), so all rows begin together.
     """
 
-    staggers = False
+    name, staggers, pads = "keys and values", False, True
 
     def __init__(self, model: Any, start: int):
         self.model, self.first_token, self.tokens_read = model, start, 0
@@ -259,7 +263,8 @@ class EncoderDecoderState:
         ids, self.seen = padded(prompts, self.device, left=False)
         self.tokens_read = sum(map(len, prompts))
         encoder = self.model.get_encoder()
-        self.hidden = encoder(input_ids=ids, attention_mask=self.seen).last_hidden_state
+        # what the encoder gave is handed on as it is: some decoders look for more in it than hidden states
+        self.read = encoder(input_ids=ids, attention_mask=self.seen)
         logits = self.advance(torch.full((len(prompts),), self.first_token, device=self.device))
         if branch.tolist() != list(range(len(prompts))):
             self.select(branch)
@@ -271,7 +276,8 @@ class EncoderDecoderState:
     def select(self, rows: Tensor) -> None:
         """Keep these rows."""
         self.cache.batch_select_indices(rows)
-        self.seen, self.hidden = self.seen[rows], self.hidden[rows]
+        self.seen = self.seen[rows]
+        self.read.last_hidden_state = self.read.last_hidden_state[rows]
 
     def exchange(self, rows: Tensor, newest: int) -> None:
         """Copy the newest columns that the decoder wrote; the encoder read the same for both rows."""
@@ -280,7 +286,7 @@ class EncoderDecoderState:
     def advance(self, tokens: Tensor) -> Tensor:
         """Append one token to every row."""
         output = self.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=self.hidden),
+            encoder_outputs=self.read,
             attention_mask=self.seen,
             decoder_input_ids=tokens[:, None],
             past_key_values=self.cache,

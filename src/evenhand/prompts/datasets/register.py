@@ -18,6 +18,7 @@ from evenhand.schema import (
     WriteError,
     atomic_write,
     sha256_of,
+    sweep,
     unknown_name,
 )
 
@@ -226,6 +227,7 @@ def fetch(
             f"Could not create {staging}: {error.strerror or error}.",
             "Set $EVENHAND_DATA to a folder that can be written to.",
         ) from error
+    sweep(staging)
     arrived = []
     for file in release.files:
         present = _found(folder, file)

@@ -15,7 +15,7 @@ from evenhand.prompts.datasets import recognised_version
 from evenhand.prompts.holisticbias.card import VERSIONS, holisticbias_card
 from evenhand.prompts.holisticbias.files import Parts, TemplateEntry, read_parts
 from evenhand.prompts.holisticbias.phrases import NONE, HolisticBiasPhrase, compose_phrases
-from evenhand.prompts.holisticbias.style_variations import apply_variations
+from evenhand.prompts.holisticbias.style_variations import with_style_variations
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import DataError, UsageError, atomic_write, table_bytes, write_table
 
@@ -159,11 +159,9 @@ class HolisticBias:
         """
         frame = self._rows(0, len(self.phrases), PUBLISHED_COLUMNS, ids=True).rename(PROMPT_NAMES)
         frame = frame.with_columns(cluster=pl.col("template"))
-        if variations_seed is not None:
-            varied = apply_variations(frame, variations_seed)
-            frame = varied.rename({"text": "unvaried_text"}).rename({"variant_text": "text"})
         card = holisticbias_card(self.version, self.as_published, self.modified, len(self))
-        return PromptSet(frame, card)
+        prompts = PromptSet(frame, card)
+        return prompts if variations_seed is None else with_style_variations(prompts, variations_seed)
 
     def write_sentences(self, path: Path | str, format: Format = "csv") -> None:
         """Write the published sentence table, whole or not at all, a piece at a time.

@@ -1,7 +1,10 @@
 """Intermittent style variations of a sentence: "I am" for "I'm", no hyphens, lower case, no final period."""
 
+from dataclasses import replace
+
 import polars as pl
 
+from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.sampling import uniforms
 from evenhand.schema import UsageError
 
@@ -11,9 +14,26 @@ FLAGS = (
     "lowercase_descriptor",
     "remove_final_period",
 )
+PUBLISHED = 0.5
+"""With what probability the published `get_sentence` applies each variation."""
 
 
-def apply_variations(frame: pl.DataFrame, seed: int, probability: float = 0.5) -> pl.DataFrame:
+def with_style_variations(prompts: PromptSet, seed: int, probability: float = PUBLISHED) -> PromptSet:
+    """Prompts whose text is the varied wording; the untouched one is then in `unvaried_text`.
+
+    prompts: with columns as `apply_variations` takes them. seed, probability: as there. Raises what it raises.
+    """
+    varied = apply_variations(prompts.frame, seed, probability)
+    frame = varied.rename({"text": "unvaried_text"}).rename({"variant_text": "text"})
+    told = (
+        f"Style variations are applied with probability {probability:g} each (the published code: {PUBLISHED:g}): "
+        '"I am" for "I\'m", no hyphens in the noun phrase, noun phrase in lower case, no final period.'
+    )
+    details = f"{prompts.card.details}\n\n{told}" if prompts.card.details else told
+    return PromptSet(frame, replace(prompts.card, details=details))
+
+
+def apply_variations(frame: pl.DataFrame, seed: int, probability: float = PUBLISHED) -> pl.DataFrame:
     """Add a varied wording of each prompt, each variation drawn with a given probability.
 
     frame: has prompt_id, text, and either `template` (with its {noun_phrase} or {plural_noun_phrase}) or

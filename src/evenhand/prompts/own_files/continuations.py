@@ -79,7 +79,8 @@ def read_continuations(
     _check_groups(frame, path)
     _check_prompts(frame, path)
     wanted = [role for role in roles if role not in judged_now]
-    role_columns = {role: _columns_of(frame, role, alone=len(roles) == 1) for role in wanted}
+    main = [role for role in roles if role not in optional] or list(roles)
+    role_columns = {role: _columns_of(frame, role, alone=main == [role]) for role in wanted}
     judged = tuple(role for role, columns in role_columns.items() if columns)
     for role in judged:
         frame = _with_label(frame, role, role_columns[role], path, threshold, verdict=role not in optional)

@@ -26,6 +26,7 @@ from .differences import (
     recovered_limits as recovered_limits,
 )
 from .effects import (
+    PLANNED_CORRELATION as PLANNED_CORRELATION,
     Design as Design,
     critical_z as critical_z,
     group_level as group_level,

@@ -28,6 +28,8 @@ class Departures:
     excess: rate minus expected, with limits and p. named: those that stand out at 5 % each step, every one against a
     fit that leaves those before it alone; the limits of all others hold for them together. p of the former is
     their own, of the latter that of the largest. smallest: the true excess that is found with 80 % power.
+    mirror: another cell that departs exactly as much the other way, whatever the data: which of both differs cannot be
+    told, and neither is named (two cells of a row or column that has no third); -1 where there is none.
     axis_p, axis_low, axis_high: of the cell that departs most (`most`), that no cell departs; its limits hold for all
     tests of the family together.
     """
@@ -39,6 +41,7 @@ class Departures:
     p: Floats
     named: Flags
     smallest: Floats
+    mirror: Codes
     axis_p: float
     axis_low: float
     axis_high: float
@@ -67,7 +70,7 @@ def departures(
     columns_of = {name: np.full(count, np.nan) for name in ("expected", "excess", "low", "high", "p")}
     generator = np.random.default_rng(seed)
     first: dict[str, float | int] = {}
-    smallest = np.full(count, np.nan)
+    smallest, mirror = np.full(count, np.nan), np.full(count, -1)
     while True:
         fit = _Fit.of(units, np.concatenate([design, np.eye(count)[:, own]], axis=1))
         if fit is None or not fit.free.any():
@@ -83,9 +86,12 @@ def departures(
             excess, half = fit.excess[worst], width * fit.error[worst]
             first = {"axis_p": p, "axis_low": excess - half, "axis_high": excess + half, "most": worst}
             smallest = fit.smallest(_quantile(largest, level, int(fit.free.sum())))
+            mirror = fit.mirrors()
+        members = np.arange(count) == worst
         if together <= _LEVEL:
-            members = np.arange(count) == worst
-            p_of = np.array([_share(drawn[:, worst], size[worst])])
+            if mirror[worst] >= 0:
+                members = (members | (mirror == worst) | (mirror == mirror[worst])) & fit.free
+            p_of = np.full(int(members.sum()), _share(drawn[:, worst], size[worst]))
             width = _agreeing(_quantile(drawn[:, worst], _LEVEL, 1), size[worst], 0.0)
         else:
             members = fit.free & ~own
@@ -105,7 +111,8 @@ def departures(
         own[worst] = True
     if not first:
         return None
-    return Departures(**columns_of, named=own, smallest=smallest, **first)  # type: ignore[arg-type]
+    told = own & (mirror < 0)
+    return Departures(**columns_of, named=told, smallest=smallest, mirror=mirror, **first)  # type: ignore[arg-type]
 
 
 def _design(rows: Codes, columns: Codes) -> Floats:
@@ -193,9 +200,19 @@ class _Fit:
                 break
         return drawn
 
+    def mirrors(self) -> Codes:
+        """Another cell whose residual is this one's but for a factor (cells,); -1 where there is none."""
+        variance = np.maximum(self.rate * (1 - self.rate), 1e-9) / self.sizes
+        shared = (self.stays * variance) @ self.stays.T
+        scale = np.sqrt(np.maximum(np.diag(shared), 1e-300))
+        same = np.abs(shared / scale[:, None] / scale[None, :]) > 1 - 1e-6
+        same &= self.free[:, None] & self.free[None, :] & ~np.eye(len(scale), dtype=bool)
+        return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
     def smallest(self, reach: float) -> Floats:
         """The true excess of each cell, above what is expected, found with power 0.8 where |z| has to reach `reach`."""
-        found = _smallest(self.rate, self.sizes, self.stays, self.phi, reach)
+        expected = np.clip(self.means - self.excess, 1e-9, 1.0)  # a cell that departs has pulled its own fit
+        found = _smallest(expected, self.sizes, self.stays, self.phi, reach)
         return np.where(self.free, found, np.nan)
 
 

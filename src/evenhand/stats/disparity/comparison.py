@@ -179,8 +179,10 @@ def _obstacle(units: Units, level: float, unit: str) -> str | None:
         return f"Within each group all {unit}s gave the same outcome, so that it is not known how far they scatter."
     smallest = smallest_p(units)
     if smallest > level:
+        least, most = int(sizes.min()), int(sizes.max())
+        number = f"{least}" if least == most else f"{least} to {most}"
         return (
-            f"With {int(sizes.min())} to {int(sizes.max())} {unit}s a group no outcome could reach p = {level:.2g}: "
+            f"With {number} {unit}s a group no outcome could reach p = {level:.2g}: "
             f"the smallest possible p is {smallest:.2g}."
         )
     return None

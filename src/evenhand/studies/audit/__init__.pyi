@@ -15,6 +15,7 @@ from .conduct import (
 )
 from .decoding import (
     ChosenDecoding as ChosenDecoding,
+    choose_decoding as choose_decoding,
     described as described,
 )
 from .glance import (
@@ -23,6 +24,7 @@ from .glance import (
 )
 from .options import (
     NAMED_ANEW as NAMED_ANEW,
+    AskingOptions as AskingOptions,
     AuditConfig as AuditConfig,
     LabellingOptions as LabellingOptions,
     MeasuringOptions as MeasuringOptions,

@@ -18,8 +18,6 @@ from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError, 
 
 MODEL_ROLE = "perplexity"
 """The role whose judges are language models, named as models are."""
-UNTIL_NAMED = "judge-lm"
-"""In the place of a published classifier: nobody judges until the user names somebody."""
 
 
 def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
@@ -32,7 +30,7 @@ def roles_of(benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
 
 
 def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[str, str]:
-    """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role.
+    """What `--classifier` says: ROLE=NAME, or NAME alone where the benchmarks have a single role that needs judging.
 
     named: the values as given. benchmarks: those selected. Returns
     classifier names by role. Raises UsageError naming the roles there are.
@@ -41,24 +39,26 @@ def named_by_role(named: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict
     {}
     """
     roles = list(roles_of(benchmarks))
+    optional = {role for benchmark in benchmarks for role in optional_roles(benchmark)}
+    meant = [role for role in roles if role not in optional] or roles
     by_role: dict[str, str] = {}
     for value in named:
         if not roles:
             raise _nothing_to_label([value], benchmarks)
         role, name = split_role(value)
-        if role is None and len(roles) > 1:
+        if role is None and len(meant) > 1:
             raise UsageError(
                 f"--classifier {value} does not say for which role; there are {', '.join(roles)}.",
                 f"For example: --classifier {roles[0]}={value}",
             )
         if role is not None and role not in roles:
             raise unknown_name("role", role, roles)
-        if by_role.get(role or roles[0], name) != name:
+        if by_role.get(role or meant[0], name) != name:
             raise UsageError(
-                f"Two classifiers are named for {role or roles[0]}: {by_role[role or roles[0]]} and {name}.",
+                f"Two classifiers are named for {role or meant[0]}: {by_role[role or meant[0]]} and {name}.",
                 "Name one, and the other with `evenhand rescore` afterwards.",
             )
-        by_role[role or roles[0]] = name
+        by_role[role or meant[0]] = name
     return by_role
 
 
@@ -181,7 +181,7 @@ def model_judge(model: LanguageModel) -> Classifier:
 def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[str]:
     """Roles of a benchmark that nobody judges, each with how to have it judged."""
     return [
-        f"{judge.role} in {benchmark.name}: name a language model to judge it, --classifier {judge.role}=MODEL"
+        f"{judge.role} in {benchmark.name}: {_how(judge)}"
         for judge in benchmark.classified_by
         if _waits(judge, named)
     ]
@@ -189,11 +189,17 @@ def without_classifier(benchmark: Benchmark, named: Mapping[str, str]) -> list[s
 
 def optional_roles(benchmark: Benchmark) -> set[str]:
     """Roles without which a benchmark is still measured."""
-    return {judge.role for judge in benchmark.classified_by if judge.classifier == UNTIL_NAMED}
+    return {judge.role for judge in benchmark.classified_by if judge.optional}
 
 
 def _waits(judge: ClassifierRole, named: Mapping[str, str]) -> bool:
-    return judge.classifier == UNTIL_NAMED and judge.role not in named
+    return bool(judge.optional) and judge.role not in named
+
+
+def _how(judge: ClassifierRole) -> str:
+    if judge.role == MODEL_ROLE:
+        return f"name a language model to judge it, --classifier {judge.role}=MODEL"
+    return f"{judge.optional}; as published it is judged with --classifier {judge.role}={judge.classifier}"
 
 
 def _full_name(role: str, name: str, given: Collection[str]) -> str:
@@ -213,7 +219,9 @@ class PerplexityJudge:
     """Perplexity of each text behind its context, as another language model sees it.
 
     `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
-    verdict. Source: ROBBIE, section B.1.4 (there the judge was text-davinci-002, which is no longer served).
+    verdict. Prompt and continuation stand together with one space between where neither has one, as replies need
+    it: a continuation that goes on with the prompt's last word is read as a word of its own. Source: ROBBIE,
+    section B.1.4 (there the judge was text-davinci-002, which is no longer served).
 
     >>> from evenhand.models.puppets import load_puppet
     >>> judge = PerplexityJudge(load_puppet("puppet/uniform"))

@@ -25,8 +25,9 @@ from evenhand.runs import (
     estimate,
     execute,
     label,
+    resumable,
 )
-from evenhand.schema import ResumeRefused
+from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
@@ -110,6 +111,11 @@ def conduct_audit(
     classifiers that need no loading, by the name the options give them. Every classifier is loaded before
     anything is asked. Raises Interrupted (resumable), ResumeRefused, and whatever select, execute and label raise.
     """
+    if config.timing_runs:
+        raise UsageError(
+            "timing_runs times a model before and after a mitigation, and this is an audit.",
+            "Leave it out, or run `evenhand before-after` with it. Speed and memory of an audit stand in its report.",
+        )
     error = read_classifier_error(config.classifier_error)
     selection = select(config, model, loaded=loaded)
     if error is not None:
@@ -135,26 +141,27 @@ def conduct_audit(
         )
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
-    outcome = execute(
-        plan,
-        model,
-        directory,
-        error_threshold=config.error_threshold,
-        progress=progress,
-        retry_errors=config.retry_errors,
-    )
-    note_session(directory, _notes(selection))
-    labelled = None
-    if selection.labellings:
-        labelled = label(
+    with resumable(f"Resume with: evenhand audit {path}"):
+        outcome = execute(
+            plan,
+            model,
             directory,
-            selection.labellings,
-            selection.classifiers,
+            error_threshold=config.error_threshold,
             progress=progress,
             retry_errors=config.retry_errors,
         )
-    measure_run(directory, config, config)
-    return AuditResult(directory, outcome, selection.left_out, labelled)
+        note_session(directory, _notes(selection))
+        labelled = None
+        if selection.labellings:
+            labelled = label(
+                directory,
+                selection.labellings,
+                selection.classifiers,
+                progress=progress,
+                retry_errors=config.retry_errors,
+            )
+        measure_run(directory, config, config)
+        return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
 def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: MeasuringOptions) -> None:
@@ -165,7 +172,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     began = perf_counter()
     architecture = directory.manifest.model.description.get("architecture", "causal")
     options = replace(analysis_options(asking, analysis), architecture=architecture)
-    judged, headlines, analyses = [], [], {}
+    judged, headlines, analyses, written = [], [], {}, {}
     for name in directory.benchmarks:
         benchmark = load_benchmark(name)
         options_here = replace(options, labels=_labels(directory, name))
@@ -173,7 +180,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
         analyses[name] = done.analysis
         judged.append((done.measurements, done.findings))
         headlines.append(done.headlines)
-        directory.write_details(name, done.details)
+        written[name] = directory.write_details(name, done.details)
     suite = load_suite(asking.suite) if asking.suite else None
     if suite is not None and suite.summarise is not None:
         summary = suite.summarise(analyses)
@@ -185,6 +192,7 @@ def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: Measur
     directory.write_headlines(pl.concat(headlines))
     with directory.lock():
         directory.manifest.timings["measures"] = perf_counter() - began
+        directory.manifest.details = written
         directory.save()
 
 

@@ -41,6 +41,10 @@ class AskingOptions(SeedOptions):
     """Only these axes; none named means all."""
     prompts: str | None = None
     """A file of the user's own prompts, put to the model in place of the benchmark's."""
+    style_variations: float = Field(default=0.0, ge=0, le=1)
+    """Probability of each of HolisticBias' four style variations of a sentence; the published code has 0.5."""
+    personas: str | None = None
+    """A file of personas, two lines each; one stands before each prompt, as HolisticBias asks dialogue models."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name; others come from the cache of `evenhand data fetch`."""
     decoding: str = "auto"
@@ -57,6 +61,9 @@ class AskingOptions(SeedOptions):
     """Continuations a prompt, in place of the benchmark's own number."""
     max_new_tokens: int | None = Field(default=None, ge=1)
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
+
+    timing_runs: int = Field(default=0, ge=0)
+    """How often `evenhand before-after` has the same prompts written to time them, with intervals; the paper has 5."""
 
     @field_validator("decoding")
     @classmethod

@@ -361,7 +361,8 @@ def resume(
         path,
         [stored.model, *stored.classifiers.values()],
         mitigations=stored.mitigate,
-        named=[*judges.values(), *named.get("mitigate", ())],
+        files={"personas": stored.personas},
+        named=[*judges.values(), *named.get("mitigate", ()), *filter(None, [named.get("personas")])],
         trusted=trust_addresses,
     )
     kept = set(stored.same_results()) - NAMED_ANEW

@@ -8,8 +8,9 @@ from evenhand.benchmarks import Benchmark, ClassifierRole, Generation, load_benc
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigated
 from evenhand.models import Decoding, LanguageModel, text_generator
-from evenhand.prompts import PromptSet
-from evenhand.runs import Labelling, Part, Plan, make_plan
+from evenhand.prompts import PromptSet, behind_personas, read_personas
+from evenhand.prompts.holisticbias import with_style_variations
+from evenhand.runs import Labelling, Part, Plan, ScoreRequest, make_plan
 from evenhand.schema import DataError, Unsupported, UsageError, unknown_name
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
@@ -25,6 +26,7 @@ JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
 WRITING = ("decoding", "temperature", "top_k", "top_p", "num_beams", "samples", "max_new_tokens")
 """Options that say how continuations are written."""
+KEPT = "Leave it out, or name benchmarks it suits (holisticbias-likelihood, -styles and -offensiveness)."
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Selection:
         for benchmark in self.benchmarks:
             chosen = self.decodings.get(benchmark.name)
             request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
-            parts.append(Part(benchmark.name, self.prompts[benchmark.name].frame, request))
+            rows = benchmark.rows_for(self.prompts[benchmark.name], model)
+            parts.append(Part(benchmark.name, rows, request))
         return make_plan(parts, model.fingerprint)
 
 
@@ -160,6 +163,8 @@ def available(
             own = None if name in asked.beside else asking.prompts
             full = _own_prompts(own, benchmark) if own else benchmark.build(asking.folders)
             full = benchmark.prompts_for(full, model.architecture)
+            if name not in asked.beside:
+                full = _as_asked(full, benchmark, asking)
             judges[name] = shelf.of(benchmark, judging.classifiers)
         except (Unsupported, DataError, ClassifierMissing) as error:
             asked_for = isinstance(error, ClassifierMissing) and error.role in judging.classifiers
@@ -292,6 +297,35 @@ def _check_writing(asking: AskingOptions, benchmarks: Sequence[Benchmark]) -> No
             f"{', '.join(given)} would change nothing: no continuations are written for {names}.",
             "Leave it out, or name a benchmark of continuations (`evenhand list benchmarks`).",
         )
+
+
+def _as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) -> PromptSet:
+    """The prompts with style variations and behind personas, where that is asked for.
+
+    Raises Unsupported where a benchmark's texts cannot be changed so, DataError for a file without personas.
+    """
+    wanted = {"style_variations": asking.style_variations, "personas": asking.personas}
+    given = [name for name, value in wanted.items() if value]
+    if not given:
+        return prompts
+    words = " and ".join(given)
+    if isinstance(benchmark.request, ScoreRequest) and benchmark.request.masking is not None:
+        raise Unsupported(
+            f"{benchmark.name} scores marked words of its sentences, and takes no {words}.", KEPT
+        )
+    if any(judge.text.part != "continuation" for judge in benchmark.classified_by if not judge.optional):
+        raise Unsupported(
+            f"In {benchmark.name} prompt and continuation are judged as one, and it takes no {words}.", KEPT
+        )
+    if asking.style_variations:
+        try:
+            prompts = with_style_variations(prompts, asking.seed, asking.style_variations)
+        except UsageError as error:
+            raise Unsupported(f"{benchmark.name} takes no style_variations: {error.message}", KEPT) from error
+    if asking.personas:
+        written = isinstance(benchmark.request, Generation)
+        prompts = behind_personas(prompts, read_personas(asking.personas), asking.seed, written=written)
+    return prompts
 
 
 def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:

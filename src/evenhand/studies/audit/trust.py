@@ -66,15 +66,17 @@ def check_addresses(
     stored: Iterable[str],
     *,
     mitigations: Iterable[str] = (),
+    files: Mapping[str, str | None] | None = None,
     named: Iterable[str] = (),
     trusted: bool = False,
 ) -> None:
     """Raise ResumeRefused if going on with a folder would use a server or a private file that only the folder names.
 
-    where: the folder. stored: names of models and classifiers in it that would be loaded. mitigations: those in it, as
-    `--mitigate` takes them. named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
-    trusts every address and file in the folder. Official services with their own key, and servers on this machine that
-    get no key, need no naming. Nor do files within the folder, or any that no service would get to read.
+    where: the folder. stored: names of models and classifiers in it that would be loaded. mitigations: those in it,
+    as `--mitigate` takes them. files: options of it that name a file whose text stands in prompts. named: what the
+    user has named now, each as NAME or ROLE=NAME. trusted: whether the user trusts every address and file in the
+    folder. Official services with their own key, and servers on this machine that get no key, need no naming. Nor do
+    files within the folder, or any that no service would get to read.
     """
     if trusted:
         return
@@ -100,6 +102,10 @@ def check_addresses(
         name, value, options = split_value(words)
         if words not in given and name not in TEXTS:
             texts.append((words, [value or "", *options.values()]))
+    asked_files = {
+        name: file for name, file in (files or {}).items() if file is not None and file not in given
+    }
+    texts += [(f"{name}={file}", [file]) for name, file in asked_files.items()]
     for words, values in texts:
         if file := next((value for value in values if _is_private(value, where)), None):
             raise ResumeRefused(

@@ -16,8 +16,8 @@ from evenhand.benchmarks import Generation, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation, load_mitigation, mitigated
 from evenhand.models import LanguageModel
-from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label
-from evenhand.schema import Interrupted, UsageError
+from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label, resumable
+from evenhand.schema import UsageError
 from evenhand.studies.audit import (
     MODEL_ROLE,
     AuditConfig,
@@ -37,15 +37,19 @@ from evenhand.studies.before_after.harm import HarmVerdict, harm_verdicts
 from evenhand.studies.before_after.record import AFTER, BEFORE, RECORD, begin, stored_study
 from evenhand.studies.before_after.tables import (
     QUALITY_BENCHMARK,
+    given_texts,
     measured_side_by_side,
     paired_tables,
     quality_data,
     scored_texts,
 )
+from evenhand.studies.before_after.timing import timed_costs
 from evenhand.studies.chain import folder_name, records
 from evenhand.studies.compare import QUALITY, Comparison, compare_outputs, judged_texts
 from evenhand.studies.model_options import load_named_model
 
+MOST_TIMED = 1612
+"""Prompts that are timed, as many as the paper's."""
 DEFAULT_BENCHMARKS = ("regard",)
 """What is asked where nothing is named: its prompts come with evenhand."""
 
@@ -116,9 +120,10 @@ def study_before_after(
     prepared = _prepare(config, base, after_model, loaded or {})
     begin(path, config, given or {})
     audited_roles = _without_model_role(config) if prepared.extra else config.classifiers
-    plain = config.model_copy(update={"mitigate": (), "classifiers": audited_roles})
+    apart = {"mitigate": (), "classifiers": audited_roles, "timing_runs": 0}
+    plain = config.model_copy(update=apart)
     options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
-    try:
+    with resumable(f"Go on with: evenhand before-after {path}"):
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
@@ -140,8 +145,11 @@ def study_before_after(
             runs[0].path, runs[1].path, names=(BEFORE, AFTER), alpha=config.alpha, seed=config.seed
         )
         harm, silence = paired_tables(runs[0], runs[1], compared.changes, config)
-        given_texts = text_perplexity_change(texts.frame, texts.name, config.seed)
-        quality = judged_texts(pl.concat([compared.texts.select(*QUALITY), given_texts]), config.alpha)
+        perplexity = text_perplexity_change(texts.frame, texts.name, config.seed)
+        quality = judged_texts(pl.concat([compared.texts.select(*QUALITY), perplexity]), config.alpha)
+        prompts = given_texts(runs[0], config.folders, config.seed, config.limit or MOST_TIMED)[1]["text"]
+        timed, untimed = timed_costs(path, prompts, {BEFORE: base, AFTER: after_model}, config, progress)
+        same_process = first.outcome.answered > 0 < second.outcome.answered
         return BeforeAfter(
             path=path,
             config=config,
@@ -152,19 +160,14 @@ def study_before_after(
             silence=silence,
             quality=quality,
             measured=measured_side_by_side(runs[0], runs[1]),
-            cost=run_costs(
-                runs[0], runs[1], same_process=first.outcome.answered > 0 < second.outcome.answered
-            ),
+            cost=pl.concat([run_costs(runs[0], runs[1], same_process=same_process), timed]),
             verdicts=tuple(harm_verdicts(harm, silence, quality)),
             comparison=compared,
-            notes=tuple(dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name))),
+            notes=tuple(
+                dict.fromkeys(_notes(config, prepared, no_quality, texts.reason, texts.name, untimed))
+            ),
             failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
         )
-    except (Interrupted, KeyboardInterrupt) as stop:
-        state = (
-            stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
-        )
-        raise Interrupted(state, f"Go on with: evenhand before-after {path}") from stop
 
 
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:
@@ -225,9 +228,14 @@ def _without_model_role(judging: LabellingOptions) -> dict[str, str]:
 
 
 def _notes(
-    judging: LabellingOptions, prepared: _Prepared, no_quality: str | None, no_texts: str, texts: str
+    judging: LabellingOptions,
+    prepared: _Prepared,
+    no_quality: str | None,
+    no_texts: str,
+    texts: str,
+    untimed: str,
 ) -> list[str]:
-    notes = []
+    notes = [f"Time and memory were not taken anew: {' '.join(untimed.split())}"] if untimed else []
     first, second = prepared.selections
     for name in dict.fromkeys([*first.left_out, *second.left_out]):
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())

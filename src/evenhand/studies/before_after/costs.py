@@ -7,7 +7,11 @@ import polars as pl
 from evenhand.runs import RunDirectory
 from evenhand.studies.compare import QUALITY, levels, overall_change, scaled_row
 
-COST = {"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String}
+LIMITS = ("before_low", "before_high", "after_low", "after_high")
+COST = {
+    **{"measure": pl.String, "unit": pl.String, "before": pl.Float64, "after": pl.Float64, "note": pl.String},
+    **dict.fromkeys(LIMITS, pl.Float64),  # null where a run was timed once
+}
 TEXT_PERPLEXITY = "text_perplexity"
 
 

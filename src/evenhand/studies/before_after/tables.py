@@ -68,7 +68,7 @@ def scored_texts(
     path: the study's folder, in which they are kept and found again. run: whose prompts are taken where the sentences
     of WikiText are not here. folders: of data sets. Both models are asked now, unless the same texts are stored.
     """
-    name, texts = _texts(run, folders, seed)
+    name, texts = given_texts(run, folders, seed, MOST)
     file = path / FILE
     if file.is_file():
         stored = pl.read_parquet(file)
@@ -93,15 +93,18 @@ def scored_texts(
     return ScoredTexts(name, frame)
 
 
-def _texts(run: RunDirectory, folders: Mapping[str, Path], seed: int) -> tuple[str, pl.DataFrame]:
+def given_texts(
+    run: RunDirectory, folders: Mapping[str, Path], seed: int, most: int
+) -> tuple[str, pl.DataFrame]:
+    """At most so many texts (text, cluster) and whose they are: WikiText's sentences, else the run's own prompts."""
     try:
         frame = load_benchmark(QUALITY_BENCHMARK).build(folders).frame
-        return "wikitext", frame.select("text", pl.col("cluster").cast(pl.String)).head(MOST)
+        return "wikitext", frame.select("text", pl.col("cluster").cast(pl.String)).head(most)
     except DataError:
         prompts = [run.prompts(name, ["prompt_id", "text"]) for name in run.benchmarks]
     every = pl.concat(frame.select("text", cluster="prompt_id") for frame in prompts)
     distinct = every.unique("text", keep="first").sort("text")
-    return "prompts", distinct.sample(min(MOST, distinct.height), seed=seed).sort("text")
+    return "prompts", distinct.sample(min(most, distinct.height), seed=seed).sort("text")
 
 
 def paired_tables(
@@ -135,8 +138,10 @@ def _with_outcomes(
     """Both models' answers with a column for each kind of harm, called by its role."""
     roles = [
         role
-        for role in before.manifest.judged.get(benchmark, {})
-        if role != MODEL_ROLE and role in after.manifest.judged.get(benchmark, {})
+        for role, record in before.manifest.judged.get(benchmark, {}).items()
+        if role != MODEL_ROLE
+        and record.rule.get("part") != "prompt"
+        and role in after.manifest.judged.get(benchmark, {})
     ]
     frames = [answers(run, benchmark) for run in (before, after)]
     outcomes = {}

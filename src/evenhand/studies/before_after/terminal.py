@@ -97,8 +97,9 @@ def _quality(study: BeforeAfter, out: Printer) -> None:
         out.line("Time and memory of the whole run", "bold")
         table = out.table(("", "left"), ("before", "right"), ("after", "right"))
         for row in study.cost.to_dicts():
-            before, after = (words.quality_cell(row, side)[0] for side in ("before", "after"))
-            out.row(table, _named(row["measure"]), before, after)
+            sides = [words.quality_cell(row, side) for side in ("before", "after")]
+            shown = [f"{value} ({between})" if between else value for value, between in sides]
+            out.row(table, _named(row["measure"]), *shown)
         out.show(table)
 
 

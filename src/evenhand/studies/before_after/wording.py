@@ -71,6 +71,8 @@ MEASURES = TEXT_MEASURES | {
     "latency": ("latency", "ms a step"),
     "throughput": ("tokens written or read", "a second"),
     "peak_memory": ("peak memory", ""),
+    "token_latency": ("time a token, timed anew", "ms"),
+    "batch_memory": ("peak memory of a batch", ""),
 }
 """Names and units of the measures of quality and cost."""
 NO_CHANGE = "No change of its length, repetition or perplexity was detected."
@@ -202,9 +204,11 @@ def of_what(name: str) -> str:
 
 def quality_cell(row: Mapping[str, Any], side: str) -> tuple[str, str]:
     """(number, interval) of one model's measure of quality or cost."""
-    if row["measure"] == "peak_memory":
-        return (bytes_of(row[side]) if known(row[side]) else "", "")
     low, high = row.get(f"{side}_low"), row.get(f"{side}_high")
+    if row["measure"] in ("peak_memory", "batch_memory"):
+        limits = [bytes_of(value) for value in (low, high) if value is not None and known(value)]
+        between = " to ".join(limits) if len(limits) == 2 else ""
+        return (bytes_of(row[side]) if known(row[side]) else "", between)
     places = text_places(row)
     interval = f"{number(low, places)} to {number(high, places)}" if known(low) and known(high) else ""
     return number(row[side], places), interval

@@ -16,6 +16,8 @@ POWER = (0.70, 0.90)
 MOSTLY = 0.5
 """Above this share of data sets without a measurable row, a design is one where the measure gives no answer."""
 ERRORS = 2.0
+MADE_SILENT = 0.15
+"""Above the share that is not measurable anyway: so often an effect may leave its own row not measurable."""
 
 
 class Holds(StrEnum):
@@ -96,14 +98,16 @@ def judged(
     states: bool,
     asked: bool,
     least: Share | None = None,
+    silenced: tuple[Share, float] | None = None,
 ) -> tuple[Holds, str]:
     """What is said of a measure in a design, and why.
 
     false: data sets in which nothing was planted and something was called biased. elsewhere: those in which it was
     called so on an axis where nothing was planted. unmeasurable: share of data sets without a measurable row. covered:
-    share, error and number of intervals, of each kind of arm. power: at the stated smallest effect, None where none
-    was planted. states: whether a smallest effect is stated. asked: whether it should be. least: how often an axis is
-    found, at the worst number of harmed groups.
+    share, error and number of intervals, of each kind of arm. power: at the stated smallest effect where the row was
+    measurable, None where none was planted. silenced: share of data sets in which that effect left its row not
+    measurable, and the share without any effect. states: whether a smallest effect is stated. asked: whether it should
+    be. least: how often an axis is found, at the worst number of harmed groups.
     """
     wrong, careful = [], []
     if false.above(LARGEST_FALSE):
@@ -122,6 +126,8 @@ def judged(
         wrong.append(f"finds an axis in {_percent(least.value)} at one number of harmed groups")
     if asked and not states:
         wrong.append("states no smallest effect")
+    if silenced is not None and silenced[0].above(min(1.0, silenced[1] + MADE_SILENT)):
+        wrong.append(f"calls its smallest effect not measurable in {_percent(silenced[0].value)}")
     if power is not None and power.below(POWER[0]):
         wrong.append(f"finds its smallest effect in {_percent(power.value)}")
     elif power is not None and power.above(POWER[1]):

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from evenhand.runs import Progress, default_path
+from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import VERSION, UsageError, as_json, write_json
 from evenhand.studies.calibration.conduct import Drawn, conduct
 from evenhand.studies.calibration.options import CalibrationOptions, Size
@@ -146,6 +146,9 @@ def calibrate_with(
 ) -> CalibrationStudy:
     """Calibrate as options say; see `calibrate`."""
     folder = output or default_path("calibration", options.size)
-    study = CalibrationStudy(folder, options, conduct(options, folder, progress))
-    study.report()
+    with resumable(
+        f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it.", "Stopped."
+    ):
+        study = CalibrationStudy(folder, options, conduct(options, folder, progress))
+        study.report()
     return study

@@ -182,7 +182,14 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
     # What is planted for another measure of the design is not what this one's coverage is judged by.
     own = [t for a, t in arms if a.kind == "power" and a.measure == measure] or planted
     covered, covered_planted = coverage(null), coverage(pl.concat(own) if own else null.head(0))
-    power = None if at_stated is None else Share.of(float(at_stated["target_found"].sum()), at_stated.height)
+    power, silenced = None, Share.of(0.0, 0)
+    if (
+        at_stated is not None
+    ):  # the promise is made where the row is measurable; effects may not make it otherwise
+        heard = at_stated.filter(pl.col("target") != "not measurable")
+        power = Share.of(float(heard["target_found"].sum()), heard.height)
+        silenced = Share.of(float(at_stated.height - heard.height), at_stated.height)
+    quiet = (null["target"] == "not measurable").mean()
     stated = null["stated"].drop_nulls().drop_nans()
     if not int(null["rows"].sum()):
         return _failed(design, measure, "gives no row") | {"n": null.height}
@@ -196,6 +203,7 @@ def _in_design(design: Design, measure: str, arms: list[tuple[Arm, pl.DataFrame]
         len(stated) > 0,
         asked,
         _least(design, measure, arms),
+        (silenced, quiet if isinstance(quiet, float) else 0.0),
     )
     return {
         "measure": measure,

@@ -95,7 +95,12 @@ def _own(path: Path, name: str | None) -> Outputs:
         if "continuation" not in frame.columns:
             scored[benchmark] = frame
             continue
-        judged = manifest.judged.get(benchmark, {})
+        # What a classifier said of the prompts is no outcome.
+        judged = {
+            role: record
+            for role, record in manifest.judged.get(benchmark, {}).items()
+            if record.rule.get("part") != "prompt"
+        }
         outcomes: dict[str, pl.Expr] = {}
         for role in judged:
             if frame[f"{role}_negative"].null_count() < frame.height:

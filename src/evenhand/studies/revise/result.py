@@ -11,7 +11,7 @@ from rich.console import Console
 from evenhand.classifiers import Classifier
 from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress, default_path
+from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import UsageError, as_json
 from evenhand.studies.audit import check_addresses, check_code, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
@@ -138,7 +138,8 @@ def revise_with(
         progress=progress,
     )
     revision = Revision(**vars(study))
-    revision.report()
+    with resumable(f"Go on with: evenhand revise {revision.path}"):
+        revision.report()
     return revision
 
 
@@ -162,6 +163,7 @@ def resumed_search(
     audit = stored.audit
     check_code(folder, audit.trust_remote_code, bool(named.get("trust_remote_code")))
     names = [audit.model, *audit.classifiers.values(), stored.reviser]
-    check_addresses(folder, names, mitigations=audit.mitigate, trusted=trust_addresses)
+    personas = {"personas": audit.personas}
+    check_addresses(folder, names, mitigations=audit.mitigate, files=personas, trusted=trust_addresses)
     changed = {"trust_remote_code": False, **named}
     return stored.model_copy(update={"audit": audit.model_copy(update=changed)})

@@ -18,11 +18,18 @@ from evenhand.stats.disparity.changes.changed_units import (
     are_shares,
     canonical_order,
     change_scales,
+    means_of_groups,
+    own_errors,
     rounded,
+    smaller_rank,
+    spread_of_means,
     unmoved_reach,
 )
+from evenhand.stats.disparity.limits import too_unequal
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
+from evenhand.stats.multiplicity import simes
+from evenhand.stats.power import POWER
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
 """Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
@@ -92,7 +99,7 @@ def group_changes(
     count = int(codes.max(initial=-1)) + 1
     units = np.bincount(codes, minlength=count)
     usable = np.flatnonzero(units >= 2)
-    mean = _means(second - first, codes, units)
+    mean = means_of_groups(second - first, codes, units)
     if len(usable) < 2:
         return _nothing(units, mean, "Fewer than two groups have two prompts that both models answered.")
     kept = np.isin(codes, usable)
@@ -102,6 +109,8 @@ def group_changes(
         return _nothing(units, mean, obstacle)
     dealt = part.dealt(level, seed)
     table = part.table(dealt, level)
+    if part.alone:
+        dealt = dealt._replace(axis_p=max(dealt.axis_p, simes(table["p"])))
     full = {name: np.full(count, np.nan) for name in ("estimate", "error", "p", "low", "high", "smallest")}
     for name, values in table.items():
         full[name][part.groups] = values
@@ -109,7 +118,7 @@ def group_changes(
     return GroupChanges(
         units, mean, full["estimate"], full["error"], full["p"], full["low"], full["high"], full["smallest"],
         float(part.df), dealt.axis_p, spread, low, high, part.smallest_spread(level),
-        part.spread_of(part.first), part.spread_of(part.second),
+        spread_of_means(part.first, part.starts, part.units), spread_of_means(part.second, part.starts, part.units),
     )  # fmt: skip
 
 
@@ -165,12 +174,16 @@ class _Axis:
         return 2.0 if self.shares else inf
 
     @property
+    def change(self) -> Floats:
+        return self.second - self.first
+
+    @property
     def unmoved(self) -> bool:
-        return not rounded(self.second - self.first).any()
+        return not rounded(self.change).any()
 
     @property
     def df(self) -> float:
-        return float(self.units.sum() - len(self.units))
+        return float((self.units - 1).sum())
 
     def obstacle(self, level: float) -> str | None:
         if not self.scale.any():
@@ -217,7 +230,7 @@ class _Axis:
             parts = [self._deal(draws, deals) for deals in self._batches(until - len(q))]
             z = np.concatenate([z, *(part[0] for part in parts)])
             q = np.concatenate([q, *(part[1] for part in parts)])
-            found = _smaller_rank(squares, largest, q, z.max(axis=1))
+            found = smaller_rank(squares, largest, q, z.max(axis=1))
             if found * (len(q) + 1) > ENOUGH:
                 break
         return _Dealt(z, max(found, self._by_normal(float(squares), float(largest))))
@@ -254,6 +267,10 @@ class _Axis:
         half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
         if self.unmoved and self.shares:
             half = unmoved_reach(self.units)
+        elif self.alone:
+            own_error, df = own_errors(self.change, self.starts, self.units)
+            p = np.maximum(p, 2 * stats.t.sf(np.abs(estimate) / np.maximum(own_error, 1e-300), df))
+            half = np.maximum(half, stats.t.ppf(0.975, df) * own_error * (1 + 2e-9))
         return {
             "estimate": estimate,
             "error": error,
@@ -262,6 +279,11 @@ class _Axis:
             "high": np.minimum(estimate + half, self.furthest),
             "smallest": self.smallest(dealt, level),
         }
+
+    @property
+    def alone(self) -> bool:
+        """Whether groups of few prompts stand beside large ones: numbers, unlike shares, do not tell their scatter."""
+        return not self.shares and too_unequal(self.units, several=True)
 
     @property
     def _classes(self) -> Codes:
@@ -293,11 +315,10 @@ class _Axis:
         if dealt.axis_p > 0.05:
             return estimate, 0.0, high
         error = np.sqrt(self.variance * self.design)
-        z = float(np.max(np.abs(self.contrast(self.mean)) / error))
         far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
         # One group far from the others by itself sets a least spread: half of it on either side.
         from_group = float(np.max(np.abs(self.contrast(self.mean)) - far * error)) / sqrt(len(self.units))
-        least = 1e-3 * sqrt(observed) if z > 0 else 0.0
+        least = 1e-3 * sqrt(observed)
         return (
             max(estimate, least),
             min(max(low, from_group, least), max(estimate, least)),
@@ -308,6 +329,9 @@ class _Axis:
         """z at the level that a lone group meets times the standard error, which itself grows with the change."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL / count
+        if self.alone:
+            error, df = own_errors(self.change, self.starts, self.units)
+            return np.asarray((stats.t.isf(single / 2, df) + stats.norm.ppf(POWER)) * error)
         by_t = float(stats.t.isf(min(single, 0.05) / 2, self.df))
         needed = np.full(count, by_t)
         if len(dealt.z):
@@ -352,33 +376,9 @@ class _Axis:
         smallest = float(shift * sides.std(ddof=1))
         return smallest if smallest <= largest_spread(count, self.furthest) else float("nan")
 
-    def spread_of(self, values: Floats) -> float:
-        means = np.add.reduceat(values, self.starts) / self.units
-        squares = np.add.reduceat((values - np.repeat(means, self.units.astype(int))) ** 2, self.starts)
-        noise = (squares / (self.units - 1) / self.units).mean()
-        return sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0))
-
-
-def _smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> float:
-    """The smaller of two rank p, calibrated on the deals."""
-    deals = len(q)
-
-    def ranks(pool: Floats, values: Floats) -> Floats:
-        ordered = np.sort(pool)
-        return np.asarray((1 + deals - np.searchsorted(ordered, values, side="left")) / (deals + 1))
-
-    q_p, z_p = float(ranks(q, squares)), float(ranks(z, largest))
-    smaller = np.minimum(ranks(q, q), ranks(z, z))
-    return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1))
-
-
-def _means(values: Floats, codes: Codes, units: Codes) -> Floats:
-    sums = np.bincount(codes, weights=values, minlength=len(units))
-    return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
-
 
 def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
-    none, nan = np.full(len(units), np.nan), float("nan")
+    none, nan = np.full(len(units), np.nan), np.nan
     return GroupChanges(
         units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle
     )

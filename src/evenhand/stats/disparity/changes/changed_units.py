@@ -23,6 +23,27 @@ def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -
     return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
 
 
+def own_errors(change: Floats, starts: Codes, units: Floats) -> tuple[Floats, Floats]:
+    """Standard errors of each group minus the others from every group's own scatter, with degrees of freedom (groups,).
+
+    change: (units,), group after group from `starts`. Source: Satterthwaite 1946.
+
+    >>> error, df = own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 2.0]))
+    >>> error.round(3).tolist(), df.round(1).tolist()
+    ([0.577, 0.577], [3.0, 3.0])
+    """
+    sizes = units.astype(int)
+    left = change - np.repeat(np.add.reduceat(change, starts) / units, sizes)
+    noise = np.add.reduceat(left**2, starts) / (units - 1) / units
+    share = 1 / (len(noise) - 1) ** 2
+    squares = noise + (noise.sum() - noise) * share
+    fourth = noise**2 / (units - 1)
+    below = fourth + (fourth.sum() - fourth) * share**2
+    usual = np.full(len(noise), float(units.sum() - len(units)))
+    df = np.divide(squares**2, below, out=usual, where=below > 0)
+    return np.sqrt(squares), df
+
+
 def are_shares(first: Floats, second: Floats) -> bool:
     """Whether all numbers of both models lie between 0 and 1."""
     return bool(min(first.min(), second.min()) >= 0 and max(first.max(), second.max()) <= 1)
@@ -57,3 +78,30 @@ def canonical_order(first: Floats, second: Floats, codes: Codes) -> Codes:
 def rounded(values: npt.ArrayLike) -> Floats:
     """Nine digits, so that equal statistics are equal whatever order they were summed in."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), 9))
+
+
+def spread_of_means(values: Floats, starts: Codes, units: Floats) -> float:
+    """Standard deviation of the groups' true means, what units scatter by removed; groups from `starts`."""
+    means = np.add.reduceat(values, starts) / units
+    squares = np.add.reduceat((values - np.repeat(means, units.astype(int))) ** 2, starts)
+    noise = (squares / (units - 1) / units).mean()
+    return float(np.sqrt(max(float(means.var(ddof=1)) - float(noise), 0.0)))
+
+
+def smaller_rank(squares: Floats, largest: Floats, q: Floats, z: Floats) -> float:
+    """The smaller of two rank p, calibrated on the deals."""
+    deals = len(q)
+
+    def ranks(pool: Floats, values: Floats) -> Floats:
+        ordered = np.sort(pool)
+        return np.asarray((1 + deals - np.searchsorted(ordered, values, side="left")) / (deals + 1))
+
+    q_p, z_p = float(ranks(q, squares)), float(ranks(z, largest))
+    smaller = np.minimum(ranks(q, q), ranks(z, z))
+    return float((1 + np.count_nonzero(smaller <= min(q_p, z_p) + 1e-12)) / (deals + 1))
+
+
+def means_of_groups(values: Floats, codes: Codes, units: Codes) -> Floats:
+    """Mean of each group (groups,); NaN where it has no unit."""
+    sums = np.bincount(codes, weights=values, minlength=len(units))
+    return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))

@@ -13,18 +13,18 @@ from evenhand.studies.calibration.simulators import ChangedAxis, changed_judgeme
 
 SPREAD, DIFFERENCE = "disparity_change", "group_difference_change"
 ALPHA = 0.05
+LIMITS = ("6 x 3 x 1",)
+"""Designs in which the promise is not kept, and which say how far it is missed."""
 
 
 def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
-    """The shared analysis of comparisons: answers of both models, paired by prompt and sample, in points."""
+    """The shared analysis of comparisons: answers of both models, paired by prompt and sample."""
     from evenhand.measures import disparity_change
 
     before, after = sample.frames
-    pairs = before.rename({"negative": "before"}).with_columns(after=after["negative"])
-    points = pl.col("before", "after").cast(pl.Float64) * 100.0
-    numbers = pairs.with_columns(points)
+    numbers = before.rename({"negative": "before"}).with_columns(after=after["negative"])
     n_axes = numbers["axis"].n_unique()
-    rows = disparity_change(numbers, level=ALPHA / n_axes, seed=seed).rows("percentage points")
+    rows = disparity_change(numbers, level=ALPHA / n_axes, seed=seed).rows()
     measurements, findings = judged_rows("compare", rows, ALPHA, n_axes=n_axes)
     return JudgedAnalysis(measurements, findings, pl.DataFrame())
 
@@ -33,7 +33,8 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
 class Changed:
     """One axis before and after, beside one in which nothing changed otherwise than for all.
 
-    before: rates. shift: what changes for everybody. Effects are points by which the first group rises more.
+    before: rates. shift: what changes for everybody. scale: what an answer counts, 1 (a share) or another number (a
+    score). Effects are by how much the first group rises more, in the unit of an answer.
     """
 
     before: Sequence[float]
@@ -41,6 +42,7 @@ class Changed:
     samples: tuple[int, ...] = (5,)
     shift: float = 0.0
     icc: float = 0.3
+    scale: float = 1.0
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
@@ -48,26 +50,27 @@ class Changed:
         after = base + self.shift
         if plant.pattern == "half":
             signs = np.where(np.arange(len(base)) % 2 == 0, 1.0, -1.0)
-            after = after + signs * plant.effect / 100 / signs.std(ddof=1)
+            after = after + signs * plant.effect / self.scale / signs.std(ddof=1)
         elif plant.pattern != "none":
             after = after.copy()
-            after[0] += plant.effect / 100
+            after[0] += plant.effect / self.scale
         after = np.clip(after, 0.0, 1.0)
         axes = [
             ChangedAxis("axis", tuple(base), tuple(after), tuple(self.prompts), self.icc),
             ChangedAxis("axis 1", (0.2,) * 4, (0.2,) * 4, (20,) * 4, self.icc),
         ]
-        frames = changed_judgements(rng, axes, self.samples)
+        answers = pl.col("negative").cast(pl.Float64) * self.scale
+        before, later = (frame.with_columns(answers) for frame in changed_judgements(rng, axes, self.samples))
         truth: dict[Key, Truth] = {}
         for one in axes:
             change = np.asarray(one.after) - np.asarray(one.before)
             names = [f"{one.name} {i:03d}" for i in range(len(change))]
             truth |= {
                 key: Truth(told.value, abs(told.value) < 1e-6)
-                for key, told in axis_truth(one.name, names, change, SPREAD, DIFFERENCE).items()
+                for key, told in axis_truth(one.name, names, change, SPREAD, DIFFERENCE, self.scale).items()
             }
         touched = frozenset() if plant.pattern == "none" else frozenset({"axis"})
-        return Sample(frames, truth, touched)
+        return Sample((before, later), truth, touched)
 
 
 def change_designs() -> list[Design]:
@@ -80,10 +83,13 @@ def change_designs() -> list[Design]:
          Changed(tuple(np.linspace(0.15, 0.55, 10)), (20,) * 10, shift=-0.1), True, 0, 300),
         ("small noisy groups", "5 to 12 prompts at 50 % beside 20 to 400 at 5 %.",
          Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
+        ("small noisy groups, scores", "The same, of scores from 0 to 100.",
+         Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400), scale=100.0), True, 0, 200),
         ("two groups", "Two groups of 200 prompts, one sample.", Changed((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
         ("40 x 8 x 5", "Forty groups of eight prompts.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
         ("5 to 400, rare", "Groups of 5 to 400 prompts, one sample, 1 %.",
          Changed((0.01,) * 10, tuple(small), (1,)), False, 0, 200),
+        ("6 x 3 x 1", "Six groups of three single answers.", Changed((0.3,) * 6, (3,) * 6, (1,)), False, 0, 300),
     )  # fmt: skip
     return [
         Design(
@@ -92,12 +98,13 @@ def change_designs() -> list[Design]:
             change_road,
             draw,
             (
-                Judged(SPREAD, "half" if planted else "none", "axis", None, 20.0),
-                Judged(DIFFERENCE, "one" if planted else "none", "axis", "axis 000", 60.0),
+                Judged(SPREAD, "half" if planted else "none", "axis", None, 0.2 * draw.scale),
+                Judged(DIFFERENCE, "one" if planted else "none", "axis", "axis 000", 0.6 * draw.scale),
             ),
             quick,
             full,
             (0.5, 1.0, 1.5, 2.0) if quick else (1.0,),
+            role="limit" if words in LIMITS else "standard",
         )
         for words, about, draw, planted, quick, full in shapes
     ]

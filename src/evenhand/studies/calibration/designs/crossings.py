@@ -22,7 +22,7 @@ from evenhand.studies.calibration.designs.tables import axis_truth, judged_frame
 from evenhand.studies.calibration.simulators import CrossedRates, beta_rates, crossed_judgements
 
 REGARD, NOUNS, CONTRAST = benchmark_road("regard"), benchmark_road("holisticbiasr"), "regard_contrast"
-GENDERS, RACES = ("female", "male"), ("asian", "black", "latino", "white")
+GENDERS, RACES = ("female", "male", "transgender"), ("asian", "black", "latino", "white")
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,20 @@ class Intersecting:
 
     prompts: int
     samples: int
+    genders: int = 3
     icc: float = 0.3
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
-        gender, race = np.array([0.3, -0.3]), np.array([0.4, 0.1, -0.2, -0.3])
+        gender, race = np.array([0.3, -0.3, 0.0]), np.array([0.4, 0.1, -0.2, -0.3])
+        axis, names = "gender_and_sex × race_ethnicity", GENDERS[: self.genders]
+        none = plant.pattern == "none"
         rows, truth = [], dict[Key, Truth]()
-        for (i, one), (j, two) in product(enumerate(GENDERS), enumerate(RACES)):
+        truth["intersection_rate", axis, None] = Truth(float("nan" if none else "inf"), none)
+        for (i, one), (j, two) in product(enumerate(names), enumerate(RACES)):
             for toxic in (False, True):
                 rate = 1 / (1 + np.exp(-(gender[i] + race[j] + (-0.5 if toxic else -1.5))))
-                hit = plant.pattern != "none" and i == j == 0
+                hit = not none and i == j == 0
                 rate = min(rate + plant.effect / 100, 0.99) if hit else rate
                 chance = beta_rates(rng, rate, self.icc, self.prompts)
                 for number, p in enumerate(chance):
@@ -95,17 +99,16 @@ class Intersecting:
                         (f"{one}/{two}/{toxic}/{number}", sample, one, two, toxic, bool(rng.random() < p))
                         for sample in range(self.samples)
                     ]
-                key = ("intersection_rate", "gender_and_sex × race_ethnicity", f"{one} | {two}")
-                truth[key] = Truth(float("inf") if hit else float("nan"), not hit)
+                truth["intersection_rate", axis, f"{one} | {two}"] = Truth(
+                    float("inf") if hit else float("nan"), not hit
+                )
         frame = pl.DataFrame(
             rows, schema=["prompt_id", "sample", "gender", "race", "toxic", "negative"], orient="row"
         )
-        marks = [(pl.col("gender") == name).cast(pl.Int8).alias(name) for name in GENDERS]
+        marks = [(pl.col("gender") == name).cast(pl.Int8).alias(name) for name in names]
         marks += [(pl.col("race") == name).cast(pl.Int8).alias(name) for name in RACES]
         told = judged_frame(frame, "toxicity").with_columns(*marks, toxicity=pl.col("toxic").cast(pl.Int8))
-        touched = (
-            frozenset[str]() if plant.pattern == "none" else frozenset({"gender_and_sex × race_ethnicity"})
-        )
+        touched = frozenset[str]() if none else frozenset({axis})
         return Sample((told.drop("gender", "race", "toxic"),), truth, touched)
 
 
@@ -171,11 +174,17 @@ def _contrasts() -> list[Design]:
 
 
 def _intersections() -> list[Design]:
+    axis, cell = "gender_and_sex × race_ethnicity", "female | asian"
+    shapes = ((40, 1, 3, 4), (40, 5, 3, 0), (40, 5, 2, 0))
     return [
-        Design(f"intersections: {prompts} x {samples}",
-               f"{prompts} prompts a cell, {samples} samples each; effects add up in log-odds.",
-               benchmark_road("advpromptset"), Intersecting(prompts, samples),
-               (Judged("intersection_rate", "one", "gender_and_sex × race_ethnicity", "female | asian", 60.0),),
-               quick, 120)
-        for prompts, samples, quick in ((40, 1, 4), (40, 5, 0))
-    ]  # fmt: skip
+        Design(
+            f"intersections: {genders} x 4 cells of {prompts} x {samples}",
+            f"{genders} genders, four races, {prompts} prompts a cell, {samples} samples each; log-odds add up.",
+            benchmark_road("advpromptset"),
+            Intersecting(prompts, samples, genders),
+            (Judged("intersection_rate", "one", axis, cell if genders > 2 else None, 60.0),),
+            quick,
+            120,
+        )
+        for prompts, samples, genders, quick in shapes
+    ]

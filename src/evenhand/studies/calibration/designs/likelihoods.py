@@ -14,6 +14,7 @@ from evenhand.studies.calibration.designs.contract import (
     Key,
     Pattern,
     Plant,
+    Role,
     Sample,
     Truth,
 )
@@ -100,6 +101,8 @@ def likelihood_designs() -> list[Design]:
         *crossed,
         _valence(12, 2, 32, "even", axes=13, quick=4, full=60),
         _valence(2, 9, 16, "even", quick=2, full=40, planted=False),
+        _valence(12, 2, 32, "skewed and very uneven", full=100, planted=False, role="limit"),
+        _valence(5, 9, 16, "skewed and very uneven", full=100, planted=False, role="limit"),
         *[
             Design(
                 f"masked: {len(seats())} pairs, {world}",
@@ -149,6 +152,7 @@ def _valence(
     quick: int | None = None,
     full: int = 200,
     planted: bool = True,
+    role: Role = "standard",
 ) -> Design:
     kind = WORLDS[world]
     if noun:
@@ -166,6 +170,7 @@ def _valence(
         quick if quick is not None else 15 if first and own else 0,
         full,
         (0.5, 1.0, 1.5, 2.0) if first else (1.0,),
+        role=role,
     )
 
 

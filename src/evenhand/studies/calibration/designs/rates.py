@@ -5,7 +5,16 @@ from functools import partial
 
 import numpy as np
 
-from evenhand.studies.calibration.designs.contract import BESIDE, NAMES, ORDER, SPLIT, TWICE, Design, Judged
+from evenhand.studies.calibration.designs.contract import (
+    BESIDE,
+    NAMES,
+    ORDER,
+    SPLIT,
+    TWICE,
+    Design,
+    Judged,
+    Role,
+)
 from evenhand.studies.calibration.designs.roads import benchmark_road
 from evenhand.studies.calibration.designs.tables import JudgedTable, alike, graded
 from evenhand.studies.calibration.simulators import JudgedAxis, left_out, misjudged
@@ -40,9 +49,11 @@ def _table(
     planted: bool = True,
     factors: tuple[float, ...] = (1.0,),
     tail: float | None = None,
+    role: Role = "standard",
 ) -> Design:
     table = JudgedTable((alike("axis", groups, prompts, rate, icc, tail),), tuple(samples))
-    return Design(f"rates: {name}", about, ROAD, table, _judged(planted=planted), quick, full, factors)
+    judged = _judged(planted=planted)
+    return Design(f"rates: {name}", about, ROAD, table, judged, quick, full, factors, role=role)
 
 
 def rate_designs() -> list[Design]:
@@ -204,7 +215,22 @@ def _limits() -> list[Design]:
         return Design(f"classifier: {name}", about, ROAD, JudgedTable((table,), distort=wrong),
                       _judged(planted=False), 0, 100, sizes=(10.0, 20.0, 30.0), role="limit")  # fmt: skip
 
+    odd = (0.7,) + (0.05,) * 9
     return [
+        *[
+            _table(
+                f"10 x {prompts} x 25, one odd",
+                "Samples of one group hang together (ICC .7), of nine hardly.",
+                10,
+                prompts,
+                (25,),
+                0.1,
+                odd,
+                planted=False,
+                role="limit",
+            )
+            for prompts in (5, 10, 20, 40)
+        ],
         limit("no error", "Every judgement is right.", 0.0, 1.0),
         limit("errs alike", "8 % false alarms and 80 % hits, in every group.", 0.08, 0.8),
         limit(

@@ -46,6 +46,7 @@ WORLDS: dict[str, SentenceWorld] = {
     "one factor": SentenceWorld(shape="one factor"),
     "skewed": SentenceWorld(shape="skewed"),
     "odd pair": SentenceWorld(shape="odd pair"),
+    "skewed and very uneven": SentenceWorld(0.15, 0.03, 0.8, shape="skewed"),
 }
 
 

@@ -1,0 +1,348 @@
+"""Computes every published number that needs no weights, and writes the tables of docs/reproducing.md.
+
+    python docs/reproduce.py [--downloads DIR] [--outputs DIR] [--check]
+
+DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, stereoset
+with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is read.
+What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
+otherwise.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from evenhand.benchmarks.analysis.robbie_axes import AXIS_GROUPS, DATASETS
+from evenhand.benchmarks.bold import load_bold
+from evenhand.benchmarks.crows_pairs import load_crows_pairs
+from evenhand.benchmarks.holisticbias import load_holisticbiasr
+from evenhand.benchmarks.regard import load_regard
+from evenhand.benchmarks.toxigen import load_toxigen
+from evenhand.measures import (
+    frame_from_parlai_lines,
+    pooled_bias_score,
+    published_bias_score,
+    published_likelihood_bias,
+    stereoset_published,
+)
+from evenhand.measures.changes.consistency import ATTRIBUTES, relative_change
+from evenhand.prompts.advpromptset.pieces import IDENTITIES
+from evenhand.prompts.datasets import dataset_folder
+from evenhand.prompts.holisticbias import HolisticBias
+from evenhand.prompts.published import load_realtoxicityprompts, load_stereoset, load_wikitext
+
+AXES = Path(__file__).with_name("robbie_axes.csv")
+PAGE = Path(__file__).with_name("reproducing.md")
+PRINTED = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_text(encoding="utf-8"))
+START, END = "<!-- {}: written by docs/reproduce.py -->", "<!-- end -->"
+PROMPTS = 1199
+"""Prompts behind each rate of Morabito et al."""
+ROUNDED = "Counts are read back from rates of one decimal: one prompt more or less."
+
+
+class Row(NamedTuple):
+    """A published number, ours, and why they differ; texts are compared as they are."""
+
+    what: str
+    paper: float | str
+    ours: float | str
+    why: str = ""
+    places: int = 0
+
+    def cells(self) -> list[str]:
+        """The row as the page has it."""
+        if isinstance(self.paper, str) or isinstance(self.ours, str):
+            return [
+                self.what,
+                str(self.paper),
+                str(self.ours),
+                "0" if self.paper == self.ours else "",
+                self.why,
+            ]
+        difference = self.ours - self.paper
+        shown = f"{difference:+,.{self.places}f}" if round(difference, self.places) else "0"
+        return [
+            self.what,
+            *(f"{value:,.{self.places}f}" for value in (self.paper, self.ours)),
+            shown,
+            self.why,
+        ]
+
+
+class Downloads(NamedTuple):
+    """Where the published files are: below a folder, or in the cache; and what the published programs wrote."""
+
+    folder: Path | None
+    outputs: Path | None = None
+
+    def __call__(self, name: str, version: str | None = None, below: str = "") -> Path:
+        """The verified folder of a data set."""
+        return dataset_folder(name, version, None if self.folder is None else self.folder / below)
+
+
+def holisticbias(files: Downloads) -> Iterator[Row]:
+    """The sentences, the descriptors, and what follows from their numbers alone."""
+    said = PRINTED["holisticbias"]
+    sets = {
+        version: HolisticBias.load(
+            files("holisticbias", version, f"holisticbias/{version}"), version, as_published=True
+        )
+        for version in ("v1.0", "v1.1")
+    }
+    old, new = sets["v1.0"], sets["v1.1"]
+    axes = {phrase.axis for phrase in old.phrases} - {"null"}
+    yield Row("axes", said["axes"], len(axes))
+    yield Row("nouns, v1.0", said["nouns_v10"], len({p.noun for p in old.phrases} - {"(none)"}))
+    yield Row("templates", said["templates"], len(old.templates))
+    yield Row(
+        "unique sentences of the paper", said["sentences_unique_about"], old.texts().n_unique(),
+        "The paper says about 460,000 and released v1.0 later, which holds more.",
+    )  # fmt: skip
+    for version, key in (("v1.0", "descriptors_v10"), ("v1.1", "descriptors_v11")):
+        names = {phrase.descriptor for phrase in sets[version].phrases}
+        why = (
+            "The page counts 769; the files hold 770 and '(none)'."
+            if version == "v1.1"
+            else "'(none)' counted."
+        )
+        yield Row(f"descriptors, {version} (the data set's page)", said[key], len(names), why)
+    yield Row("rows of sentences.csv, v1.1", said["rows_v11"], len(new))
+    with tempfile.TemporaryDirectory() as folder:
+        new.write_sentences(Path(folder) / "sentences.csv")
+        digest = hashlib.sha256((Path(folder) / "sentences.csv").read_bytes()).hexdigest()
+    yield Row("SHA-256 of sentences.csv, v1.1", said["sha256_v11"][:16] + "…", digest[:16] + "…")
+    frame = old.likelihood_subset().prompt_set().frame
+    sizes = frame.group_by("axis").agg(pl.col("descriptor").n_unique().cast(pl.Int64))["descriptor"]
+    tests = int((sizes * (sizes - 1) // 2).sum()) * len(old.templates)
+    card = PRINTED["blenderbot3_card"]
+    yield Row(
+        "tests of the Likelihood Bias, v1.0 (thousands)", card.pop("tests_thousand"), tests / 1000, "Rounded."
+    )
+    for model, values in card.items():
+        *axes_of, average = values
+        yield Row(
+            f"Likelihood Bias of {model}, average of 13 axes (model card of BlenderBot 3)", average,
+            sum(axes_of) / len(axes_of), "The axes are printed as integers; the average is over axes, not pairs.", 1,
+        )  # fmt: skip
+
+
+def robbie(files: Downloads) -> Iterator[Row]:
+    """Sizes of the prompt sets, the overall BiasScore of every model, and the intervals of Table 14."""
+    said = PRINTED["robbie_prompts"]
+    bold = load_bold(files("bold", None, "bold")).frame.filter(pl.col("text") != "")
+    holistic = load_holisticbiasr(files("holisticbias", "v1.1", "holisticbias/v1.1")).frame
+    toxigen = load_toxigen(files("toxigen-v2", None, "toxigen_v2")).frame
+    yield Row("prompts of Regard (Table 2)", said["Regard"], load_regard().frame.height)
+    yield Row("prompts of HolisticBiasR (Table 2)", said["HolisticBiasR"], holistic.height)
+    yield Row("prompts of BOLD (Table 2)", said["BOLD"], bold.height, "Without its five empty prompts.")
+    yield Row(
+        "prompts of ToxiGen v2 (Table 2)", said["ToxiGen v2"], toxigen["id"].n_unique(),
+        "Another selection: the paper's list of 413 is inside its program; 40 sentences a group are drawn here.",
+    )  # fmt: skip
+    for domain, n in PRINTED["bold"].items():
+        whole = load_bold(files("bold", None, "bold")).frame
+        yield Row(
+            f"prompts of BOLD, {domain} (Dhamala et al., Table 2)", n, whole.filter(domain=domain).height
+        )
+    wikitext = load_wikitext(files("wikitext", None, "wikitext2")).frame.height
+    yield Row(
+        "sentences of WikiText-103 (appendix B.1.4)", said["WikiText-103"], wikitext,
+        "The extract of WikiText-2 is taken, which hides rare words; the published filter is not released.",
+    )  # fmt: skip
+    yield Row("identities of AdvPromptSet", said["identities"], sum(map(len, IDENTITIES.values())))
+    totals = [25, 14, 24, 6, holistic.drop_nulls("group").select("axis", "group").unique().height]
+    for model, values in PRINTED["robbie_table3"].items():
+        *percents, overall = values
+        fails = [round(percent / 100 * total) for percent, total in zip(percents, totals, strict=True)]
+        ours = pooled_bias_score(fails, totals)
+        yield Row(f"overall BiasScore of {model} (Table 3)", overall, ours, "", 2)
+    yield from _axes()
+    sizes = {
+        "BOLD": dict(bold.group_by("group").len().rows()),
+        "HolisticBiasR": dict(holistic.group_by("group").len().rows()),
+    }
+    for what, (name, group, low, high) in PRINTED["robbie_table14"].items():
+        n = sizes[name][group]
+        negatives, limits = _nearest(n, low, high)
+        printed, found = f"{low:.1f} to {high:.1f}", f"{limits[0]:.1f} to {limits[1]:.1f}"
+        told = f"{negatives} negative of {n:,}, the count that comes nearest."
+        if printed != found:
+            told += f" The resampling depends on the order of the rows: one response is {100 / n:.1f} points."
+        yield Row(f"interval, {what} ({name}, Table 14)", printed, found, told)
+
+
+def _axes() -> Iterator[Row]:
+    """The overall column of Tables 29 to 65, axis by axis: groups that fail, pooled over the data sets."""
+    printed = pl.read_csv(AXES, comment_prefix="#")
+    for (axis,), rows in printed.group_by("axis", maintain_order=True):
+        totals = AXIS_GROUPS[str(axis)]
+        worst, same = (0.0, 0.0), 0
+        for values in rows.select(*DATASETS, "overall").iter_rows():
+            fails = [round((value or 0.0) / 100 * n) for value, n in zip(values[:5], totals, strict=True)]
+            ours = pooled_bias_score(fails, totals)
+            same += round(ours, 2) == values[5]
+            worst = max(worst, (values[5], ours), key=lambda pair: abs(pair[1] - pair[0]))
+        told = f"{same} of {rows.height} models agree to the printed digits; this one is furthest off."
+        yield Row(f"overall BiasScore, {str(axis).replace('_', ' ')} (Tables 29 to 65)", *worst, told, 2)
+
+
+def _nearest(n: int, low: float, high: float) -> tuple[int, tuple[float, float]]:
+    """The count whose interval by the published resampling, seed and all, is nearest to a printed one."""
+    middle, reach = n * (low + high) / 200, max(2, n // 60)
+    found: dict[int, tuple[float, float]] = {}
+    for negatives in range(max(0, round(middle) - reach), min(n, round(middle) + reach) + 1):
+        frame = pl.DataFrame({"group": ["g"] * n, "negative": [1] * negatives + [0] * (n - negatives)})
+        row = published_bias_score(frame, exact_seed=True).groups.row(0, named=True)
+        found[negatives] = (row["low"], row["high"])
+    best = min(found, key=lambda k: abs(found[k][0] - low) + abs(found[k][1] - high))
+    return best, found[best]
+
+
+def pairs(files: Downloads) -> Iterator[Row]:
+    """Sizes of CrowS-Pairs, and StereoSet's scores from the published scores of its sentences."""
+    crows = load_crows_pairs(files("crows-pairs", None, "crows_pairs")).frame.filter(role="more")
+    for kind, n in PRINTED["crows_pairs"].items():
+        yield Row(f"pairs about {kind} (Nangia et al., Table 2)", n, crows.filter(axis=kind).height)
+    if files.folder is None:
+        return
+    items = load_stereoset(files("stereoset", None, "stereoset")).frame
+    for model, values in PRINTED["stereoset"].items():
+        scores = _scores(files.folder / "stereoset/predictions", model)
+        named = "sentence_id" if "sentence_id" in items.columns else "prompt_id"
+        joined = items.join(scores.rename({"sentence_id": named}, strict=False), on=named, how="left")
+        row = stereoset_published(joined).filter(dataset_type="overall").row(0, named=True)
+        for column, printed in zip(("lms", "ss", "icat"), values, strict=True):
+            yield Row(f"StereoSet, {model}: {column} (the published program)", printed, row[column], "", 4)
+
+
+def _scores(folder: Path, model: str) -> pl.DataFrame:
+    """sentence_id and score, from MODEL.csv or the owners' JSON renamed MODEL.json."""
+    if (table_of := folder / f"{model}.csv").is_file():
+        return pl.read_csv(table_of).select("sentence_id", "score")
+    content = json.loads((folder / f"{model}.json").read_text(encoding="utf-8"))
+    rows = [
+        (item["id"], item["score"]) for kind in ("intrasentence", "intersentence") for item in content[kind]
+    ]
+    return pl.DataFrame(rows, schema=["sentence_id", "score"], orient="row")
+
+
+def programs(files: Downloads) -> Iterator[Row]:
+    """Outputs of the published programs on the same inputs, where they are here: largest differences."""
+    if files.outputs is None:
+        return
+    folder = files.outputs / "likelihood_bias_small"
+    with gzip.open(folder / "logs.jsonl.gz", "rt") as lines:
+        result = published_likelihood_bias(frame_from_parlai_lines(lines))
+    for name in ("by_axis", "by_axis_and_template", "by_axis_and_descriptor_pair", "by_template"):
+        theirs = pl.read_csv(folder / f"significances__{name}.csv").sort(pl.col(pl.String))
+        mine: pl.DataFrame = getattr(result, name).sort(pl.col(pl.String))
+        value = "significant_difference"
+        far = float((mine[value] - theirs[value]).abs().max())  # type: ignore[arg-type]
+        yield Row(f"Likelihood Bias, {name}: largest of {theirs.height} differences", 0.0, far, "", 12)
+    for name in ("hbr", "regard"):
+        folder = files.outputs / "robbie_bootstrap"
+        lines_of = [
+            json.loads(line)["pred_meta"] for line in (folder / f"{name}.jsonl").read_text().splitlines()
+        ]
+        frame = pl.DataFrame(
+            {
+                "axis": [row.get("axis", "") for row in lines_of],
+                "group": [row["descriptor"].replace("_", " ") for row in lines_of],
+                "negative": [row["label"] == "neg" for row in lines_of],
+            }
+        )
+        official = json.loads((folder / f"{name}_regard_bootsrap.jsonl").read_text())
+        groups = published_bias_score(frame, exact_seed=True).groups
+        mine_of = {(row["axis"], row["group"]): (row["low"], row["high"]) for row in groups.to_dicts()}
+        found = [mine_of[row.get("axis", ""), row["descriptor"]] for row in official]
+        pairs_of = zip(official, found, strict=True)
+        far = max(max(abs(low - r["C_lower"]), abs(high - r["C_upper"])) for r, (low, high) in pairs_of)
+        yield Row(
+            f"bootstrap of ROBBIE, {name}: largest difference of {len(official)} intervals", 0.0, far, "", 12
+        )
+
+
+def consistency(files: Downloads) -> Iterator[Row]:
+    """The averages and relative changes of self-debiasing, from the printed rates as counts of 1,199 prompts."""
+    levels = {
+        level: [round(rate / 100 * PROMPTS) for rate in values[:-1]]
+        for level, values in PRINTED["morabito_table"].items()
+    }
+    prompts = load_realtoxicityprompts(files("realtoxicityprompts", None, "realtoxicityprompts")).frame
+    for kind, n in PRINTED["morabito_prompts"].items():
+        there = prompts.filter(pl.col("challenging") == (kind == "challenging")).height
+        yield Row(f"{kind} prompts (Morabito et al.)", n, there)
+    where = "(Morabito et al., adversarial prompts, self-debiasing)"
+    for level, values in PRINTED["morabito_table"].items():
+        mean = 100 * sum(levels[level]) / len(levels[level]) / PROMPTS
+        yield Row(
+            f"average rate, {level} {where}",
+            values[-1],
+            mean,
+            ROUNDED if round(mean, 1) != values[-1] else "",
+            1,
+        )
+    for level, values in PRINTED["morabito_changes"].items():
+        whole = zip(
+            [*levels["default"], sum(levels["default"])], [*levels[level], sum(levels[level])], strict=True
+        )
+        ours = [float(relative_change(before, after)) for before, after in whole]
+        largest = max(range(7), key=lambda i: abs(round(ours[i], 1) - values[i]))
+        name = (*ATTRIBUTES, "average")[largest].replace("_", " ")
+        told = f"The one of seven that differs most ({name})."
+        if round(ours[largest], 1) != values[largest]:
+            told += f" {ROUNDED}"
+        yield Row(f"relative change, {level} {where}", values[largest], ours[largest], told, 1)
+
+
+TABLES: dict[str, Callable[[Downloads], Iterator[Row]]] = {
+    "holisticbias": holisticbias,
+    "robbie": robbie,
+    "pairs": pairs,
+    "consistency": consistency,
+    "programs": programs,
+}
+
+
+def table(rows: Iterator[Row]) -> str:
+    """Rows as a table in Markdown."""
+    lines = [["what", "paper", "ours", "difference", "why"], ["---", "--:", "--:", "--:", "---"]]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [*lines, *(row.cells() for row in rows)])
+
+
+def with_tables(page: str, files: Downloads) -> str:
+    """The page with every table computed anew."""
+    for name, rows in TABLES.items():
+        start = START.format(name)
+        before, _, behind = page.partition(start)
+        page = f"{before}{start}\n{table(rows(files))}\n{END}{behind.partition(END)[2]}"
+    return page
+
+
+def main() -> int:
+    """Write the page, or say whether it is true."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--downloads", type=Path)
+    parser.add_argument("--outputs", type=Path, help="what the published programs wrote (see the page)")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    page = PAGE.read_text(encoding="utf-8")
+    made = with_tables(page, Downloads(given.downloads, given.outputs))
+    if not given.check:
+        PAGE.write_text(made, encoding="utf-8")
+    return int(given.check and made != page)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
