@@ -70,7 +70,7 @@ class Head:
 def _log_sum_exp_in_place(logits: Tensor) -> Tensor:
     """`torch.logsumexp` over the last of two dimensions, which takes no memory of its own and spoils the logits."""
     norms = []
-    for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):  # type: ignore[no-untyped-call]
+    for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):
         highest = part.amax(-1, keepdim=True)
         norms.append(part.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0]))
     return torch.cat(norms)

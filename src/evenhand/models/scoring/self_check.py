@@ -262,7 +262,8 @@ def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
     """Which tokens are compared, (total,)."""
     lengths = np.diff(sequences.offsets)
     inside = np.repeat(_is_compared(len(lengths)), lengths)
-    return np.logical_and(sequences.scored, inside)
+    compared: NDArray[np.bool_] = sequences.scored & inside
+    return compared
 
 
 @torch.inference_mode()
