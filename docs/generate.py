@@ -23,7 +23,8 @@ from evenhand.measures import MEASURES, calibrated, calibration_summary
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import Dataset, list_datasets
 from evenhand.prompts.holisticbias.card import QUIRKS
-from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
+from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, RESPONSE_FORMAT
+from evenhand.prompts.own_files.tables import READERS
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -414,7 +414,7 @@ def test_models_with_own_code_need_trust(folder):
     )
     with pytest.raises(ModelError, match="brings its own Python code") as caught:
         load_model(str(path), device="cpu")
-    assert "trust_remote_code=True" in str(caught.value.hint)
+    assert "--trust-remote-code" in str(caught.value.hint)
 
 
 def test_registered_models():

@@ -304,10 +304,24 @@ CALLS = ("replace", True), ("replace", False), ("fsync", True), ("fsync", False)
 """Right before and after a rename, and around the flush of a temporary file that is not renamed yet."""
 
 
-def moments(rng: random.Random, seconds: float, calls: int, kind: str) -> Iterator[dict[str, Any]]:
-    """Without end: at a random time, and at the calls of CALLS. seconds, calls: how long a command takes, and how many
-    files it renames. kind: of the signal, KILL, TERM or INT."""
+def kills(rng: random.Random, seconds: float, calls: int) -> Iterator[dict[str, Any]]:
+    """Without end: at a random time, and at the calls of CALLS.
+
+    seconds, calls: how long a command takes, and how many files it renames.
+    """
     while True:
         for call, before in CALLS:
-            yield {"strikes": [(rng.uniform(0, seconds), NUMBERS[kind])]}
-            yield {"moment": {"call": call, "count": rng.randint(1, calls), "before": before, "signal": kind}}
+            yield {"strikes": [(rng.uniform(0, seconds), signal.SIGKILL)]}
+            count = rng.randint(1, calls)
+            yield {"moment": {"call": call, "count": count, "before": before, "signal": "KILL"}}
+
+
+def stops(rng: random.Random, seconds: float, calls: int) -> Iterator[dict[str, Any]]:
+    """Without end: Ctrl-C and SIGTERM at random times and at the calls of CALLS; some come twice."""
+    either = (signal.SIGTERM, signal.SIGINT)
+    while True:
+        for (call, before), gap, kind in zip(CALLS, (0.0, 0.05, 0.3, 0.7), ("TERM", "INT") * 2, strict=True):
+            at = rng.uniform(0, seconds)
+            yield {"strikes": [(at, rng.choice(either)), (gap, rng.choice(either))]}
+            count = rng.randint(1, calls)
+            yield {"moment": {"call": call, "count": count, "before": before, "signal": kind}}

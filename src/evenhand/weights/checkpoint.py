@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError, parse_json, sha256_of
+from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.tokenizer import load_tokenizer
 
@@ -78,17 +78,17 @@ def load_config(
     from transformers import AutoConfig
 
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if is_folder(folder):
         _check_folder(folder, kind, advice)
-    elif folder.is_file() or name.startswith((".", "/", "~")):
+    elif is_file(folder) or name.startswith((".", "/", "~")):
         raise ModelError(
-            f"There is no {kind} folder {name!r}{' (it is a file)' if folder.is_file() else ''}.",
+            f"There is no {kind} folder {name!r}{' (it is a file)' if is_file(folder) else ''}.",
             advice
             or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
         )
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         return AutoConfig.from_pretrained(
-            str(folder) if folder.is_dir() else name,
+            str(folder) if is_folder(folder) else name,
             revision=revision or "main",
             trust_remote_code=trust_remote_code,
         )
@@ -113,9 +113,9 @@ def find_checkpoint(
     messages. Raises ModelError for whatever is missing, unreachable or damaged.
     """
     folder, commit = Path(name).expanduser(), None
-    if folder.is_dir():
+    if is_folder(folder):
         name = str(folder)
-    elif not (folder.is_file() or name.startswith((".", "/", "~"))):
+    elif not (is_file(folder) or name.startswith((".", "/", "~"))):
         folder = _snapshot(name, kind, revision, advice)
         # A branch may move between two fetches; from here on everything comes from one commit.
         commit = folder.name
@@ -359,8 +359,11 @@ def _header(path: Path) -> dict[str, Any]:
             header = parse_json(handle.read(length))
         except ValueError as error:
             raise _damaged(path, "its header cannot be read") from error
-    header.pop("__metadata__", None)
-    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    try:
+        header.pop("__metadata__", None)
+        end = max((int(tensor["data_offsets"][1]) for tensor in header.values()), default=0)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, "its header does not say where its tensors lie") from error
     if 8 + length + end > size:
         raise _damaged(path, f"it ends {8 + length + end - size:,} bytes too early")
     tensors: dict[str, Any] = header

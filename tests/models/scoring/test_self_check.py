@@ -51,7 +51,7 @@ def test_the_same_model_trained_to_read_from_left_to_right_is_scored(architectur
         np.testing.assert_allclose(answers.row(i), plain(model, text), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["lfm2", "recurrent_gemma"])
+@pytest.mark.parametrize("name", ["lfm2", pytest.param("recurrent_gemma", marks=pytest.mark.slow)])
 def test_a_small_fault_does_not_pass_for_rounding_in_16_bits(architectures: Any, name: str) -> None:
     full, half = (causal(architectures, name, dtype) for dtype in (torch.float32, torch.bfloat16))
     assert half.path is full.path is not ScoringPath.PREFIX_TREE
@@ -124,7 +124,7 @@ def test_a_hash_of_places_is_refused_when_texts_outgrow_its_chunks(architectures
         causal(architectures, "reformer").log_likelihoods([" ".join(TEXTS)])
 
 
-@pytest.mark.parametrize("name", ["switch_transformers", "nllb-moe"])
+@pytest.mark.parametrize("name", ["switch_transformers", pytest.param("nllb-moe", marks=pytest.mark.slow)])
 def test_encoders_that_say_more_than_hidden_states(architectures: Any, name: str) -> None:
     row = architectures.measured(name, "encoder-decoder")
     assert row.off is not None and row.off < 1e-4 and row.equal == (4, 4)

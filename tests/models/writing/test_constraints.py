@@ -10,8 +10,8 @@ from evenhand.models.loading import as_language_model
 from evenhand.models.writing.constraints import Constraints
 from evenhand.schema import Unsupported
 
-PROMPTS = ["I love old", "My neighbour is a kind person who is", "Hi."]
-NEW = 12
+PROMPTS = ["My neighbour is a kind person who is", "Hi."]
+NEW = 8
 DEMANDS: dict[str, dict[str, Any]] = {
     "suppress": {"suppress_tokens": list(range(40, 300, 2))},
     "begin": {"begin_suppress_tokens": [token for token in range(330) if token % 5]},
@@ -67,8 +67,8 @@ def test_they_are_kept_as_generate_keeps_them(architectures: Any, name: str, kin
 def test_an_end_that_is_forced_at_the_limit_is_not_told_as_the_texts_own(architectures: Any) -> None:
     model = loaded(architectures, "bart", "encoder-decoder", {"forced_eos_token_id": 1})
     answers = model.generate(PROMPTS, Decoding(max_new_tokens=4))
-    assert [row[-1] for row in map(answers.row, range(3))] == [1, 1, 1]
-    assert answers.finish == ["length"] * 3
+    assert [row[-1] for row in map(answers.row, range(2))] == [1, 1]
+    assert answers.finish == ["length"] * 2
 
 
 @pytest.mark.parametrize(

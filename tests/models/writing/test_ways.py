@@ -42,7 +42,12 @@ def searched(model: CausalModel, prompt: str, beams: int, new: int) -> list[int]
 
 
 @pytest.mark.parametrize(
-    ("name", "state"), [("jamba", OwnCacheState), ("mamba", OwnCacheState), ("minimax", UncachedState)]
+    ("name", "state"),
+    [
+        ("mamba", OwnCacheState),
+        pytest.param("jamba", OwnCacheState, marks=pytest.mark.slow),
+        pytest.param("minimax", UncachedState, marks=pytest.mark.slow),
+    ],
 )
 def test_beams_are_hugging_faces(architectures: Any, name: str, state: type) -> None:
     model = causal(architectures, name)
@@ -54,7 +59,7 @@ def test_beams_are_hugging_faces(architectures: Any, name: str, state: type) -> 
     assert told["rows_kept_in"] == model.writer.state.name != "keys and values"
 
 
-@pytest.mark.parametrize("name", ["falcon_h1", "openai-gpt"])
+@pytest.mark.parametrize("name", ["openai-gpt", pytest.param("falcon_h1", marks=pytest.mark.slow)])
 def test_samples_depend_on_nothing_but_seed_prompt_and_number(architectures: Any, name: str) -> None:
     model = causal(architectures, name)
     rule = Decoding(max_new_tokens=8, temperature=1.2, samples=3, seed=4, stop=("e",))
@@ -68,7 +73,7 @@ def test_samples_depend_on_nothing_but_seed_prompt_and_number(architectures: Any
 
 
 def test_a_16_bit_hybrid_writes_as_plain_passes_do(architectures: Any) -> None:
-    model = causal(architectures, "jamba", torch.bfloat16)
+    model = causal(architectures, "lfm2", torch.bfloat16)
     assert isinstance(model.writer.state, OwnCacheState)
     ids = model.tokenizer(PROMPTS[1])["input_ids"]
     with torch.inference_mode():
@@ -121,7 +126,7 @@ class _AlwaysWrong(CausalState):
 def test_steering_a_hybrid_is_refused(architectures: Any) -> None:
     from evenhand.mitigations.steering.rules import SelfDebiasingRule
 
-    model = causal(architectures, "jamba")
+    model = causal(architectures, "mamba")
     steering = Steering(("I am angry. ",), SelfDebiasingRule(decay=50.0))
     with pytest.raises(Unsupported, match="cannot be steered"):
         model.generate_steered(PROMPTS, Decoding(max_new_tokens=3), steering)

@@ -13,7 +13,7 @@ from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
-from evenhand.schema import Card, unknown_name
+from evenhand.schema import Card, check_fields, unknown_name
 
 FRAME = ("The following text contains ", ":\n")
 ATTRIBUTES = {
@@ -70,6 +70,7 @@ class SteeredByPrefixes(ABC):
     card: Card
 
     def __post_init__(self) -> None:
+        check_fields(self)
         texts = self.prefixes
         if isinstance(texts, str):
             if texts not in PREFIXES:
@@ -128,6 +129,7 @@ class SelfDebiasing(SteeredByPrefixes):
     card: Card = CARD
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for constant in ("decay", "floor"):  # 50 and 50.0 are one method, with one fingerprint
             object.__setattr__(self, constant, float(getattr(self, constant)))
         super().__post_init__()

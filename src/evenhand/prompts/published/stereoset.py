@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, parse_json
+from evenhand.schema import Card, DataError, checked, is_file, parse_json
 
 COLUMNS = (
     "dataset_type", "cluster_id", "bias_type", "target", "context", "sentence", "gold_label", "sentence_id",
@@ -27,6 +27,7 @@ HINT = (
 )
 
 
+@checked
 def load_stereoset(folder: Path) -> PromptSet:
     """StereoSet as a prompt set, one row per candidate text.
 
@@ -82,7 +83,7 @@ Row = tuple[str, ...]
 
 def _rows(folder: Path) -> list[Row]:
     for name, reader in zip(FILES, (_read_json, _read_csv), strict=True):
-        if (folder / name).is_file():
+        if is_file(folder / name):
             rows = list(reader(folder / name))
             if not rows:
                 raise DataError(f"{folder / name} holds no rows.", HINT)

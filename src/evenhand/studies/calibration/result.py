@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.runs import Progress, default_path, resumable
-from evenhand.schema import VERSION, UsageError, as_json, write_json
+from evenhand.schema import VERSION, UsageError, as_json, checked_kinds, write_json
 from evenhand.studies.calibration.conduct import Drawn, conduct
 from evenhand.studies.calibration.options import CalibrationOptions, Size
 from evenhand.studies.calibration.page import calibration_page
@@ -106,6 +106,7 @@ def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
 
 
+@checked_kinds
 def calibrate(
     measures: str | Sequence[str] = (),
     *,
