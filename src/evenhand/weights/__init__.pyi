@@ -22,6 +22,9 @@ from .devices import (
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
 )
+from .fast_layers import (
+    FastLayers as FastLayers,
+)
 from .hub import (
     hub_errors as hub_errors,
     is_offline as is_offline,

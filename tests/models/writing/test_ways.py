@@ -9,13 +9,13 @@ from evenhand.models.contract import Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.loading import as_language_model
-from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.state import CausalState
 from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.uncached import OwnCacheState, UncachedState
 from evenhand.models.writing.ways import Ways
 from evenhand.models.writing.writer import Writer
 from evenhand.schema import Unsupported
+from evenhand.weights import FastLayers
 
 PROMPTS = ["I love old", "My neighbour is a kind person who is", "Hi.", "I love older men and"]
 

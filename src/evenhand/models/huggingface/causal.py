@@ -102,7 +102,7 @@ class CausalModel:
         self.start = start_tokens(tokenizer, self.options.start)
         self.end = [tokenizer.eos_token_id] if self.options.end else []
         device = model.get_input_embeddings().weight.device
-        budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
+        budget = self.options.batch_tokens or tokens_a_batch(device)
         config = model.config.get_text_config()
         longest = getattr(config, "max_position_embeddings", None)
         self.longest: int | None = (
@@ -138,6 +138,7 @@ class CausalModel:
             "device": str(self.scorer.device),
             "scoring": str(self.path),
             "scoring_rejected": self.rejected_paths,
+            "packed_layers": len(self.scorer.layers.packed),
             "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
             "end_token_scored": bool(self.end),
             "tokens_given": self.scorer.tokens_given,
@@ -236,6 +237,7 @@ class CausalModel:
             vocabulary=self.scorer.vocabulary,
             device=self.scorer.device,
             cache_bytes=cache_bytes(self.model),
+            layers=self.scorer.layers,
             batch_tokens=self.options.batch_tokens,
             others=others,
         )
@@ -274,6 +276,18 @@ class CausalModel:
             behind=decoding.max_new_tokens,
             put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
         )
+
+
+def tokens_a_batch(device: Any) -> int:
+    """Nodes of prefix trees that are run at once, so that every core is busy and little is padded.
+
+    On a processor 512 for each thread, at most 2048: larger batches pad more, and their activations leave its cache.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return 65536
+    return min(2048, 512 * torch.get_num_threads()) if device.type == "cpu" else 2048
 
 
 def start_tokens(tokenizer: Any, start: str) -> list[int]:

@@ -22,6 +22,7 @@ from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.writing import Prompts, Writer
+    from evenhand.weights import FastLayers
 
 CHUNK = 16384  # texts encoded at once
 
@@ -157,7 +158,8 @@ class EncoderDecoderModel:
         )
         batch.refuse_first(name)
         pairs = map(self._pairs, batch.chunks(CHUNK))
-        return concatenate([self._scored(part) for part in pairs], batch.want_starts)
+        with self.layers.in_use_where_exact():
+            return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each target token under combined distributions (see SteerableModel).
@@ -168,10 +170,11 @@ class EncoderDecoderModel:
 
         self.writer.check_steerable()
         batch = Texts.of(texts).refuse_first("An encoder-decoder model")
-        parts = [
-            steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
-            for chunk in batch.chunks(CHUNK)
-        ]
+        with self.layers.in_use_where_exact():
+            parts = [
+                steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
+                for chunk in batch.chunks(CHUNK)
+            ]
         return concatenate([self._rows(*part) for part in parts], batch.want_starts)
 
     @cached_property
@@ -189,7 +192,15 @@ class EncoderDecoderModel:
             cache_bytes=2 * cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
             in_prompt=False,
+            layers=self.layers,
         )
+
+    @cached_property
+    def layers(self) -> "FastLayers":
+        """The model's faster layers, made at first use."""
+        from evenhand.weights import FastLayers, available_memory
+
+        return FastLayers(self.model, available_memory(self.device))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Answer each prompt, read by the encoder, `decoding.samples` times (see TextGenerator.generate).

@@ -7,7 +7,8 @@ ways of hiding, and lists each distinct input once.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
 from evenhand.models.huggingface.masking import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches
+
+if TYPE_CHECKING:
+    from evenhand.weights import FastLayers
 
 CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
 
@@ -92,7 +96,15 @@ class MaskedModel:
         if batch.masking is not None and batch.masking not in get_args(Masking):
             raise unknown_name("masking", batch.masking, get_args(Masking))
         plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
-        return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
+        with self.layers.in_use_where_exact():
+            return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
+
+    @cached_property
+    def layers(self) -> "FastLayers":
+        """The model's faster layers, made at first use."""
+        from evenhand.weights import FastLayers, available_memory
+
+        return FastLayers(self.model, available_memory(self.device))
 
     def _scored(self, plan: MaskedInputs) -> Likelihoods:
         import torch

@@ -24,7 +24,7 @@ from evenhand.models.scoring import (
     reads_first_alone,
     start_apart,
 )
-from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
+from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings
 from evenhand.schema import ResponseError, Unsupported
 from evenhand.weights import Budget, run_batches
 
@@ -116,24 +116,22 @@ def scores(
     values_of: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
     lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
     targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
-    with torch.inference_mode(), writer.layers.in_use():
+    with torch.inference_mode(), scorer.layers.in_use():
         beginnings = state.beginnings(common) if common else None
 
         def run(chosen: NDArray[np.int64]) -> None:
             assert beginnings is not None, "nothing is run where there is no text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
-            row_in_group = torch.arange(len(sequences), device=state.device) % steering.rows
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
-            ids, seen = padded(tails, state.device, left=False)
-            seen = torch.cat([beginnings.seen[row_in_group], seen], dim=1)
-            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(row_in_group)))
+            ids, seen, cache = beginnings.in_front_of(tails)
+            outputs = _Outputs(network, scorer, state.inputs(ids, seen, cache))
             width = ids.shape[1]
-            before = np.array([len(beginning) for beginning in common])
             first_rows = np.arange(len(chosen)) * steering.rows
             positions = np.concatenate(  # (tokens, rows a group), each one place in front of the token
                 [
-                    (np.stack(groups.places[i], axis=1) - 1 - before)
-                    + width * (first + np.arange(steering.rows))
+                    # rows end at the last column
+                    (np.stack(groups.places[i], axis=1) - 1 - np.array([*map(len, groups.sequences[i])]))
+                    + width * (1 + first + np.arange(steering.rows))
                     for first, i in zip(first_rows, chosen, strict=True)
                 ]
             )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from evenhand.models.scoring.head import MOST_LOGITS, Head
 from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.scoring.tokens import TokenSequences
-from evenhand.weights import Budget, Ints, run_batches
+from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_batches
 
 SEGMENT = 256
 WINDOWS = ("sliding_window", "attention_chunk_size")
@@ -45,6 +45,7 @@ class Scorer:
         self.decoder = model.base_model
         self.head = Head(model) if model.get_output_embeddings() is not None else None
         self.device = model.get_input_embeddings().weight.device
+        self.layers = FastLayers(model, available_memory(self.device))
         self.budget = Budget(tokens=budget, most_targets=budget)
         self.tokens_given = self.tried = 0  # tried: the longest sequence that the path was compared at
         self.path = ScoringPath.PREFIX_TREE
@@ -77,7 +78,7 @@ class Scorer:
         lengths = np.diff(sequences.offsets)
         if self.switch is not None and lengths[lengths > 0].min() <= self.switch < lengths.max():
             return self._score_apart(sequences, lengths > self.switch)
-        with torch.inference_mode():
+        with torch.inference_mode(), self.layers.in_use_where_exact():
             if self.path is ScoringPath.PREFIX_TREE and (self.reach is None or lengths.max() <= self.reach):
                 return self._score_tree(sequences)
             return self._score_padded(sequences)

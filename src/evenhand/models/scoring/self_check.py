@@ -2,8 +2,8 @@
 
 methods/engine.md lists who is right, who raises and who is silently wrong; new architectures appear
 faster than such lists, so the answer is measured: a full segment of short random sequences is scored by
-each path and compared with plain forward passes. A 16-bit model is judged while it computes in 32 bits, where
-a fault cannot hide in rounding.
+each path, and those of every fourth pair, wherever the tree has put them, are compared with plain forward passes.
+A 16-bit model is judged while it computes in 32 bits, where a fault cannot hide in rounding.
 """
 
 import re
@@ -170,7 +170,7 @@ def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPa
         truth = _plain(scorer, sequences)
     allowed = TOLERANCE
     if not exact:
-        noise = np.abs(truth - _plain(scorer, sequences, rows=1))[sequences.scored].max()
+        noise = np.abs(truth - _plain(scorer, sequences, rows=1))[_compared(sequences)].max()
         allowed = float(np.clip(NOISE_ALLOWED * noise, LEAST_NOISE, MOST_NOISE))
     rejected: list[str] = []
     for path in paths:
@@ -208,7 +208,7 @@ def _why_not(
         return told(error)
     if unfit.any():
         raise MemoryError("does not fit even alone in a batch")
-    off = float(of(np.abs(scores - truth)[sequences.scored]))
+    off = float(of(np.abs(scores - truth)[_compared(sequences)]))
     return None if off <= allowed else f"differs from plain forward passes by {off:.2g} nats"
 
 
@@ -239,7 +239,9 @@ def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
     ids = without_padding(scorer.model, drawn).numpy()
     ids[1::2, : length // 2] = ids[: len(ids[1::2]) * 2 : 2, : length // 2]
     inside = np.arange(length) < lengths[:, None]
-    scored = inside & (np.arange(length) > 0)
+    # What is not compared must still be run: its last token asks for all in front of it.
+    last = np.arange(length) == lengths[:, None] - 1
+    scored = inside & np.where(_is_compared(count)[:, None], np.arange(length) > 0, last)
     return TokenSequences(
         ids=ids[inside],
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
@@ -250,18 +252,32 @@ def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
     )
 
 
+def _is_compared(count: int) -> NDArray[np.bool_]:
+    """Which sequences are compared, (count,): every fourth pair and the last, some of them cut short."""
+    pair = np.arange(count) // 2
+    return (pair % 4 == 0) | (pair == pair[-1])
+
+
+def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
+    """Which tokens are compared, (total,)."""
+    lengths = np.diff(sequences.offsets)
+    inside = np.repeat(_is_compared(len(lengths)), lengths)
+    compared: NDArray[np.bool_] = sequences.scored & inside
+    return compared
+
+
 @torch.inference_mode()
 def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
-    """Log probabilities by the whole model, so many rows of equal length at a time."""
+    """Log probabilities by the whole model, so many rows of equal length at a time; 0 where none is compared."""
     truth = np.zeros(len(sequences.ids), dtype=np.float32)
     lengths = np.diff(sequences.offsets)
     rows = rows or max(1, MOST_LOGITS_TRIED // (int(lengths.max()) * scorer.vocabulary))
     for length in np.unique(lengths):  # equal lengths need no padding and no mask
-        members = np.flatnonzero(lengths == length)
+        members = np.flatnonzero((lengths == length) & _is_compared(len(lengths)))
         for first in range(0, len(members), rows):
             places = sequences.offsets[members[first : first + rows]][:, None] + np.arange(length)
             ids = torch.from_numpy(sequences.ids[places].astype(np.int64)).to(scorer.device)
-            log_probs = scorer.model(input_ids=ids, use_cache=False).logits.float().log_softmax(-1)
-            target_values = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+            logits = scorer.model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+            target_values = logits.gather(2, ids[:, 1:, None])[..., 0] - logits.logsumexp(-1)
             truth[places[:, 1:]] = target_values.cpu().numpy()
     return truth

@@ -4,9 +4,6 @@ from .beams import (
 from .constraints import (
     Constraints as Constraints,
 )
-from .fast_layers import (
-    FastLayers as FastLayers,
-)
 from .inputs import (
     Prompts as Prompts,
     cache_bytes as cache_bytes,

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from evenhand.models.scoring import turning_points
-from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.self_check import (
     LENGTHS,
     STEPS,
@@ -24,7 +23,7 @@ from evenhand.models.writing.self_check import (
 from evenhand.models.writing.state import CausalState, DecoderState
 from evenhand.models.writing.uncached import OwnCacheState, UncachedState
 from evenhand.schema import Unsupported
-from evenhand.weights import in_float32, is_out_of_memory
+from evenhand.weights import FastLayers, in_float32, is_out_of_memory
 
 Other = Callable[[Any], DecoderState]
 FOR_CAUSAL_MODELS: tuple[Other, ...] = (

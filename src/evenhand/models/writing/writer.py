@@ -20,7 +20,6 @@ from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import most_targets
 from evenhand.models.writing.constraints import Constraints
-from evenhand.models.writing.fast_layers import FastLayers
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
@@ -31,7 +30,7 @@ from evenhand.models.writing.steering import Steering
 from evenhand.models.writing.ways import Other, Ways
 from evenhand.models.writing.work import Work, peak_memory
 from evenhand.schema import Unsupported
-from evenhand.weights import Budget, available_memory, is_out_of_memory
+from evenhand.weights import Budget, FastLayers, available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
@@ -47,7 +46,8 @@ class Writer:
     wrongly (models/writing/ways.py). tokenizer: turns tokens into text. ends: token ids
     that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
     free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
-    prompt and continuation are one sequence (a causal model) or two.
+    prompt and continuation are one sequence (a causal model) or two. layers: the model's faster layers, where its
+    scoring has them already.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Writer:
         cache_bytes: int,
         batch_tokens: int | None = None,
         in_prompt: bool = True,
+        layers: FastLayers | None = None,
         others: Sequence[Other] = (),
     ):
         self.device, self.vocabulary = device, vocabulary
@@ -69,7 +70,7 @@ class Writer:
         self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
-        self.layers = FastLayers(state.model, available_memory(device))
+        self.layers = layers or FastLayers(state.model, available_memory(device))
         self.ways = Ways(state, others, vocabulary, self.layers)
         if batch_tokens is None:
             free = available_memory(device)
