@@ -206,7 +206,7 @@ def test_what_cannot_be() -> None:
         decide({"adversarial": DomainEvidence(dict.fromkeys(GOOD, 1.0))}, rule="tested")
     with pytest.raises(UsageError, match="no importance called 'half'"):
         consistency({"adversarial": draw(GOOD, 20, 0)}, importance="half")
-    with pytest.raises(UsageError, match="rule of the consistency protocol"):
+    with pytest.raises(UsageError, match="no rule called 'stric'"):
         decide({}, rule="stric")
 
 

@@ -255,7 +255,7 @@ def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
 def _is_compared(count: int) -> NDArray[np.bool_]:
     """Which sequences are compared, (count,): every fourth pair and the last, some of them cut short."""
     pair = np.arange(count) // 2
-    return (pair % 4 == 0) | (pair == pair[-1])
+    return np.asarray((pair % 4 == 0) | (pair == pair[-1]))
 
 
 def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
