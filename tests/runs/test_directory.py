@@ -56,7 +56,7 @@ def test_nothing_is_overwritten(tmp_path, directory, fakes):
 
 
 def test_a_start_that_was_killed_does_not_block_the_next(tmp_path, fakes):
-    (tmp_path / ".manifest.json.4711.tmp").write_text("{")
+    (tmp_path / ".evenhand-0123456789abcdef.tmp").write_text("{")
     RunDirectory.create(tmp_path, model=fakes.HashModel(), given={}, resolved={})
     assert RunDirectory.open(tmp_path).manifest.sessions == []
 

@@ -54,6 +54,17 @@ def test_the_bar_shows_counts_rates_errors_and_notes():
     assert "part [red]set[/red] aside" in text
 
 
+@pytest.mark.parametrize("kind", [Lines, Bar])
+def test_a_note_cannot_move_the_cursor(kind):
+    stream = Terminal()
+    with shown(kind(stream), total=1, done=0) as progress:
+        before = len(stream.getvalue())
+        progress.note("judged by \x1b]0;title\x07\x9b2J\u202elive\rgone")
+        told = stream.getvalue()[before:]
+    assert "judged by \ufffd]0;title\ufffd\ufffd2J\ufffdlive gone" in told
+    assert "\x1b]" not in told and "\x9b" not in told
+
+
 def test_the_stream_decides():
     assert isinstance(progress_for(Terminal()), Bar)
     assert isinstance(progress_for(io.StringIO()), Lines)

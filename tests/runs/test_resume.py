@@ -135,6 +135,9 @@ with Stopping() as stopping:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "cleaning\n"
+        process.send_signal(signal.SIGINT)  # the same press
+        time.sleep(0.6)
+        assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == -signal.SIGINT
 

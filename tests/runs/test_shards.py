@@ -60,7 +60,7 @@ def test_a_parquet_file_of_something_else_is_set_aside(tmp_path):
 
 def test_leftover_temporaries_are_ignored_and_cleaned(tmp_path):
     write_shard(tmp_path, 1, rows("a"))
-    (tmp_path / ".part-000002.parquet.999.tmp").write_bytes(b"half a")
+    (tmp_path / ".evenhand-0123456789abcdef.tmp").write_bytes(b"half a")
     assert read_shards(tmp_path).height == 1
     assert set_aside_unreadable(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["part-000001.parquet"]
@@ -69,10 +69,10 @@ def test_leftover_temporaries_are_ignored_and_cleaned(tmp_path):
 def test_what_is_no_file_neither_hangs_nor_breaks_a_resume(tmp_path):
     """A folder called like a temporary is somebody's; a pipe or a folder in the place of a part cannot be read."""
     write_shard(tmp_path, 1, rows("a"))
-    (tmp_path / ".part-1.tmp").mkdir()
-    (tmp_path / ".part-1.tmp" / "kept").write_text("mine")
-    os.mkfifo(tmp_path / ".part-2.tmp")
-    (tmp_path / ".part-3.tmp").symlink_to(tmp_path / "nowhere")
+    (tmp_path / f".evenhand-{1:016x}.tmp").mkdir()
+    (tmp_path / f".evenhand-{1:016x}.tmp" / "kept").write_text("mine")
+    os.mkfifo(tmp_path / f".evenhand-{2:016x}.tmp")
+    (tmp_path / f".evenhand-{3:016x}.tmp").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "part-000002.parquet")
     (tmp_path / "part-000003.parquet").mkdir()
     with pytest.raises(DataError, match=r"part-000002\.parquet cannot be read: it is not a plain file"):
@@ -81,8 +81,8 @@ def test_what_is_no_file_neither_hangs_nor_breaks_a_resume(tmp_path):
     assert ["part-000002" in notes[0], "part-000003" in notes[1], len(notes)] == [True, True, 2]
     assert read_shards(tmp_path)["request_id"].to_list() == ["a"]
     assert set_aside_unreadable(tmp_path) == [] and next_number(tmp_path) == 4
-    assert (tmp_path / ".part-1.tmp" / "kept").read_text() == "mine"
-    assert not (tmp_path / ".part-3.tmp").is_symlink()
+    assert (tmp_path / f".evenhand-{1:016x}.tmp" / "kept").read_text() == "mine"
+    assert not (tmp_path / f".evenhand-{3:016x}.tmp").is_symlink()
 
 
 def test_a_full_disk_is_a_write_error_and_leaves_no_trace(tmp_path, monkeypatch):

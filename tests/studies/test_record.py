@@ -113,7 +113,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(
         if i:
             folder.mkdir()
         if i == 2:
-            (folder / f".{name}.123.tmp").write_text('{"vers')
+            (folder / ".evenhand-0123456789abcdef.tmp").write_text('{"vers')
         begin(folder)
         assert read(folder) == known
         begin(folder)

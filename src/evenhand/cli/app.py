@@ -105,6 +105,10 @@ def main() -> None:
             more = f" ... ({len(told) - MOST_TOLD:,} letters more)" if len(told) > MOST_TOLD else ""
             typer.echo(visible(told[:MOST_TOLD]).replace("\r", " ") + more, err=True)
         sys.exit(error.exit_code)
+    except SystemExit as ended:
+        if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
+            raise KeyboardInterrupt from ended
+        raise
     except BrokenPipeError:  # the reader (head, less) has seen enough
         sys.stderr.close()
         sys.exit(0)

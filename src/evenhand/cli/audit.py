@@ -112,7 +112,7 @@ def audit(
     )
     if report is not None:
         writable("--report", report)
-    from evenhand.runs import RunDirectory
+    from evenhand.runs import RunDirectory, resumable
     from evenhand.schema import UsageError
     from evenhand.studies.audit import (
         audit_with,
@@ -152,9 +152,10 @@ def audit(
             return
         named = stated_with_files({**given, "classifier": tuple(classifier)}, config, settings)
         run = audit_with(options, output=output, given=named, progress=progress())
-    show(run, {"report": run.report(report)})
-    for name, reason in run.left_out.items():
-        _say_left_out(name, " ".join(reason.split()))
+    with resumable(f"Resume with: evenhand audit {run.path}"):
+        show(run, {"report": run.report(report)})
+        for name, reason in run.left_out.items():
+            _say_left_out(name, " ".join(reason.split()))
     end(run.above_threshold(), ": see the report's list of what could not be measured.")
 
 

@@ -32,6 +32,7 @@ def before_after(**flags: Any) -> None:
     audit`; without --suite and --benchmark the benchmark regard is asked. --classifier perplexity=MODEL has a language
     model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
     """
+    from evenhand.runs import resumable
     from evenhand.schema import is_file, is_folder
     from evenhand.studies.audit import NAMED_ANEW, check_options_file, read_config
     from evenhand.studies.before_after import (
@@ -59,7 +60,8 @@ def before_after(**flags: Any) -> None:
             check_options_file(file, config, settings, named, classifiers=classifiers, trusted=trusted)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     report = before_after_with(config, output=output, given=named, progress=progress())
-    show(report, report.paths)
+    with resumable(f"Go on with: evenhand before-after {report.path}"):
+        show(report, report.paths)
     end("; ".join(report.study.failed))
 
 

@@ -97,6 +97,7 @@ def check(
     """
     given = options_of(locals(), "method", "trust_addresses", "output", "plan")
     from evenhand.mitigations import load_mitigation
+    from evenhand.runs import resumable
     from evenhand.schema import is_folder, split_role
     from evenhand.studies import load_named_model
     from evenhand.studies.consistency import (
@@ -127,7 +128,8 @@ def check(
         render_check_plan(facts, Console())
         return
     checked = check_with(options, output=output, given=stated(given), progress=progress())
-    show(checked, {"study": checked.path, "report": checked.paths["report"]})
+    with resumable(f"Go on with: evenhand check {checked.path}"):
+        show(checked, {"study": checked.path, "report": checked.paths["report"]})
     end(checked.study.above_threshold)
 
 

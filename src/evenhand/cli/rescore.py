@@ -35,6 +35,7 @@ def rescore(
     """
     from dataclasses import replace
 
+    from evenhand.runs import resumable
     from evenhand.studies.audit import labelled_benchmarks, named_by_role, open_run
 
     if report is not None:
@@ -47,5 +48,6 @@ def rescore(
         retry_errors=retry_errors,
         trust_addresses=trust_addresses,
     )
-    show(again, {"report": again.report(report)})
+    with resumable(f"Resume with: evenhand audit {run}"):
+        show(again, {"report": again.report(report)})
     end(again.above_threshold())

@@ -68,6 +68,7 @@ def revise(
     given = options_of(
         locals(), "model", "classifier", "trust_addresses", "output", called={"instruction": "instructions"}
     )
+    from evenhand.runs import resumable
     from evenhand.schema import UsageError
     from evenhand.studies.revise import (
         INSTRUCTION_FILE,
@@ -88,4 +89,5 @@ def revise(
             )
         options = revision_config({"model": model, **given}, classifier)
     search = revise_with(options, output=output, progress=progress())
-    show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})
+    with resumable(f"Go on with: evenhand revise {search.path}"):
+        show(search, {"instruction": search.path / INSTRUCTION_FILE, "report": search.paths["report"]})

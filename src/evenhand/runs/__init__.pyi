@@ -64,4 +64,5 @@ from .requests import (
 )
 from .stopping import (
     Stopping as Stopping,
+    resumable as resumable,
 )

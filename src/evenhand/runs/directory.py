@@ -34,6 +34,7 @@ from evenhand.schema import (
     as_json,
     is_file,
     is_folder,
+    is_temporary,
     write_table,
 )
 from evenhand.stats import Verdict
@@ -277,7 +278,7 @@ def _types(table: pl.DataFrame) -> dict[str, str]:
 
 def _is_empty(path: Path) -> bool:
     # A start that was killed while it wrote the manifest leaves a temporary: nothing of value.
-    return path.is_dir() and all(re.fullmatch(r"\.manifest\.json\.\d+\.tmp", p.name) for p in path.iterdir())
+    return path.is_dir() and all(map(is_temporary, path.iterdir()))
 
 
 def _shaped(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:

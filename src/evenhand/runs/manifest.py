@@ -13,7 +13,7 @@ from evenhand.classifiers import ClassifiedText
 from evenhand.models import LanguageModel
 from evenhand.runs.environment import Environment
 from evenhand.runs.requests import GenerateRequest, Request, fingerprint_digest
-from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_text
+from evenhand.schema import DataError, ResumeRefused, as_json, parse_json, write_json
 
 CHANGED = "It was changed by hand or by another program; restore it or start a new run."
 VERSION = 2
@@ -181,7 +181,7 @@ class Manifest(Record):
 
     def write(self, path: Path) -> None:
         """Replace the file at `path` in one step; raises WriteError."""
-        write_text(path, self.model_dump_json(indent=2))
+        write_json(path, self.model_dump(mode="json"))
 
     @classmethod
     def read(cls, path: Path) -> Self:

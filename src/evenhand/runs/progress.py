@@ -77,7 +77,7 @@ class Lines:
             self._say(self._state())
 
     def note(self, message: str) -> None:
-        self._say(message)
+        self._say(_plain(message))
 
     def stop(self) -> None:
         if self._running:
@@ -147,12 +147,19 @@ class Bar:
         from rich.text import Text
 
         if self._bar is not None:
-            self._bar.console.print(Text(message))
+            self._bar.console.print(Text(_plain(message)))
 
     def stop(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def _plain(message: str) -> str:
+    """On one line, without the control characters that names from outside may hold."""
+    from evenhand.reports import wording
+
+    return wording.printable(message)
 
 
 @contextmanager

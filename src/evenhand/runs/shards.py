@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import LABELS, RESPONSES, DataError, write_table
+from evenhand.schema import LABELS, RESPONSES, DataError, sweep, write_table
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,14 @@ def read_shards(
 
 
 def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> list[str]:
-    """Make the folder fit to resume: rename parts that cannot be read, remove leftover temporary files.
+    """Make the folder fit to resume: rename parts that cannot be read, remove left-over temporaries.
 
     What is no file (a folder, a named pipe) was not left by evenhand: in the place of a part it is renamed, elsewhere
     let alone. Call it only under the run's lock. Returns: one sentence for each part that was set aside.
     """
     if not folder.is_dir():
         return []
-    for leftover in folder.glob(".part-*.tmp"):
-        if leftover.is_symlink() or leftover.is_file():
-            leftover.unlink(missing_ok=True)
+    sweep(folder)
     notes = []
     for path in _parts(folder):
         try:

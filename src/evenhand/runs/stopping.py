@@ -1,57 +1,147 @@
-"""Ctrl-C and SIGTERM: drop what is in flight, keep what is written, leave in order."""
+"""Ctrl-C and SIGTERM: drop what is in flight, keep what is written, leave in order, say how to go on."""
 
+import _thread
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
+
+from evenhand.schema import Interrupted
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+SAME_PRESS = 0.5
+"""Seconds within which another signal is the same wish: shells, `timeout` and containers often send it twice."""
+
+SOON = 0.005
+"""Seconds until a stop that Python has swallowed is raised anew: by then the cleaning up that swallowed it is over."""
 
 
 class StopRequested(KeyboardInterrupt):
     """The user asked to stop. Not an Exception: no model's error handling can swallow it."""
 
 
+class _Watch:
+    """What has come to a process so far, whoever within it listens."""
+
+    def __init__(self, last_words: str | None):
+        self.last_words = last_words
+        self.since: float | None = None
+        """When the first signal came; None: none has."""
+        self.raised = self.swallowed = self.in_flight = False
+        self.previous: dict[signal.Signals, Any] = {}
+        self.hook: Callable[[Any], object] = sys.unraisablehook
+
+    def begin(self) -> None:
+        for number in NUMBERS:
+            self.previous[number] = signal.signal(number, self.handle)
+        self.hook, sys.unraisablehook = sys.unraisablehook, self.unraisable
+
+    def end(self) -> None:
+        sys.unraisablehook = self.hook
+        for number, handler in self.previous.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        self.previous.clear()
+
+    def stop(self) -> None:
+        self.raised = True
+        raise StopRequested
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self.swallowed:
+            self.swallowed = False
+            self.stop()
+        if self.since is None:
+            self.since = time.monotonic()
+            if self.in_flight:
+                self.stop()
+        elif time.monotonic() - self.since > SAME_PRESS:
+            self.again(number)
+
+    def again(self, number: int) -> None:
+        """A second time: leaving in order takes too long for whoever waits. What is on disk is whole all the same."""
+        if self.last_words is None:
+            self.end()
+            signal.raise_signal(number)
+        else:
+            os.write(2, f"\n{self.last_words}\n".encode())
+            os._exit(Interrupted.exit_code)
+
+    def unraisable(self, told: Any) -> None:
+        # Raised while Python cleaned something up, it would be printed and forgotten: it is raised anew outside.
+        if told.exc_type is StopRequested and self.previous:
+            self.swallowed = True
+            threading.Timer(SOON, _thread.interrupt_main).start()
+        else:
+            self.hook(told)
+
+
 class Stopping:
     """While entered, the first signal stops the work in flight and the second ends the process.
 
     A shard that is being written is completed first: it takes a moment, and its answers may have
-    taken half a minute.
+    taken half a minute. One within another shares what has come.
+
+    last_words: what the outermost, that of a command, says where a second signal ends the process; None: the second
+    does what it did before.
     """
 
-    def __init__(self) -> None:
-        self._requested = False
-        self._in_flight = False
-        self._previous: dict[signal.Signals, Any] = {}
+    def __init__(self, last_words: str | None = None) -> None:
+        self._watch = _Watch(last_words)
+        self._outer_in_flight: bool | None = None
+        """None: this is the outermost."""
 
     def __enter__(self) -> Self:
         # Python delivers signals to the main thread only; elsewhere the caller's handling stands.
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._previous[number] = signal.signal(number, self._handle)
+            outer = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+            if isinstance(outer, _Watch):
+                self._watch, self._outer_in_flight = outer, outer.in_flight
+                outer.in_flight = False
+            else:
+                self._watch.begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        watch = self._watch
+        if self._outer_in_flight is None:
+            watch.end()
+        else:
+            watch.in_flight = self._outer_in_flight
+        if kind is None and self.requested and not watch.raised:
+            watch.stop()  # it came while something was being written, and nothing was in flight after that
+
+    @property
+    def requested(self) -> bool:
+        """Whether a signal has come."""
+        return self._watch.since is not None
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
         """Work that may be dropped; raises StopRequested if a signal came before or comes now."""
-        self._in_flight = True
+        self._watch.in_flight = True
         try:
-            if self._requested:
-                raise StopRequested
+            if self.requested:
+                self._watch.stop()
             yield
         finally:
-            self._in_flight = False
+            self._watch.in_flight = False
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        self._requested = True
-        if self._in_flight:
-            raise StopRequested
+
+@contextmanager
+def resumable(go_on: str, stopped: str = "Stopped between two steps; nothing is lost.") -> Iterator[None]:
+    """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on.
+
+    go_on: how. stopped: what is said of a stop of which nothing inside has said more.
+    """
+    try:
+        with Stopping() as stopping, stopping.in_flight():
+            yield
+    except (Interrupted, KeyboardInterrupt) as stop:
+        raise Interrupted(stop.message if isinstance(stop, Interrupted) else stopped, go_on) from stop

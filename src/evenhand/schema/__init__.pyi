@@ -67,6 +67,10 @@ from .tables import (
     measurement_frame as measurement_frame,
     measurement_rows as measurement_rows,
 )
+from .temporary import (
+    is_temporary as is_temporary,
+    sweep as sweep,
+)
 from .version import (
     VERSION as VERSION,
 )

@@ -199,9 +199,8 @@ def _words(hint: Any) -> str:
     if (origin or hint) in (Mapping, dict):
         return "a mapping"
     if (origin or hint) in SEVERAL:
-        each = {str: "texts", int: "whole numbers", float: "numbers"}.get(
-            inner[0] if inner else None, "values"
-        )
+        named = {str: "texts", int: "whole numbers", float: "numbers"}
+        each = named.get(inner[0], "values") if inner else "values"
         return f"{'a tuple of' if origin is tuple else 'several'} {each}"
     return IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
 

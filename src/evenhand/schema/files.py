@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,11 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args, overload
 
 from evenhand.schema.errors import DataError, WriteError
+from evenhand.schema.temporary import temporary_file
 
 if TYPE_CHECKING:
     import polars as pl
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What a terminal or an editor obeys and does not show; JSON can say it in plain letters."""
 TableKind = Literal["parquet", "csv", "jsonl"]
 
 
@@ -25,29 +31,27 @@ TableKind = Literal["parquet", "csv", "jsonl"]
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path`; on success flush it to disk and rename it into place.
 
-    Whatever stood at `path` stays until the new content is complete. Raises WriteError (full disk,
-    no permission) and removes the temporary file.
+    Whatever stood at `path` stays until the new content is complete. Its name cannot be foreseen, and one that a
+    killed writer left behind is removed by the next writer into the folder. Raises WriteError (full disk, no
+    permission) and removes the temporary file.
     """
     path = Path(path)
     if not path.name:
         raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)  # of a dead process, or a link to somewhere else
-        with open(temporary, "xb") as handle:
+        with temporary_file(path.parent) as (handle, temporary):
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        os.replace(temporary, path)
+            if sys.platform == "win32":
+                handle.close()  # an open file cannot be renamed there
+            os.replace(temporary, path)
     except OSError as error:
         raise WriteError(
             f"Could not write {path}: {error.strerror or error}.",
             "What was written before is intact. Free some space or choose another folder, then run again.",
         ) from error
-    finally:
-        with suppress(OSError):  # where the folder itself is the problem, its error is on its way
-            temporary.unlink(missing_ok=True)
 
 
 def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:
@@ -86,12 +90,14 @@ def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) 
 def write_json(path: Path | str, content: Any) -> Path:
     """Write data as JSON (see `as_json`), whole or not at all; returns the path. Raises WriteError.
 
+    The file can be shown in a terminal: control characters and those that turn the direction of writing are escaped.
+
     >>> import tempfile
     >>> write_json(Path(tempfile.mkdtemp()) / "a.json", {"p": float("nan")}).read_text()
     '{\\n "p": null\\n}\\n'
     """
     text = json.dumps(as_json(content), indent=1, ensure_ascii=False, allow_nan=False)
-    return write_text(path, text + "\n")
+    return write_text(path, HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n")
 
 
 def write_text(path: Path | str, text: str) -> Path:

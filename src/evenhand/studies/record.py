@@ -1,7 +1,6 @@
 """The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
-from evenhand.schema import DataError, UsageError, is_file, read_json, write_json
+from evenhand.schema import DataError, UsageError, is_file, is_temporary, read_json, write_json
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -116,5 +115,4 @@ class StudyRecord:
 
     def _is_empty(self, folder: Path) -> bool:
         # A start that was killed while it wrote the record leaves a temporary: nothing of value.
-        leftover = re.compile(rf"\.{re.escape(self.file)}\.\d+\.tmp")
-        return folder.is_dir() and all(leftover.fullmatch(path.name) for path in folder.iterdir())
+        return folder.is_dir() and all(map(is_temporary, folder.iterdir()))

@@ -193,13 +193,14 @@ def instead(design, plant, number, *names):
 from evenhand.studies.calibration import pool
 pool.record, pool.design_of = instead, str
 if __name__ == "__main__":
+    from evenhand.runs import resumable
     from evenhand.schema import EvenhandError
     from evenhand.studies.calibration.designs import Plant
     from evenhand.studies.calibration.schedule import Arm
     folder = Path({str(tmp_path)!r}) / "study"
     blocks = pool.blocks_of([Arm("any", "null", Plant(), 32)], folder)
     try:
-        with pool.resumable(folder):
+        with resumable("Go on."):
             list(pool.drawn(folder, blocks, 0, 2))
     except EvenhandError as error:
         print(type(error).__name__, error.message, error.hint)
@@ -237,7 +238,10 @@ def test_no_worker_outlives_the_calibration(tmp_path, number):
     out, _ = program.communicate(timeout=20)
     within(20, lambda: not any(map(alive, workers(tmp_path))))
     if number != signal.SIGKILL:
-        assert program.returncode == 0 and "Interrupted Stopped. What was drawn lies in" in out
+        assert (
+            program.returncode == 0
+            and "Interrupted Stopped between two steps; nothing is lost. Go on." in out
+        )
 
 
 def test_a_worker_that_dies_says_how_to_go_on(tmp_path):

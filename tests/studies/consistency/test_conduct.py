@@ -28,6 +28,7 @@ from evenhand.schema import (
     UsageError,
 )
 from evenhand.studies.consistency.levels import LENGTHS, WordingFrame, frame_of, levels_of, nonsense
+from evenhand.studies.consistency.record import begin
 from evenhand.studies.consistency.result import Checked, check, resumed_options
 from evenhand.studies.consistency.wording import sentence
 
@@ -314,6 +315,15 @@ def test_a_study_from_before_wordings_were_a_sample_goes_on_as_it_was_begun(prom
     assert (stored.groups, stored.nonsense_prompts) == (5, None)
     with pytest.raises(ResumeRefused, match="nonsense_prompts: stored"):
         check(METHOD, counting, nonsense_prompts=30, **options)
+
+
+def test_going_on_keeps_what_was_given_in_the_beginning(prompts, tmp_path):
+    options = {"prompts": prompts(20), "neutral": "none", "classifier": Finder(), "groups": 1}
+    study = check(METHOD, model_with(OBEYS), output=tmp_path / "study", **options).study
+    for told in ({"limit": 20}, {}, {"margin": 2.0}):
+        begin(study.path, study.options, study.levels, told)
+    stored = json.loads((study.path / "study.json").read_text())["given"]
+    assert (stored["groups"], stored["limit"], stored["margin"]) == (1, 20, 2.0)
 
 
 def test_importance_can_be_asked_in_points(prompts, tmp_path):

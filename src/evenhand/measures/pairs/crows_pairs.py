@@ -115,7 +115,8 @@ def crows_pairs_bias_bench(
 
     frame: see the module. Masked models: mean pseudo-log-likelihood of the *differing* tokens, rounded to
     3 decimals; pairs in which one sentence has none are left out (here: counted as missing). Others:
-    geometric mean probability of the sentence, unrounded. Ties count as not stereotyped.
+    geometric mean probability of the sentence, unrounded; the official program reads its first token behind the start
+    token and all others without it (`Texts.start_token`). Ties count as not stereotyped.
     Source: Meade et al. 2022; methods/stereotype_pairs.md (b).
     """
     if architecture == "masked":
@@ -336,7 +337,8 @@ CARDS = (
         "crows_pairs_bias_bench",
         "CrowS-Pairs as bias-bench scores it: differing tokens (masked) or inverse perplexity (causal).",
         _TIED,
-        "scores the name of the group itself, so its frequency and tokenisation enter.",
+        "scores the name of the group itself, so its frequency and tokenisation enter. Causal models read the first "
+        "token behind the start token and all others without it, as the official program does.",
         "Meade et al. 2022, An Empirical Survey of Debiasing Techniques",
     ),
     _info(

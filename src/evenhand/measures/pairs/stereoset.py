@@ -224,7 +224,12 @@ def _selections(clusters: pl.DataFrame, column: str) -> list[tuple[str | None, p
 _NADEEM = (
     "Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL 2021"
 )
-_KEPT = "Kept: ties count as anti-stereotype; the count of a domain is three times its clusters."
+_KEPT = (
+    "Kept: ties count as anti-stereotype; the count of a domain is three times its clusters. In runs the scores follow "
+    "the official programs: left-to-right models read the first token behind the start token and all others without "
+    "it; masked models fill the word, without punctuation and cut as if no space stood before it, into BLANK of the "
+    "context. Items between sentences have none, since theirs come from heads trained for the task."
+)
 
 
 def _info(

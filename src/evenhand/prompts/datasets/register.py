@@ -21,6 +21,7 @@ from evenhand.schema import (
     is_file,
     is_folder,
     sha256_of,
+    sweep,
     unknown_name,
 )
 
@@ -231,6 +232,7 @@ def fetch(
             f"Could not create {staging}: {error.strerror or error}.",
             "Set $EVENHAND_DATA to a folder that can be written to.",
         ) from error
+    sweep(staging)
     arrived = []
     for file in release.files:
         present = _found(folder, file)

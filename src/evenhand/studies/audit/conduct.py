@@ -25,6 +25,7 @@ from evenhand.runs import (
     estimate,
     execute,
     label,
+    resumable,
 )
 from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.decoding import described
@@ -136,26 +137,27 @@ def conduct_audit(
         )
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
-    outcome = execute(
-        plan,
-        model,
-        directory,
-        error_threshold=config.error_threshold,
-        progress=progress,
-        retry_errors=config.retry_errors,
-    )
-    note_session(directory, _notes(selection))
-    labelled = None
-    if selection.labellings:
-        labelled = label(
+    with resumable(f"Resume with: evenhand audit {path}"):
+        outcome = execute(
+            plan,
+            model,
             directory,
-            selection.labellings,
-            selection.classifiers,
+            error_threshold=config.error_threshold,
             progress=progress,
             retry_errors=config.retry_errors,
         )
-    measure_run(directory, config, config)
-    return AuditResult(directory, outcome, selection.left_out, labelled)
+        note_session(directory, _notes(selection))
+        labelled = None
+        if selection.labellings:
+            labelled = label(
+                directory,
+                selection.labellings,
+                selection.classifiers,
+                progress=progress,
+                retry_errors=config.retry_errors,
+            )
+        measure_run(directory, config, config)
+        return AuditResult(directory, outcome, selection.left_out, labelled)
 
 
 def measure_run(directory: RunDirectory, asking: AskingOptions, analysis: MeasuringOptions) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evenhand.benchmarks import Benchmark, load_benchmark
 from evenhand.classifiers import Classifier
-from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label
+from evenhand.runs import Labelling, LabelOutcome, Progress, RunDirectory, label, resumable
 from evenhand.schema import DataError, UsageError
 from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles
 from evenhand.studies.audit.conduct import measure_run, note_session
@@ -81,17 +81,18 @@ def rescore_run(
         for recipe in recipes
         for judge, who in shelf.of(recipe, named, only=_to_label(directory, recipe, classifiers)).values()
     ]
-    labelled = label(
-        directory,
-        wanted,
-        {labelling.classifier: shelf.get(labelling.classifier) for labelling in wanted},
-        progress=progress,
-        retry_errors=retry_errors,
-    )
-    # counts of errors are those of the classifier that judged before
-    now = before.model_copy(update={"classifier_error": None})
-    _record(directory, named, classifiers, lost=before.classifier_error)
-    measure_run(directory, now, now)
+    with resumable(f"The same command goes on: evenhand rescore {directory.path} --classifier ..."):
+        labelled = label(
+            directory,
+            wanted,
+            {labelling.classifier: shelf.get(labelling.classifier) for labelling in wanted},
+            progress=progress,
+            retry_errors=retry_errors,
+        )
+        # counts of errors are those of the classifier that judged before
+        now = before.model_copy(update={"classifier_error": None})
+        _record(directory, named, classifiers, lost=before.classifier_error)
+        measure_run(directory, now, now)
     return Rescored(labelled, named)
 
 

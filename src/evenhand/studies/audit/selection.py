@@ -53,7 +53,8 @@ class Selection:
         for benchmark in self.benchmarks:
             chosen = self.decodings.get(benchmark.name)
             request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
-            parts.append(Part(benchmark.name, self.prompts[benchmark.name].frame, request))
+            rows = benchmark.rows_for(self.prompts[benchmark.name], model)
+            parts.append(Part(benchmark.name, rows, request))
         return make_plan(parts, model.fingerprint)
 
 

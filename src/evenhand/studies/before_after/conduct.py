@@ -16,8 +16,8 @@ from evenhand.benchmarks import Generation, load_benchmark
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation, load_mitigation, mitigated
 from evenhand.models import LanguageModel
-from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label
-from evenhand.schema import Interrupted, UsageError
+from evenhand.runs import Labelling, MitigationRecord, Progress, RunDirectory, default_path, label, resumable
+from evenhand.schema import UsageError
 from evenhand.studies.audit import (
     MODEL_ROLE,
     AuditConfig,
@@ -123,7 +123,7 @@ def study_before_after(
     apart = {"mitigate": (), "classifiers": audited_roles, "timing_runs": 0}
     plain = config.model_copy(update=apart)
     options = {"given": given, "progress": progress, "loaded": prepared.classifiers}
-    try:
+    with resumable(f"Go on with: evenhand before-after {path}"):
         _note(progress, "Before: the model by itself")
         first = conduct_audit(plain, base, output=path / BEFORE, **options)  # type: ignore[arg-type]
         if model is None and first.outcome.answered:
@@ -168,11 +168,6 @@ def study_before_after(
             ),
             failed=tuple(_failed(config, {BEFORE: first, AFTER: second})),
         )
-    except (Interrupted, KeyboardInterrupt) as stop:
-        state = (
-            stop.message if isinstance(stop, Interrupted) else "Stopped between two steps; nothing is lost."
-        )
-        raise Interrupted(state, f"Go on with: evenhand before-after {path}") from stop
 
 
 def with_named_classifiers(config: AuditConfig, named: Sequence[str]) -> AuditConfig:

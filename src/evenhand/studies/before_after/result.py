@@ -11,7 +11,7 @@ from rich.console import Console
 from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress
+from evenhand.runs import Progress, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import (
     NAMED_ANEW,
@@ -217,9 +217,10 @@ def before_after_with(
         config, model=model, chain=chain, output=output, given=given, progress=progress, loaded=loaded
     )
     report = BeforeAfterReport(study)
-    for run in (report.before, report.after):
-        run.report()
-    report.report()
+    with resumable(f"Go on with: evenhand before-after {report.path}"):
+        for run in (report.before, report.after):
+            run.report()
+        report.report()
     return report
 
 

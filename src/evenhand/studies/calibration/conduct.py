@@ -12,7 +12,7 @@ from evenhand.runs import Progress, Silence, shown
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.calibration.designs import Design, collected
 from evenhand.studies.calibration.options import CalibrationOptions
-from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm, resumable
+from evenhand.studies.calibration.pool import blocks_of, drawn, read_arm
 from evenhand.studies.calibration.record import RECORD, code_hash
 from evenhand.studies.calibration.schedule import Arm, first_arms, power_arms
 
@@ -105,7 +105,7 @@ def _draw(
     if not missing:
         return failed
     drawing = drawn(folder, missing, options.seed, jobs)
-    with resumable(folder), shown(progress, total, total - left, "data sets"), closing(drawing):
+    with shown(progress, total, total - left, "data sets"), closing(drawing):
         for done in drawing:
             progress.advance(done.replications, 0, int(done.failure is not None))
             if done.failure is not None and done.design not in failed:

@@ -16,8 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.runs import Stopping
-from evenhand.schema import EvenhandError, Interrupted
+from evenhand.schema import EvenhandError
 from evenhand.studies.calibration.designs import design_of
 from evenhand.studies.calibration.moves import HALVES, MOVED, halves, moves
 from evenhand.studies.calibration.record import Schema, read_shard, shard_path, write_shard
@@ -27,6 +26,8 @@ from evenhand.studies.calibration.trial import RECORD, record
 Drawing = Callable[..., list[dict[str, Any]]]
 ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Each process has one core."""
+HEARD_BY_THE_PARENT = (signal.SIGINT, signal.SIGTERM)
+"""A terminal and a service manager send these to all processes of a command."""
 WAITING = 4
 """Blocks for each process that are handed to it or wait."""
 
@@ -48,18 +49,6 @@ def blocks_of(arms: Iterable[Arm], folder: Path) -> list[Block]:
     """Blocks that are not there yet."""
     every = (Block(arm, number, part) for arm in arms for number, part in arm.blocks())
     return [block for block in every if not block.path(folder).is_file()]
-
-
-@contextmanager
-def resumable(folder: Path) -> Iterator[None]:
-    """While entered, Ctrl-C and SIGTERM raise Interrupted, which says how to go on. A second one ends the process."""
-    try:
-        with Stopping() as stopping, stopping.in_flight():
-            yield
-    except KeyboardInterrupt as stop:
-        raise Interrupted(
-            "Stopped.", f"What was drawn lies in {folder}; the same command with -o {folder} goes on from it."
-        ) from stop
 
 
 def drawn(folder: Path, blocks: list[Block], seed: int, jobs: int) -> Generator["BlockDone", None, None]:
@@ -87,8 +76,9 @@ def _over_processes(
         try:
             while True:
                 # no more than are soon begun: a future for every block would fill the memory
-                for block in islice(coming, WAITING * jobs - len(waiting)):
-                    waiting.add(pool.submit(draw_block, folder, block, seed))
+                with _unheard():
+                    for block in islice(coming, WAITING * jobs - len(waiting)):
+                        waiting.add(pool.submit(draw_block, folder, block, seed))
                 if not waiting:
                     break
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -109,7 +99,8 @@ def _over_processes(
 
 def _end_with(parent: Connection) -> None:
     """Have this process end as soon as the other end of the connection is closed, by its owner or by its death."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+    for number in HEARD_BY_THE_PARENT:
+        signal.signal(number, signal.SIG_IGN)
 
     def watch() -> None:
         parent.poll(None)
@@ -159,6 +150,19 @@ def read_arm(folder: Path, arm: Arm) -> pl.DataFrame | None:
     ]
     there = [part for part in parts if part is not None]
     return pl.concat(there) if there else None
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Processes begun meanwhile are deaf to the signals of the parent, which hears them afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HEARD_BY_THE_PARENT)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

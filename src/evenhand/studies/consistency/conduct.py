@@ -17,8 +17,17 @@ from evenhand.measures.changes import Consistency, Decision
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.prompts import PromptSet
-from evenhand.runs import Labelling, Progress, RunDirectory, default_path, execute, judgements, label
-from evenhand.schema import Interrupted, write_table
+from evenhand.runs import (
+    Labelling,
+    Progress,
+    RunDirectory,
+    default_path,
+    execute,
+    judgements,
+    label,
+    resumable,
+)
+from evenhand.schema import write_table
 from evenhand.stats import Flags
 from evenhand.studies.audit import ChosenDecoding
 from evenhand.studies.consistency.findings import (
@@ -126,51 +135,48 @@ def study_consistency(
     begin(path, options, levels, given or {})
     failed: list[str] = []
     judged: dict[tuple[str, str], pl.DataFrame] = {}
-    try:
+    with resumable(f"Go on with: evenhand check {path}"):
         for number, run in enumerate(runs, 1):
             title = f"{run.domain} prompts, {run.level.key} ({number} of {len(runs)})"
             titled = None if progress is None else Titled(progress, title)
             failed += _asked(run, decoding, classifier, options, given or {}, titled)
             judged[run.domain, run.level.key] = judgements(RunDirectory.open(run.path), run.domain, ROLE)
-    except (Interrupted, KeyboardInterrupt) as stop:
-        state = (
-            stop.message if isinstance(stop, Interrupted) else "Stopped between two levels; nothing is lost."
+        matrices = score_matrices(
+            levels, judged, prepared.attributes, classifier.labels, _identifiers(domains)
         )
-        raise Interrupted(state, f"Go on with: evenhand check {path}") from stop
-    matrices = score_matrices(levels, judged, prepared.attributes, classifier.labels, _identifiers(domains))
-    put = {domain: _put(domains[domain], prepared.of_nonsense[domain]) for domain in domains}
-    scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
-    threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
-    numbers = consistency(
-        {domain: dict(by_level) for domain, by_level in scores.items()},
-        attributes=prepared.attributes.names,
-        threshold=threshold[0],
-        margin=options.margin,
-        alpha=options.alpha,
-        importance=options.importance,
-        asked=put,
-        seed=options.seed,
-    )
-    study = ConsistencyStudy(
-        path=path,
-        options=options,
-        method=method,
-        levels=levels,
-        domains=domains,
-        of_nonsense=prepared.of_nonsense,
-        decoding=decoding,
-        attributes=prepared.attributes,
-        threshold=threshold,
-        numbers=numbers,
-        checklists=checklists(numbers, lacking, specified=levels.specified, margin=options.margin),
-        nonsense=nonsense_by_group(scores, prepared.attributes.names, threshold[0], options.seed),
-        scores=score_table(levels, judged, prepared.attributes, classifier.labels),
-        model=model.describe(),
-        classifier=classifier.describe(),
-        notes=tuple([*_notes(prepared), *matrices.lacking.values()]),
-        above_threshold=failed[0] if failed else None,
-    )
-    _write_tables(study)
+        put = {domain: _put(domains[domain], prepared.of_nonsense[domain]) for domain in domains}
+        scores, lacking = matrices.scores, {**levels.lacking, **matrices.lacking}
+        threshold = threshold_of(prepared.attributes, list(judged.values()), options.threshold)
+        numbers = consistency(
+            {domain: dict(by_level) for domain, by_level in scores.items()},
+            attributes=prepared.attributes.names,
+            threshold=threshold[0],
+            margin=options.margin,
+            alpha=options.alpha,
+            importance=options.importance,
+            asked=put,
+            seed=options.seed,
+        )
+        study = ConsistencyStudy(
+            path=path,
+            options=options,
+            method=method,
+            levels=levels,
+            domains=domains,
+            of_nonsense=prepared.of_nonsense,
+            decoding=decoding,
+            attributes=prepared.attributes,
+            threshold=threshold,
+            numbers=numbers,
+            checklists=checklists(numbers, lacking, specified=levels.specified, margin=options.margin),
+            nonsense=nonsense_by_group(scores, prepared.attributes.names, threshold[0], options.seed),
+            scores=score_table(levels, judged, prepared.attributes, classifier.labels),
+            model=model.describe(),
+            classifier=classifier.describe(),
+            notes=tuple([*_notes(prepared), *matrices.lacking.values()]),
+            above_threshold=failed[0] if failed else None,
+        )
+        _write_tables(study)
     return study
 
 

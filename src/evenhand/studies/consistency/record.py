@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evenhand.schema import read_json
 from evenhand.studies.consistency.levels import Levels
 from evenhand.studies.consistency.options import DESIGN, EARLIER, CheckOptions
 from evenhand.studies.record import Compared, StudyRecord
@@ -22,12 +23,21 @@ def begin(path: Path, options: CheckOptions, levels: Levels, given: Mapping[str,
 
     content = {
         "options": options.model_dump(mode="json"),
-        "given": given,
+        "given": {**_given_before(path), **given},
         "frame": [levels.frame.before, levels.frame.after],
         "lacking": levels.lacking,
         "wordings": levels.wordings().to_dicts(),
     }
     RECORD.begin(path, content, asking, renewed=True)
+
+
+def _given_before(path: Path) -> dict[str, Any]:
+    """What the user wrote in earlier sittings: going on must not forget it."""
+    if not RECORD.is_in(path):
+        return {}
+    content = read_json(path / RECORD.file, "Restore the file from a copy, or start another with -o.")
+    before = content.get("given") if isinstance(content, dict) else None
+    return before if isinstance(before, dict) else {}
 
 
 def design_of(folder: Path | None) -> dict[str, Any]:

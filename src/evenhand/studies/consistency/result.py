@@ -12,7 +12,7 @@ from evenhand.classifiers import Classifier
 from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress
+from evenhand.runs import Progress, resumable
 from evenhand.schema import EvenhandError, UsageError, as_json, checked_kinds
 from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
@@ -176,7 +176,8 @@ def check_with(
         progress=progress,
     )
     checked = Checked(study)
-    checked.report()
+    with resumable(f"Go on with: evenhand check {checked.path}"):
+        checked.report()
     return checked
 
 

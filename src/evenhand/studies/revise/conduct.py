@@ -26,7 +26,7 @@ from evenhand.mitigations.revision import (
     search,
 )
 from evenhand.models import LanguageModel
-from evenhand.runs import Labelling, Progress, Silence, Stopping, locked
+from evenhand.runs import Labelling, Progress, Silence, Stopping, locked, resumable
 from evenhand.schema import (
     VERSION,
     DataError,
@@ -130,7 +130,8 @@ def revise_prompts(
     )
     output = Path(output)
     begin(output, record)
-    with locked(output / "lock"), Stopping() as stopping:
+    go_on = f"Go on with: evenhand revise {output}"
+    with resumable(go_on), locked(output / "lock"), Stopping() as stopping:
         trials = Trials(
             model,
             name,
@@ -145,10 +146,8 @@ def revise_prompts(
         try:
             result, finalists = session.run()
         except KeyboardInterrupt as stop:
-            raise Interrupted(
-                f"Stopped with {session.made:,} trials made in this session; nothing is lost.",
-                f"Go on with: evenhand revise {output}",
-            ) from stop
+            made = f"Stopped with {session.made:,} trials made in this session; nothing is lost."
+            raise Interrupted(made, go_on) from stop
         history = history_frame(result.steps)
         facts = _facts(config, labelling, prompts, trials, reviser, result)
         instruction = instruction_card(finalists, history, facts, config.delimiter)

@@ -11,7 +11,7 @@ from rich.console import Console
 from evenhand.classifiers import Classifier
 from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
-from evenhand.runs import Progress, default_path
+from evenhand.runs import Progress, default_path, resumable
 from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
@@ -139,7 +139,8 @@ def revise_with(
         progress=progress,
     )
     revision = Revision(**vars(study))
-    revision.report()
+    with resumable(f"Go on with: evenhand revise {revision.path}"):
+        revision.report()
     return revision
 
 

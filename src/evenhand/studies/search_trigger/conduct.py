@@ -7,7 +7,8 @@ from typing import Any
 from evenhand.classifiers import Classifier, load_classifier
 from evenhand.mitigations.triggers import TriggerFile, find_trigger, read_examples, read_trigger_prompts
 from evenhand.models import LanguageModel
-from evenhand.schema import Interrupted, UsageError, is_folder
+from evenhand.runs import resumable
+from evenhand.schema import UsageError, is_folder
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.search_trigger.options import TriggerSearch
 
@@ -36,7 +37,8 @@ def conduct_search(
     examples = None if options.examples is None else read_examples(options.examples)
     judge = classifier or load_classifier(options.classifier, device=options.device)
     state = output.with_name(f"{output.stem}.state.json")
-    try:
+    go_on = f"The same command goes on after its last sweep ({state})."
+    with resumable(go_on, "The search was stopped."):
         trigger = find_trigger(
             model or load_named_model(options),
             prompts,
@@ -50,8 +52,4 @@ def conduct_search(
             resume=state,
             on_sweep=on_sweep,
         )
-    except KeyboardInterrupt as stop:
-        raise Interrupted(
-            "The search was stopped.", f"The same command goes on after its last sweep ({state})."
-        ) from stop
-    return trigger.write(output)
+        return trigger.write(output)

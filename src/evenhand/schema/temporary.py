@@ -1,0 +1,92 @@
+"""Temporary files that nobody can foresee, and that the next writer removes where the one before was killed.
+
+Whoever writes one holds a lock on it, which the system drops however the writer ends: what nobody holds is left over.
+"""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+NAME = re.compile(r"\.evenhand-[0-9a-f]{16}\.tmp")
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether this is the name of a temporary file of ours: of nothing anybody keeps.
+
+    >>> is_temporary(Path("a/.evenhand-0123456789abcdef.tmp")), is_temporary(Path(".notes.tmp"))
+    (True, False)
+    """
+    return NAME.fullmatch(path.name) is not None
+
+
+@contextmanager
+def temporary_file(folder: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """A new file under a random name, opened exclusively and locked; removed in the end unless it was renamed.
+
+    folder: where; left-over temporary files in it are removed first. Raises OSError.
+    """
+    sweep(folder)
+    handle, path = _opened(folder)
+    try:
+        with handle:
+            yield handle, path
+    finally:
+        with suppress(OSError):  # where the folder itself is the problem, its error is on its way
+            path.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove temporary files of writers that are no more; what a living one holds stays, and whatever is not ours."""
+    with suppress(OSError):  # a folder that cannot be read is not the sweeper's to report
+        for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
+            with suppress(OSError):
+                _remove_left_over(path)
+
+
+def _opened(folder: Path) -> tuple[BinaryIO, Path]:
+    while True:
+        path = folder / f".evenhand-{token_hex(8)}.tmp"
+        handle = open(path, "xb")  # noqa: SIM115
+        # A sweeper may have come between opening and locking: then it has the file, or has removed it.
+        if _locked(handle.fileno()) is not False and path.exists():
+            return handle, path
+        handle.close()
+
+
+def _remove_left_over(path: Path) -> None:
+    if sys.platform == "win32":
+        path.unlink()  # refused by the system while a writer has it open
+        return
+    if path.is_symlink():
+        path.unlink()
+        return
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _locked(descriptor):
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool | None:
+    """Lock an open file: whether nobody else had, None where a file system knows no locks (there nothing is swept).
+
+    Closing the file lets go of it.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
