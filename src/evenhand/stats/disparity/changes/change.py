@@ -21,6 +21,7 @@ from evenhand.stats.disparity.changes.changed_units import (
     checked_changes,
     means_of_groups,
     own_errors,
+    reach_as_rates_grow,
     rounded,
     smaller_rank,
     smallest_spread_by_groups,
@@ -354,8 +355,10 @@ class _Axis:
         ])  # fmt: skip
         if self.own is None:
             return found
-        own = [sqrt(signal_found(1.0, df, single)) * error for error, df, _ in zip(*self.own, strict=True)]
-        return np.asarray(np.maximum(found, own))
+        reach = np.array([sqrt(signal_found(1.0, df, single)) for df in self.own[1]])
+        return np.asarray(
+            np.maximum(found, reach_as_rates_grow(reach, *self.own[::2], first if self.shares else None))
+        )
 
     @property
     def unpaired(self) -> float:

@@ -63,6 +63,22 @@ def own_errors(
     return np.sqrt(squares), df, noise
 
 
+def reach_as_rates_grow(reach: Floats, error: Floats, noise: Floats, rates: Floats | None) -> Floats:
+    """How far a group has to change to lie `reach` errors away (groups,), its own share of the error growing with it.
+
+    error, noise: as of `own_errors`. rates: shares before; None for numbers, of which nothing of the kind is known.
+    """
+    found = reach * error
+    if rates is None:
+        return found
+    near = np.clip(np.minimum(rates, 1 - rates), 0.01, 0.5)
+    for _ in range(60):
+        moved = np.minimum(near + found, 0.5)
+        grown = 0.5 + 0.5 * moved * (1 - moved) / (near * (1 - near))
+        found = reach * np.sqrt(error**2 + noise * (grown - 1))
+    return found
+
+
 def smallest_spread_by_groups(error: Floats, df: Floats, level: float) -> float:
     """Standard deviation between groups, one half up and one down, at which Simes' test of the groups finds some.
 

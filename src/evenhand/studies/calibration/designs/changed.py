@@ -89,7 +89,7 @@ def change_designs() -> list[Design]:
         ("small noisy groups", "5 to 12 prompts at 50 % beside 20 to 400 at 5 %.",
          Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
         ("small noisy groups, scores", "The same, of scores from 0 to 100.",
-         Changed((0.05, *(0.5,) * 4, *(0.05,) * 5), (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
+         Changed((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
          True, 0, 200),
         ("one group written anew", "The answers of one group alone are drawn again, those of nine stay.",
          Changed((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
@@ -110,7 +110,14 @@ def change_designs() -> list[Design]:
             change_road,
             draw,
             (
-                Judged(SPREAD, "half" if planted else "none", "axis", None, 0.2 * draw.scale),
+                # answers that stay cannot show how far all groups would differ
+                Judged(
+                    SPREAD,
+                    "half" if planted and draw.redrawn == 1 else "none",
+                    "axis",
+                    None,
+                    0.2 * draw.scale,
+                ),
                 Judged(DIFFERENCE, "one" if planted else "none", "axis", "axis 000", 0.6 * draw.scale),
             ),
             quick,
