@@ -243,7 +243,7 @@ def calibration_page() -> str:
     limits = [
         [
             prose(one["design"]),
-            prose(one["about"]),
+            prose(one["about"] or ""),
             f"[{one['measure']}](measures/{slug(one['measure'])}.md)",
             str(one["n"]),
             percent(one["false"]),
@@ -253,8 +253,8 @@ def calibration_page() -> str:
     ]
     parts += [
         "## Where measures end",
-        "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. They count "
-        "against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
+        "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. Each "
+        "counts against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
         table(["design", "what it is", "measure", "data sets", "false"], limits),
     ]
     return "\n\n".join(parts)

@@ -147,7 +147,9 @@ def _are(value: Any, inner: tuple[Any, ...]) -> bool:
         return False
     if not isinstance(value, Collection) or not inner:  # what can be gone through once is left alone
         return True
-    return all(_fits(one, inner[0]) for one in value)
+    # which names there are is said, with what may be meant, by who knows them
+    kind = str if get_origin(inner[0]) is Literal else inner[0]
+    return all(_fits(one, kind) for one in value)
 
 
 def _is_numeric(value: Any) -> bool:
