@@ -47,7 +47,7 @@ def test_a_measure_says_how_it_did_over_its_designs(stored):
     known = calibration.calibrated("noun_contrast")
     assert (known.designs, known.unmeasurable, known.n, known.holds) == (2, 1, 400, True)
     assert known.false == pytest.approx((0.03 * 300 + 0.05 * 100) / 400)
-    assert known.sentence == "False in 3.5 % of 2 calibrated designs (400 data sets)."
+    assert known.sentence == "False in 3.5 % of 400 data sets (2 calibrated designs)."
     assert known.coverage == (0.95, 0.98) and known.power == (0.8, 0.8)
 
 

@@ -47,7 +47,7 @@ class Calibrated:
         """What stands beside its verdicts.
 
         >>> Calibrated("gap", 40, (), 2, 9000, 0.031, 0.055).sentence
-        'False in 3.1 % of 40 calibrated designs (9,000 data sets).'
+        'False in 3.1 % of 9,000 data sets (40 calibrated designs).'
         >>> Calibrated("gap", 4, ("rare events",), 0, 900, 0.09, 0.31, why="false in 31.0 %").sentence
         'Fails its calibration in 1 of 4 designs (rare events: false in 31.0 %).'
         """
@@ -57,8 +57,8 @@ class Calibrated:
             such = "" if len(self.failing) == 1 else "such as "
             told = f" ({such}{self.failing[0]}: {self.why})" if self.why else f" ({such}{self.failing[0]})"
             return f"Fails its calibration in {len(self.failing)} of {self.designs} designs{told}."
-        several = f"{self.designs} calibrated designs" if self.designs > 1 else "a calibrated design"
-        return f"False in {100 * (self.false or 0.0):.1f} % of {several} ({self.n:,} data sets)."
+        several = f"{self.designs} calibrated designs" if self.designs > 1 else "one calibrated design"
+        return f"False in {100 * (self.false or 0.0):.1f} % of {self.n:,} data sets ({several})."
 
 
 def calibrated(measure: str) -> Calibrated | None:

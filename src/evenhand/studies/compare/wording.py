@@ -306,6 +306,7 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         if harmful
         else ("rose beside the others", "fell beside them")
     )
+    alone = "the others than before" if harmful else "the others"
     first, second = ("worse", "better") if harmful else (HIGHER, LOWER)
     key = "direction" if harmful else "verdict"
     rose = _strongest(group for group in found if group[key] == first)
@@ -315,7 +316,7 @@ def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Un
         f"{_named(side, unit)} {words if len(side) > 1 else words.replace('fare ', 'fares ')}"
         for side, words in (
             (rose, up),
-            (fell, down if rose else down.replace("them", "the others than before")),
+            (fell, down if rose else down.replace("them", alone)),
         )
         if side
     ]

@@ -15,6 +15,7 @@ from scipy import stats
 
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.changes.changed_units import (
+    OwnScatter,
     are_shares,
     canonical_order,
     change_scales,
@@ -24,14 +25,12 @@ from evenhand.stats.disparity.changes.changed_units import (
     reach_as_rates_grow,
     rounded,
     smaller_rank,
-    smallest_spread_by_groups,
     spread_of_means,
     unmoved_reach,
 )
 from evenhand.stats.disparity.limits import too_unequal
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
-from evenhand.stats.multiplicity import simes
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
 """Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
@@ -112,7 +111,8 @@ def group_changes(
     dealt = part.dealt(level, seed)
     table = part.table(dealt, level)
     if part.own is not None:
-        dealt = dealt._replace(axis_p=max(dealt.axis_p, simes(table["p"])))
+        by_own = part.own.axis_p(part.mean, table["p"])
+        dealt = dealt._replace(axis_p=max(dealt.axis_p, by_own))
     full = {name: np.full(count, np.nan) for name in ("estimate", "error", "p", "low", "high", "smallest")}
     for name, values in table.items():
         full[name][part.groups] = values
@@ -270,7 +270,7 @@ class _Axis:
         if self.unmoved and self.shares:
             half = unmoved_reach(self.units)
         elif self.own is not None:
-            own_error, df, _ = self.own
+            own_error, df = self.own.error, self.own.df
             p = np.maximum(p, 2 * stats.t.sf(np.abs(estimate) / np.maximum(own_error, 1e-300), df))
             half = np.maximum(half, stats.t.ppf(0.975, df) * own_error * (1 + 2e-9))
         return {
@@ -283,7 +283,7 @@ class _Axis:
         }
 
     @cached_property
-    def own(self) -> tuple[Floats, Floats, Floats] | None:
+    def own(self) -> OwnScatter | None:
         """Errors from groups' own scatter, where it tells more: always of few prompts' numbers beside many."""
         always = not self.shares and too_unequal(self.units, several=True)
         return own_errors(self.change, self.starts, self.units, self.variance * self.scale**2, always=always)
@@ -308,7 +308,7 @@ class _Axis:
 
     def spread(self, dealt: _Dealt, table: dict[str, Floats]) -> tuple[float, float, float]:
         """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
-        noise = self.variance * self.scale**2 / self.units if self.own is None else self.own[2]
+        noise = self.variance * self.scale**2 / self.units if self.own is None else self.own.noise
         observed = float(self.mean.var(ddof=1))
         estimate = sqrt(max(observed - float(noise.mean()), 0.0))
         low, high = limits_of_spread(self.mean, noise, self.df)
@@ -321,7 +321,7 @@ class _Axis:
         far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
         reach = far * error
         if self.own is not None:
-            reach = np.maximum(reach, stats.t.ppf(0.975, self.own[1]) * self.own[0])
+            reach = np.maximum(reach, stats.t.ppf(0.975, self.own.df) * self.own.error)
         # One group far from the others by itself sets a least spread: half of it on either side.
         from_group = float(np.max(np.abs(self.contrast(self.mean)) - reach)) / sqrt(len(self.units))
         least = 1e-3 * sqrt(observed)
@@ -355,9 +355,9 @@ class _Axis:
         ])  # fmt: skip
         if self.own is None:
             return found
-        reach = np.array([sqrt(signal_found(1.0, df, single)) for df in self.own[1]])
+        reach = np.array([sqrt(signal_found(1.0, df, single)) for df in self.own.df])
         return np.asarray(
-            np.maximum(found, reach_as_rates_grow(reach, *self.own[::2], first if self.shares else None))
+            np.maximum(found, reach_as_rates_grow(reach, self.own, first if self.shares else None))
         )
 
     @property
@@ -384,7 +384,7 @@ class _Axis:
         shift = sqrt(signal / float((weight * (sides - centre) ** 2).sum()))
         smallest = float(shift * sides.std(ddof=1))
         if self.own is not None:
-            smallest = max(smallest, smallest_spread_by_groups(*self.own[:2], single))
+            smallest = max(smallest, self.own.smallest_spread(single))
         return smallest if smallest <= largest_spread(count, self.furthest) else float("nan")
 
 

@@ -1,15 +1,18 @@
 """Units whose change is dealt: their order, and how much their change is expected to vary in each group."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtri
+from scipy.special import fdtrc, fdtri
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.smallest import signal_found
+from evenhand.stats.multiplicity import simes
 
-LARGER = 0.1
-"""Level of the test by which a group's own scatter is taken for larger than that of all groups."""
+LARGER = 0.02
+"""Level, over all groups together, at which a group's own scatter is taken for larger than that of all."""
 MODERATION = 20.0
 """Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
 
@@ -28,28 +31,60 @@ def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -
     return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
 
 
+class OwnScatter(NamedTuple):
+    """Of each group minus the others: standard error and degrees of freedom; of each group's mean: variance (noise) and
+    its degrees of freedom (own). All (groups,)."""
+
+    error: Floats
+    df: Floats
+    noise: Floats
+    own: Floats
+
+    def axis_p(self, means: Floats, p: Floats) -> float:
+        """p that no group differs: twice the smaller of Welch's analysis of variance and of Simes' over the groups."""
+        count = len(means)
+        weight = 1 / np.maximum(self.noise, 1e-300)
+        centre = float((weight * means).sum() / weight.sum())
+        off = float((np.square(1 - weight / weight.sum()) / self.own).sum())
+        between = float((weight * np.square(means - centre)).sum()) / (count - 1)
+        between /= 1 + 2 * (count - 2) / (count**2 - 1) * off
+        welch = float(fdtrc(count - 1, (count**2 - 1) / (3 * off), between))
+        return min(1.0, 2 * min(welch, simes(p)))
+
+    def smallest_spread(self, level: float) -> float:
+        """Standard deviation between groups, one half up and one down, that Welch's test finds in 80 % at half of this
+        level."""
+        count = len(self.error)
+        weight = 1 / np.maximum(self.noise, 1e-300)
+        off = float((np.square(1 - weight / weight.sum()) / self.own).sum())
+        signal = signal_found(count - 1.0, (count**2 - 1) / (3 * off), level / 2)
+        sides = np.where(np.argsort(np.argsort(weight)) % 2 == 0, 1.0, -1.0)
+        centre = (weight * sides).sum() / weight.sum()
+        shift = np.sqrt(signal / float((weight * (sides - centre) ** 2).sum()))
+        return float(shift * sides.std(ddof=1))
+
+
 def own_errors(
     change: Floats, starts: Codes, units: Floats, usual: Floats, *, always: bool = False
-) -> tuple[Floats, Floats, Floats] | None:
+) -> OwnScatter | None:
     """Standard errors of each group minus the others where groups' changes scatter otherwise than their rates allow.
 
     A mitigation that rewrites one group's answers and leaves all others' alone makes that group scatter by itself.
     change: (units,), group after group from `starts`. usual: (groups,) variance of a unit's change as learnt from all
-    groups. A group whose own is larger beyond a test at 10 % is taken by its own; always: each group is. Returns
-    errors, degrees of freedom and variances of groups' means (groups,), or None where no group is taken by its own.
-    Source: Satterthwaite 1946.
+    groups. A group whose own is larger beyond chance is taken by its own; always: each group is. None
+    where no group is. Source: Satterthwaite 1946.
 
     >>> own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 2.0]), np.ones(2))
     >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0])
-    >>> error, df, _ = own_errors(moved, np.array([0, 4]), np.array([4.0, 2.0]), np.full(2, 0.1))
-    >>> error.round(3).tolist(), df.round(1).tolist()
+    >>> found = own_errors(moved, np.array([0, 4]), np.array([4.0, 2.0]), np.full(2, 0.1))
+    >>> found.error.round(3).tolist(), found.df.round(1).tolist()
     ([1.746, 1.746], [3.1, 3.1])
     """
     sizes = units.astype(int)
     left = change - np.repeat(np.add.reduceat(change, starts) / units, sizes)
     own = np.add.reduceat(left**2, starts) / (units - 1)
     freedom = float((units - 1).sum())
-    taken = own > np.maximum(usual * fdtri(units - 1, freedom, 1 - LARGER), 1e-18)
+    taken = own > np.maximum(usual * fdtri(units - 1, freedom, 1 - LARGER / len(units)), 1e-18)
     if always:
         taken = np.ones(len(units), dtype=bool)
     if not taken.any():
@@ -60,39 +95,23 @@ def own_errors(
     fourth = noise**2 / np.where(taken, units - 1, freedom)
     below = fourth + (fourth.sum() - fourth) * share**2
     df = np.divide(squares**2, below, out=np.full(len(noise), freedom), where=below > 0)
-    return np.sqrt(squares), df, noise
+    return OwnScatter(np.sqrt(squares), df, noise, np.where(taken, units - 1, freedom))
 
 
-def reach_as_rates_grow(reach: Floats, error: Floats, noise: Floats, rates: Floats | None) -> Floats:
+def reach_as_rates_grow(reach: Floats, own: OwnScatter, rates: Floats | None) -> Floats:
     """How far a group has to change to lie `reach` errors away (groups,), its own share of the error growing with it.
 
-    error, noise: as of `own_errors`. rates: shares before; None for numbers, of which nothing of the kind is known.
+    rates: shares before; None for numbers, of which nothing of the kind is known.
     """
-    found = reach * error
+    found = reach * own.error
     if rates is None:
         return found
     near = np.clip(np.minimum(rates, 1 - rates), 0.01, 0.5)
     for _ in range(60):
         moved = np.minimum(near + found, 0.5)
         grown = 0.5 + 0.5 * moved * (1 - moved) / (near * (1 - near))
-        found = reach * np.sqrt(error**2 + noise * (grown - 1))
+        found = reach * np.sqrt(own.error**2 + own.noise * (grown - 1))
     return found
-
-
-def smallest_spread_by_groups(error: Floats, df: Floats, level: float) -> float:
-    """Standard deviation between groups, one half up and one down, at which Simes' test of the groups finds some.
-
-    error, df: (groups,) of each group minus the others. It rejects where as many groups as there are times the level
-    lie beyond their critical values; 80 % power for each.
-    """
-    count = len(error)
-    needed = []
-    for rank in range(1, count + 1):
-        far = [
-            np.sqrt(signal_found(1.0, d, level * rank / count)) * e for d, e in zip(df, error, strict=True)
-        ]
-        needed.append(float(np.sort(far)[rank - 1]))
-    return float(min(needed) * np.sqrt((count - 1) / count))
 
 
 def are_shares(first: Floats, second: Floats) -> bool:
