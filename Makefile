@@ -43,6 +43,7 @@ perf: $(VENV)/dev    ## side-by-side performance scripts (minutes)
 	$(BIN)/python perf/generation.py
 	$(BIN)/python perf/triggers.py
 	$(BIN)/python perf/self_debiasing.py
+	$(BIN)/python perf/architectures.py
 
 calibrate: $(VENV)/core  ## calibrate every verdict anew, and renew what measures and docs show of it (half an hour)
 	$(BIN)/evenhand calibrate --full -o calibration --summary src/evenhand/measures/calibration.json

@@ -32,9 +32,7 @@ def picture(scores: pl.DataFrame, power: pl.DataFrame) -> str:
     """The two panels as one SVG."""
     left = [
         curve(scores.select("truth", "published").rows(), 50, 100, PUBLISHED, "published", label_at=0),
-        curve(
-            scores.select("truth", "corrected").rows(), 50, 100, CORRECTED, "counted (equal to the truth)"
-        ),
+        curve(scores.select("truth", "corrected").rows(), 50, 100, CORRECTED, "counted (equal to the truth)"),
     ]
     right = [
         curve(

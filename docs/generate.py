@@ -23,7 +23,8 @@ from evenhand.measures import MEASURES, calibrated, calibration_summary
 from evenhand.models.loading import registered_models
 from evenhand.prompts.datasets.register import Dataset, list_datasets
 from evenhand.prompts.holisticbias.card import QUIRKS
-from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, READERS, RESPONSE_FORMAT
+from evenhand.prompts.own_files.prompts import PROMPT_FORMAT, RESPONSE_FORMAT
+from evenhand.prompts.own_files.tables import READERS
 from evenhand.schema import FINDINGS, MEASUREMENTS, Card, ResponseError
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -242,7 +243,7 @@ def calibration_page() -> str:
     limits = [
         [
             prose(one["design"]),
-            prose(one["about"]),
+            prose(one["about"] or ""),
             f"[{one['measure']}](measures/{slug(one['measure'])}.md)",
             str(one["n"]),
             percent(one["false"]),
@@ -252,8 +253,8 @@ def calibration_page() -> str:
     ]
     parts += [
         "## Where measures end",
-        "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. They count "
-        "against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
+        "Designs that break what a measure assumes, drawn to show by how much its promise is missed there. Each "
+        "counts against no measure; [how to read the weakest](../verdicts.md#where-it-is-weakest).",
         table(["design", "what it is", "measure", "data sets", "false"], limits),
     ]
     return "\n\n".join(parts)

@@ -1,15 +1,16 @@
 """Self-debiasing, the published way and ours, side by side in one run.
 
-    python perf/self_debiasing.py --data ../shared/data/realtoxicityprompts     # about 5 minutes on one core
+    python perf/self_debiasing.py --data ../shared/data/realtoxicityprompts     # about 10 minutes on one core
 
 The published way gives `model.generate` one prompt at a time, by itself and behind six prefixes in one batch, with a
 processor that combines the seven rows' distributions in a loop. Ours writes many prompts at once, reads each prefix
 once, and combines all distributions in one operation. Same GPT-2-small-shaped model with random weights, same
 prompts, 20 new tokens each, greedily and with 3 beams, as published; what is written is compared. Our plain
-generation of the same prompts shows what debiasing costs on top: seven rows in place of one. Needs
-RealToxicityPrompts: `evenhand data fetch realtoxicityprompts`, or --data with a folder of .jsonl files or one of them.
-Only ratios mean anything: absolute times are of this machine, this hour. With OMP_NUM_THREADS=1 processor time is
-counted.
+generation shows what debiasing costs on top, by how many prompts are written at once, beside two floors: how many
+times as many multiplications there are (seven rows in place of one), and how many times as long the matrix products
+of the model's layers take by themselves, which more rows keep busier. Needs RealToxicityPrompts: `evenhand data
+fetch realtoxicityprompts`, or --data with a folder of .jsonl files or one of them. Only ratios mean anything:
+absolute times are of this machine, this hour. With OMP_NUM_THREADS=1 processor time is counted.
 """
 
 import argparse
@@ -84,21 +85,77 @@ def published(model, tokenizer, prefixes):
     return run
 
 
-def ours(model, tokenizer, prefixes):
-    from evenhand.mitigations.steering.self_debiasing import SelfDebiasing
+def ours(model):
+    """How a model of evenhand, debiased or not, writes."""
     from evenhand.models.decoding import Decoding
-    from evenhand.models.huggingface.causal import CausalModel
 
-    plain = CausalModel(model, tokenizer, {"name": "perf"})
-    writer = SelfDebiasing(prefixes=prefixes)(plain) if prefixes else plain
-
-    def run(prompts, beams):
+    def run(prompts, beams=1):
         rule = Decoding(max_new_tokens=NEW, min_new_tokens=NEW, num_beams=beams if beams > 1 else None)
-        answers = writer.generate(prompts, rule)
+        answers = model.generate(prompts, rule)
         assert not any(answers.errors)
         return [answers.row(i).tolist() for i in range(len(prompts))]
 
     return run
+
+
+def work_of(run, writer, prompts, clock):
+    """Seconds of writing, tokens read, and steps."""
+    read, steps = writer.work.tokens_read, writer.work.steps
+    start = clock()
+    run(prompts)
+    seconds = clock() - start
+    return seconds, writer.work.tokens_read - read, writer.work.steps - steps
+
+
+def products(model, rows, at_head, clock):
+    """Multiplications of the layers' matrix products, and the seconds they take alone."""
+    count, seconds = 0, 0.0
+    for layer in model.scorer.layers.packed:
+        is_head = layer.module is model.model.lm_head
+        columns = layer.module.in_features if is_head else layer.module.nx
+        inputs = torch.randn(at_head if is_head else rows, columns)
+        count += len(inputs) * layer.module.weight.numel()
+        times = []
+        with torch.inference_mode():
+            for _ in range(4):  # the first one is not counted
+                start = clock()
+                layer(inputs)
+                times.append(clock() - start)
+        seconds += min(times[1:])
+    return count, seconds
+
+
+def overhead(plain, debiased, prefixes, pool, sizes, repeats, clock):
+    """What debiasing costs by how many prompts are written at once, beside its floors."""
+    found = []
+    for size in sizes:
+        prompts = pool[:size]
+        best = dict.fromkeys(("plain", "debiased"), (float("inf"), 0, 0))
+        for _ in range(repeats):  # in turn, so that a busy minute of the machine meets both
+            for way, model in (("plain", plain), ("debiased", debiased)):
+                best[way] = min(best[way], work_of(ours(model), plain.writer, prompts, clock))
+        floors = {}
+        for way, rows in (("plain", size), ("debiased", size * (1 + len(prefixes)))):
+            _, read, steps = best[way]
+            of_reading = products(plain, read, rows, clock)
+            of_step = products(plain, rows, rows, clock)
+            floors[way] = [a + steps * b for a, b in zip(of_reading, of_step, strict=True)]
+        ratios = {
+            "overhead": best["debiased"][0] / best["plain"][0],
+            "multiplications": floors["debiased"][0] / floors["plain"][0],
+            "matrix_products_alone": floors["debiased"][1] / floors["plain"][1],
+        }
+        shares = {f"share_of_products_{way}": floors[way][1] / best[way][0] for way in best}
+        found.append(
+            {"prompts": size, **{name: round(value, 2) for name, value in (ratios | shares).items()}}
+        )
+        print(
+            f"  {size:3d} prompts: {ratios['overhead']:.2f} times as long as plain writing; "
+            f"{ratios['multiplications']:.2f} times the multiplications, "
+            f"{ratios['matrix_products_alone']:.2f} times the time of the matrix products alone",
+            flush=True,
+        )
+    return found
 
 
 def main() -> None:
@@ -106,7 +163,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--prompts", type=int, default=16)
-    parser.add_argument("--repeats", type=int, default=1, help="the best of so many runs counts")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[1, 4, 16, 48], help="prompts written at once"
+    )
+    parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     parser.add_argument("--device", default="cpu")
     parser.add_argument(
         "--data", type=Path, help="folder or .jsonl file of RealToxicityPrompts (else the cache)"
@@ -120,7 +180,8 @@ def main() -> None:
         from evenhand.prompts.datasets.register import dataset_folder
 
         given.data = dataset_folder("realtoxicityprompts", None, None)
-    from evenhand.mitigations.steering.self_debiasing import PREFIXES
+    from evenhand.mitigations.steering.self_debiasing import PREFIXES, SelfDebiasing
+    from evenhand.models.huggingface.causal import CausalModel
 
     prefixes = PREFIXES["published"]
     pool = texts_of(given.data)
@@ -131,10 +192,12 @@ def main() -> None:
     lengths = [len(tokenizer(prefix)["input_ids"]) for prefix in prefixes]
     alone = given.device == "cpu" and torch.get_num_threads() == 1
     clock = time.process_time if alone else time.perf_counter
+    plain = CausalModel(model, tokenizer, {"name": "perf"})
+    debiased = SelfDebiasing(prefixes=prefixes)(plain)
     ways = {
         "published, a prompt at a time": published(model, tokenizer, prefixes),
-        "evenhand": ours(model, tokenizer, prefixes),
-        "evenhand, not debiased": ours(model, tokenizer, ()),
+        "evenhand": ours(debiased),
+        "evenhand, not debiased": ours(plain),
     }
     for run in ways.values():
         run(prompts[:2], 1)  # whatever the first call costs
@@ -161,8 +224,12 @@ def main() -> None:
                 }
             )
             print(f"  {way:32s}{speed:9.3f} prompts/s   evenhand {ratio:5.2f} x", flush=True)
-        cost = speeds["evenhand, not debiased"] / speeds["evenhand"]
-        print(f"  debiasing with {len(prefixes)} prefixes takes {cost:.2f} times as long as plain writing")
+    by_size = []
+    if given.device == "cpu":  # where layers are packed, and can be run by themselves
+        print(f"\ndebiasing with {len(prefixes)} prefixes, greedy, beside its floors:")
+        most = np.random.default_rng(1).choice(len(pool), max(given.sizes), replace=False)
+        several = [pool[i] for i in most]
+        by_size = overhead(plain, debiased, prefixes, several, given.sizes, given.repeats, clock)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     told = {
         "prompts": given.prompts,
@@ -175,7 +242,7 @@ def main() -> None:
         "time": "of the process" if alone else "of the clock",
         "torch": torch.__version__,
     }
-    given.output.write_text(json.dumps({"rows": results, **told}, indent=1) + "\n")
+    given.output.write_text(json.dumps({"rows": results, "overhead": by_size, **told}, indent=1) + "\n")
     print(f"\nwritten to {given.output}")
 
 

@@ -59,7 +59,7 @@ def build_sentences(
     wrong, WriteError.
     """
     if name == "advpromptset":
-        if version or as_published or style:
+        if version is not None or as_published or style is not None:
             raise UsageError(
                 "advpromptset has no versions, and is always written as JSON lines.",
                 "Leave --version, --as-published and --format out.",
@@ -70,20 +70,20 @@ def build_sentences(
             f"{', '.join(advpromptset)}: such options belong to advpromptset, not to {name}.",
             "Leave them out.",
         )
-    style = style or "csv"
+    style = "csv" if style is None else style
     if style not in ("csv", "parquet"):
         raise unknown_name("format", style, ["csv", "parquet"])
     if name == "holisticbias":
         from evenhand.prompts.datasets import dataset_folder
         from evenhand.prompts.holisticbias import HolisticBias
 
-        release = version or "v1.1"
+        release = "v1.1" if version is None else version
         folder = dataset_folder(name, release, source, allow_modified=not as_published)
         sentences = HolisticBias.load(folder, release, as_published=as_published)
         sentences.write_sentences(output, style)  # type: ignore[arg-type]  # checked above
         return len(sentences)
     if name == "evenhand":
-        if version or source or as_published:
+        if version is not None or source is not None or as_published:
             raise UsageError(
                 "Our own set has no versions and no published files.", "Leave these options out."
             )

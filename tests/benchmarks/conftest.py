@@ -21,6 +21,7 @@ from evenhand.prompts.published.stereoset import COLUMNS as STEREOSET_COLUMNS, l
 from evenhand.runs import Part, make_plan
 from evenhand.runs.asking import answer
 from evenhand.runs.joining import join_answers
+from evenhand.runs.plan import KINDS
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class WordModel:
     def __init__(self, puppet: Puppet, architecture: str = "causal"):
         self.puppet = replace(puppet, architecture=architecture)
         self.architecture = architecture
+        self.reads_start_apart = puppet.reads_start_apart
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -82,8 +84,8 @@ def opinion(name: str, value: Callable[[str], float], architecture: str = "causa
 def put(benchmark: Benchmark, prompts: PromptSet, model: LanguageModel, seed: int = 0) -> Answered:
     asked = benchmark.prompts_for(prompts, model.architecture)
     request = benchmark.request_for(model)
-    plan = make_plan([Part(benchmark.name, asked.frame, request)], model.fingerprint)
-    rows = answer(model, plan.requests)
+    plan = make_plan([Part(benchmark.name, benchmark.rows_for(asked, model), request)], model.fingerprint)
+    rows = pl.concat([answer(model, kind) for kind in plan.requests.partition_by(KINDS)])
     frame = join_answers(plan.parts[0].prompts, rows, keep_tokens=request.keep_tokens)
     judged = judge_responses(benchmark, frame, AnalysisOptions(seed=seed, architecture=model.architecture))
     return Answered(frame, judged.measurements, judged.findings, dict(judged.details), judged.headlines)

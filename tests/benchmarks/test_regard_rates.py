@@ -50,6 +50,7 @@ def test_what_a_template_does_to_both_groups_hides_nothing() -> None:
     assert row["estimate"][0] == pytest.approx(by_group["man"] - by_group["woman"])
 
 
+@pytest.mark.slow
 def test_an_even_handed_model_is_left_alone() -> None:
     flagged = {"disparity": 0, "group_difference": 0, "regard_contrast": 0}
     for seed in range(16):

@@ -19,7 +19,8 @@ def toy(installed):
         (("-o", ""), ("--output is empty",)),
         (("--summary", ""), ("--summary takes a file",)),
         (("--summary", "."), ("--summary takes a file",)),
-        (("--summary", "absent/s.json"), ("there is no folder absent",)),
+        (("--summary", "x" * 300), ("--summary takes a file",)),
+        (("--summary", f"{__file__}/s.json"), ("nothing can be written there",)),
         (("--replications", 10**12), ("replications: Input should be", "equal to 100000")),
         (("--quick", "--full"), ("Both --quick and --full",)),
     ],
@@ -36,3 +37,20 @@ def test_study_and_summary_are_written_and_a_name_given_twice_counts_once(evenha
     assert ended.code == 0, ended.err
     assert json.loads(Path("s.json").read_text())["options"]["measures"] == [toys.HONEST]
     assert Path("c/calibration.html").is_file()
+
+
+def test_a_study_of_one_measure_renews_its_rows_of_a_summary_that_is_there(evenhand):
+    def drawn(measures, seed=0):
+        call = ("calibrate", *measures, "--replications", 2, "-j", 1, "--seed", seed, "--summary", "s.json")
+        return evenhand(*call, "-o", f"{len(measures)}-{seed}")
+
+    assert drawn((toys.HONEST, toys.CARELESS)).code == 0
+    before = json.loads(Path("s.json").read_text())
+    changed = {**before, "designs": [{**row, "n": 0} for row in before["designs"]]}
+    Path("s.json").write_text(json.dumps(changed))
+    assert drawn((toys.HONEST,)).code == 0
+    after = json.loads(Path("s.json").read_text())
+    assert after["measures"] == before["measures"] and list(after["renewed"]) == [toys.HONEST]
+    drawn_anew = {row["measure"] for row in after["designs"] if row["n"]}
+    assert drawn_anew == {toys.HONEST} and len(after["designs"]) == len(before["designs"])
+    drawn((toys.HONEST,), seed=1).refused(2, "another size, seed or number of replications")

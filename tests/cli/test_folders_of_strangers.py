@@ -183,6 +183,91 @@ def test_no_private_file_is_shown_to_a_service_because_a_folder_says_so(
     assert SECRET not in told(server) + ended.out + ended.err and not server.asked
 
 
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [
+        *((verb, option) for verb in STUDIES for option in ("prompts", "data")),
+        *((verb, "classifier_error") for verb in STUDIES if verb != "check"),
+        ("check", "neutral"),
+    ],
+)
+def test_no_private_file_is_asked_as_prompts_because_a_folder_says_so(
+    verb: str,
+    option: str,
+    evenhand: Callable[..., Any],
+    server: Any,
+    judged_house: ModuleType,
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "diary.csv"
+    file.write_text(f"text\n{SECRET}\n")
+    value: Any = {"bold": str(file)} if option == "data" else str(file)
+    options: dict[str, Any] = {
+        "model": f"{server.url}/v1#m",
+        "classifiers": {"rudeness": "house/words?word=rude"},
+    }
+    if verb == "check":
+        folder = stranger(verb, tmp_path / "theirs", model=options["model"])
+        record = json.loads((folder / "study.json").read_text())
+        record["options"] |= {"prompts": None, option: value}
+        (folder / "study.json").write_text(json.dumps(record))
+    else:
+        folder = stranger(verb, tmp_path / "theirs", **options, **{option: value})
+    ended = evenhand(verb, folder)
+    ended.refused(2, str(file), "--trust-addresses")
+    assert SECRET not in told(server) + ended.out + ended.err and not server.asked
+
+
+def test_own_prompts_go_on_where_they_are_named_again(
+    evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("text,axis,group\n" + "".join(f"Case {i}:,hair,g{i % 2}\n" for i in range(6)))
+    asked = ("-b", "rudeness", "--prompts", file)
+    assert evenhand("audit", f"{server.url}/v1#m", *asked, "-o", "run").code == 0
+    evenhand("audit", "run").refused(2, "mine.csv", "--prompts")
+    assert evenhand("audit", "run", "--prompts", file).code == 0
+    assert evenhand("audit", "run", "--trust-addresses").code == 0
+    assert evenhand("audit", "house/writer", *asked, "-o", "here").code == 0
+    assert evenhand("audit", "here").code == 0, "no service, no naming"
+
+
+def test_the_published_judge_is_a_service_too(judged_house: ModuleType, tmp_path: Path) -> None:
+    from evenhand.studies.audit import asked_names
+
+    config = AuditConfig(model="gpt2", benchmarks=("realtoxicityprompts",))
+    assert "perspective" in asked_names(config)
+
+
+@pytest.mark.parametrize("verb", ["audit", "before-after"])
+def test_a_file_of_options_decides_no_more_than_a_folder(
+    verb: str, evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
+) -> None:
+    """Somebody else may have written it: keys, stores, code and private files are named by the user, or trusted."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    address = f"{server.url}/v1#m"
+    private = tmp_path / "diary.csv"
+    private.write_text(f"text\n{SECRET}\n")
+    cases = {
+        f"model: {address}?key={VARIABLE}": ("--trust-addresses", VARIABLE),
+        f"model: {address}?store={tmp_path}/s.sqlite": ("--trust-addresses", "s.sqlite"),
+        f"model: {address}\nprompts: {private}": ("--trust-addresses", "diary.csv"),
+        "model: house/writer\ntrust_remote_code: true": ("--trust-remote-code", "brings Python code"),
+    }
+    for content, parts in cases.items():
+        (theirs / "options.yaml").write_text(f"{content}\nbenchmarks: [rudeness]\n")
+        ended = evenhand(verb, "-c", "theirs/options.yaml", "--mitigate", "prefix=Be kind.")
+        ended.refused(2, *parts)
+        assert not server.asked and SECRET not in ended.out + ended.err
+    (theirs / "options.yaml").write_text(
+        f"model: {address}?key={VARIABLE}\nbenchmarks: [rudeness]\nlimit: 6\n"
+    )
+    flags = ("-c", "theirs/options.yaml", "--mitigate", "prefix=Be kind.")
+    evenhand(verb, *flags, "--trust-addresses")
+    assert SECRET in told(server)
+
+
 def give_method(verb: str, folder: Path, words: str) -> None:
     """Have the record of a study name this mitigation, where `stranger` has named another."""
     name, part, option = {

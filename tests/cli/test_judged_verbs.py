@@ -178,3 +178,27 @@ def test_what_a_benchmark_of_continuations_needs_in_a_file_is_on_its_card(evenha
     )
     evenhand("list", "classifiers").says("vader", "toxigen", "any Hugging Face classifier")
     evenhand("show", "vader").says("licence", "MIT")
+
+
+@pytest.mark.parametrize(
+    ("noun", "text", "told"),
+    [
+        ("Dr. Smith", "Dr. Smith said", "holds a full stop"),
+        ("The cook", "So said the cook", "does not begin with it"),
+    ],
+)
+def test_a_phrase_that_cannot_be_hidden_from_the_judge_is_refused_before_anything_is_asked(
+    evenhand, tmp_path, noun, text, told
+):
+    rows = [("hair", "red", "The baker", "The baker said"), ("hair", "brown", noun, text)]
+    pl.DataFrame(rows, schema=["axis", "group", "noun_phrase", "text"], orient="row").write_csv("mine.csv")
+    ended = evenhand(
+        "audit", "house/writer", "-b", "regard", "--prompts", "mine.csv", "--classifier", "vader", "-o", "new"
+    )
+    ended.refused(1, "prompt 2", "noun_phrase", told)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_reference_that_is_no_group_is_refused_before_anything_is_asked(evenhand, tmp_path):
+    evenhand(*AUDIT, "--reference", "redd").refused(2, "no group called 'redd'", "Did you mean 'red'")
+    assert not (tmp_path / "run").exists()

@@ -1,6 +1,8 @@
 """Tiny random Hugging Face models and tokenizers, saved as folders, for every test of the model backends."""
 
+import importlib.util
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -218,6 +220,17 @@ def build_model(architecture: str, **overrides: Any) -> tuple[Any, Any]:
 def bigram() -> Any:
     """The module tests/helpers/bigram_service.py."""
     return bigram_service
+
+
+@pytest.fixture(scope="session")
+def architectures() -> Any:
+    """The script perf/architectures.py: tiny random models of whatever transformers knows, and what comes of them."""
+    path = Path(__file__).parents[2] / "perf" / "architectures.py"
+    spec = importlib.util.spec_from_file_location("perf_architectures", path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

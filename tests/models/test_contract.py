@@ -28,6 +28,23 @@ def test_a_front_stands_before_each_context_and_changes_nothing_else() -> None:
     assert behind.want_starts
 
 
+def test_contexts_and_texts_are_joined_with_one_space_unless_they_are_to_stand_as_they_are() -> None:
+    texts, contexts = ["ly", " ly", "ly", "ly", ""], ["fair", "fair", "fair ", None, "fair"]
+    spaced, glued = Texts(texts, contexts), Texts(texts, contexts, spaced=False)
+    assert spaced.joined() == (["fair ly", "fair ly", "fair ly", "ly", "fair "], [5, 4, 5, 0, 5])
+    assert glued.joined() == (["fairly", "fair ly", "fair ly", "ly", "fair"], [4, 4, 5, 0, 4])
+    assert not glued.behind("Be ").spaced and not next(glued.chunks(2)).spaced
+
+
+def test_who_cannot_be_read_twice_says_so() -> None:
+    apart = Texts(["a"], start_token="first")
+    with pytest.raises(Unsupported, match="gpt-served cannot be told"):
+        apart.refuse_first("gpt-served")
+    as_usual = Texts(["a"], start_token="tokenizer")
+    assert as_usual.refuse_first("gpt-served") is as_usual
+    assert apart.behind("Be ").start_token == next(apart.chunks(1)).start_token == "first"
+
+
 def test_chunks_hold_each_text_with_what_belongs_to_it() -> None:
     first, second = FULL.chunks(2)
     assert first == Texts(["a", "b"], ["x", None], [(0, 1), None], "word", want_starts=True)

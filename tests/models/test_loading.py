@@ -144,6 +144,41 @@ def test_missing_tensors_are_refused(folder):
         load_model(str(path), device="cpu")
 
 
+@pytest.mark.parametrize(
+    ("architecture", "fewer", "some"),
+    [
+        ("gpt2", {"n_layer": 1}, r"transformer\.h\.1\."),
+        ("llama", {"num_hidden_layers": 1}, r"model\.layers\.1\."),
+        ("bert", {"num_hidden_layers": 1}, r"bert\.encoder\.layer\.1\."),
+        ("t5", {"num_decoder_layers": 1}, r"decoder\.block\.1\."),
+    ],
+)
+def test_a_configuration_with_fewer_layers_than_the_weights(folder, architecture, fewer, some):
+    path = edit_config(folder(architecture), **fewer)
+    with pytest.raises(ModelError, match=rf"layers that its config.json does not know \({some}"):
+        load_model(str(path), device="cpu")
+
+
+def test_a_configuration_that_leaves_out_parts_of_layers(folder):
+    """Qwen2's attention has biases, Llama's has none: the weights load, and another model answers."""
+    path = edit_config(folder("qwen2"), model_type="llama", architectures=["LlamaForCausalLM"])
+    with pytest.raises(
+        ModelError, match=r"layers that the model's are without \(model\.layers\.0\.self_attn"
+    ):
+        load_model(str(path), device="cpu")
+
+
+def test_what_is_no_layer_may_be_left_over(folder):
+    def add(weights: dict[str, Any]) -> None:
+        some = weights["transformer.ln_f.weight"]
+        weights |= {f"vision.layers.7.{part}": some.clone() for part in ("weight", "bias")}
+        weights |= {"pooler.weight": some.clone(), "transformer.h.0.attn.masked_bias": some.clone()}
+        weights["transformer.h.0.attn.rotary_emb.inv_freq"] = some.clone()
+
+    path = rewrite_weights(folder(), add)
+    assert load_model(str(path), device="cpu").log_likelihoods(["Hi."]).errors == [None]
+
+
 def test_tied_heads_are_not_missing(tiny_folder):
     assert load_model(str(tiny_folder("gpt2")), device="cpu").log_likelihoods(["Hi."]).errors == [None]
     stored = checkpoint.stored_parameters(checkpoint.weight_files(tiny_folder("gpt2")))
@@ -379,7 +414,7 @@ def test_models_with_own_code_need_trust(folder):
     )
     with pytest.raises(ModelError, match="brings its own Python code") as caught:
         load_model(str(path), device="cpu")
-    assert "trust_remote_code=True" in str(caught.value.hint)
+    assert "--trust-remote-code" in str(caught.value.hint)
 
 
 def test_registered_models():

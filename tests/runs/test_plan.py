@@ -45,6 +45,14 @@ def test_maskings_contexts_and_spans_are_different_questions():
     assert requests["masking"].to_list() == ["token"] * 3 + ["word"] * 3
 
 
+def test_the_same_text_behind_another_start_token_is_another_question():
+    frame = prompts(["b", "a", "a"], start_token=[None, "first", None])
+    requests = make_plan([Part("one", frame)], MODEL).requests
+    assert requests.select("text", "start_token").rows() == [("a", None), ("b", None), ("a", "first")]
+    usual = make_plan([Part("one", frame.drop("start_token"))], MODEL).requests
+    assert set(usual["request_id"]) < set(requests["request_id"]), "answers given before keep their keys"
+
+
 def test_pending_is_what_is_not_done_in_plan_order():
     plan = make_plan([Part("one", prompts(list("fedcba")))], MODEL)
     done = [*plan.requests["request_id"][1::2], "unknown"]
@@ -62,6 +70,7 @@ def test_pending_is_what_is_not_done_in_plan_order():
         (prompts(["a", None]), DataError, "1 rows without a text"),
         (pl.DataFrame({"prompt_id": ["x", "x"], "text": ["a", "b"]}), DataError, "1 rows whose prompt_id"),
         (prompts(["a"], span_start=[0]), DataError, "only one of span_start"),
+        (prompts(["a"], start_token=["now"]), DataError, "have 'now' in the column start_token"),
     ],
 )
 def test_bad_prompts_are_refused_with_the_benchmark_named(frame, error, message):

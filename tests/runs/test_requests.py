@@ -14,8 +14,8 @@ span = st.one_of(st.none(), st.tuples(st.integers(0, 20), st.integers(0, 20)))
 question = st.tuples(st.text(max_size=6), st.one_of(st.none(), st.text(max_size=6)), span)
 
 
-def one(text, context=None, where=None, request=PLAIN, model=MODEL):
-    return request_ids([text], [context], [where], request, model)[0]
+def one(text, context=None, where=None, request=PLAIN, model=MODEL, start_token=None):
+    return request_ids([text], [context], [where], request, model, [start_token])[0]
 
 
 @given(st.lists(question, max_size=8))
@@ -48,6 +48,8 @@ def test_identity_is_128_bits_of_blake2b_over_the_documented_content():
         one("a "),
         one("a", ""),
         one("a", None, (0, 1)),
+        one("a", start_token="first"),
+        one("a", start_token="tokenizer"),
         one("a", request=ScoreRequest(masking="word")),
         one("a", model={**MODEL, "dtype": "bfloat16"}),
         one("a", model={**MODEL, "chain": []}),

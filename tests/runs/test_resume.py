@@ -45,6 +45,7 @@ def table(path):
     return RunDirectory.open(path).responses().sort("request_id")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [20261120])
 def test_killed_ten_times_it_equals_an_uninterrupted_run(tmp_path, fakes, seed):
     moments, path, kept = random.Random(seed), tmp_path / "killed", []

@@ -1,11 +1,13 @@
 """Answers outlive whoever asked, are shared by threads and processes, and a broken file says so."""
 
 import multiprocessing
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -155,3 +157,18 @@ def test_a_file_that_is_no_database_is_not_touched(tmp_path):
     with AnswerStore(path) as store, pytest.raises(DataError, match=r"mine\.txt"):
         store.get(["k"])
     assert path.read_text() == "precious" and [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_answers_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    """The file, also one that an earlier version made, and what SQLite lays beside it."""
+    old = tmp_path / "old.sqlite"
+    old.touch(0o644)
+    before = os.umask(0)
+    try:
+        for path in (old, tmp_path / "deep" / "new.sqlite"):
+            with AnswerStore(path) as store:
+                store.put("key", {"said": "private"})
+                files = list(path.parent.glob(f"{path.name}*"))
+                assert path in files and {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    finally:
+        os.umask(before)

@@ -114,6 +114,9 @@ class Benchmark:
     """What `evenhand measure FILE` and a user's own prompts need besides the text and its likelihood."""
     adapted: Callable[[PromptSet, Architecture], PromptSet] | None = None
     """How the prompts are put to one kind of model, where kinds differ."""
+    asked: Callable[[pl.DataFrame, LanguageModel], pl.DataFrame] | None = None
+    """The table as it is asked of a model, after axes and limit: with further rows where a published rule reads the
+    same texts in another way (`evenhand.benchmarks.analysis.asked_twice`)."""
     harmful: Mapping[str, Harmful] = field(default_factory=dict)
     """By measure: on which side of its null the harm lies, "either" unless named: it names the direction."""
     changes: Callable[[pl.DataFrame, pl.DataFrame, AnalysisOptions], list[Measurement]] | None = None
@@ -145,6 +148,10 @@ class Benchmark:
     def prompts_for(self, prompts: PromptSet, architecture: Architecture) -> PromptSet:
         """The prompts as they are put to this kind of model."""
         return prompts if self.adapted is None else self.adapted(prompts, architecture)
+
+    def rows_for(self, prompts: PromptSet, model: LanguageModel) -> pl.DataFrame:
+        """The rows that are asked of this model: the prompts, and further ones that published rules need."""
+        return prompts.frame if self.asked is None else self.asked(prompts.frame, model)
 
     def request_for(self, model: LanguageModel, decoding: Decoding | None = None) -> Request:
         """The request as this model takes it: masking is for masked models only, continuations for those that

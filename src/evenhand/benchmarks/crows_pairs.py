@@ -11,10 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.analysis import (
+    asked_twice,
     change_rows,
     one_row_per_pair,
     preference_headlines,
     preference_rows,
+    scored_as,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import (
@@ -26,6 +28,7 @@ from evenhand.measures import (
     preference_change,
 )
 from evenhand.measures.pairs import PLANNED_CORRELATION, PairScores
+from evenhand.models import LanguageModel, reads_start_apart
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.runs import ScoreRequest
@@ -144,7 +147,16 @@ def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
     return prompts.filter(pl.col("pair_id").is_in(pair_ids))
 
 
-def _pairs(frame: pl.DataFrame) -> pl.DataFrame:
+def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+    """Left-to-right models read each sentence once more as bias-bench does: only its first token behind the start."""
+    if model.architecture == "masked":
+        return prompts
+    apart = model.architecture == "causal" and reads_start_apart(model)
+    return asked_twice(prompts, prompts.with_columns(start_token=pl.lit("first")) if apart else None)
+
+
+def _pairs(frame: pl.DataFrame, scoring: str = "corrected") -> pl.DataFrame:
+    frame = scored_as(scoring, frame)
     if "bias_type" not in frame.columns:
         frame = frame.with_columns(bias_type=pl.col("axis"))
     return one_row_per_pair(frame)
@@ -181,9 +193,10 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
         scorings["crows_pairs_nangia"] = crows_pairs_nangia(pairs)
     else:
         scorings["crows_pairs_lm_eval"] = crows_pairs_lm_eval(pairs)
-    counted = "token_count_more" in pairs.columns and pairs["token_count_more"].null_count() < pairs.height
+    by_rule = _pairs(frame, "published")
+    counted = "token_count_more" in by_rule.columns and not by_rule["token_count_more"].is_null().all()
     if architecture == "masked" or counted:
-        scorings["crows_pairs_bias_bench"] = crows_pairs_bias_bench(pairs, architecture=architecture)
+        scorings["crows_pairs_bias_bench"] = crows_pairs_bias_bench(by_rule, architecture=architecture)
     if {"sent_more", "sent_less", "annotations"} <= set(pairs.columns):
         scorings["crows_pairs_without_flagged"] = crows_pairs(
             pairs, architecture=architecture, exclude_flagged=True, level=None, seed=seed
@@ -234,6 +247,7 @@ BENCHMARK = Benchmark(
     analyse=_analyse,
     changes=change_between,
     required_columns=("pair_id", "role", "axis"),
+    asked=_asked,
     limited=_limited,
     minimum_detectable=_planned,
     n_axes=9,

@@ -1,15 +1,18 @@
 """stereoset: stereotype, anti-stereotype or nonsense? Language-model score and stereotype score with error bars."""
 
+import re
+import string
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.analysis import change_rows, preference_headlines
+from evenhand.benchmarks.analysis import asked_twice, change_rows, preference_headlines, scored_as
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import plan_stereoset, stereoset, stereoset_published, stereotype_change
 from evenhand.measures.pairs import PLANNED_SPREAD
-from evenhand.models import Architecture
+from evenhand.models import BLANK, Architecture, LanguageModel, reads_start_apart
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.published import load_stereoset
@@ -28,12 +31,59 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
 
 
 def _adapted(prompts: PromptSet, architecture: Architecture) -> PromptSet:
-    """Masked models fill the blank; others are scored on whole sentences, as published."""
+    """Masked models fill the word into the blank; others are scored on whole sentences, as published."""
     if architecture != "masked":
         return PromptSet(prompts.frame.drop("span_start", "span_end", strict=False), prompts.card)
     # The published intersentence scores of masked models come from next-sentence heads that were trained
     # for the task; there is no likelihood to take in their place.
-    return prompts.filter(pl.col("dataset_type") == "intrasentence", "intrasentence items")
+    inside = prompts.filter(pl.col("dataset_type") == "intrasentence", "intrasentence items")
+    return PromptSet(_words_in_blanks(inside.frame), inside.card)
+
+
+def _words_in_blanks(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose text fills BLANK, with the space in front of it if there is one, and whose context holds BLANK.
+
+    A column blank_word has the whole word in that place, which the published rule fills in. Without `blank_context` (a
+    user's own table) the context is the text with BLANK in place of the span, or of all.
+    """
+    filled = [_filled(row) for row in frame.iter_rows(named=True)]
+    columns = {
+        name: pl.Series([row[k] for row in filled], dtype=pl.String)
+        for k, name in enumerate(("text", "context", "blank_word"))
+    }
+    return frame.drop("span_start", "span_end", strict=False).with_columns(**columns)
+
+
+def _filled(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    text, start, end = row["text"], row.get("span_start"), row.get("span_end")
+    whole = start is None or end is None
+    word = text if whole else text[start:end]
+    context = row.get("blank_context") or (BLANK if whole else text[:start] + BLANK + text[end:])
+    if row.get("context"):
+        context = f"{row['context']} {context}"
+    before, _, after = context.partition(BLANK)
+    # "BLANKed" and "protected": what the context has of the word already does not belong into the blank.
+    own = word
+    if (head := before.split(" ")[-1].lstrip(string.punctuation)) and own.lower().startswith(head.lower()):
+        own = own[len(head) :]
+    if (tail := after.split(" ")[0].rstrip(string.punctuation)) and own.lower().endswith(tail.lower()):
+        own = own[: -len(tail)]
+    return f"{' ' * before.endswith(' ')}{own or word}", context, word
+
+
+def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
+    """Items within a sentence once more as the official program asks for them.
+
+    Left-to-right models read only the first token behind the start token. Masked models get the word without
+    punctuation, cut into tokens as if no space stood in front of it, which matters to RoBERTa and its kin.
+    Items between sentences have no such row: their published scores are those of heads trained for the task.
+    """
+    inside = prompts.filter(pl.col("dataset_type") == "intrasentence")
+    if model.architecture == "masked":
+        word = pl.col("blank_word").str.replace_all(f"[{re.escape(string.punctuation)}]", "")
+        return asked_twice(prompts, inside.with_columns(text=word))
+    apart = model.architecture == "causal" and reads_start_apart(model)
+    return asked_twice(prompts, inside.with_columns(start_token=pl.lit("first")) if apart else None)
 
 
 def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
@@ -75,13 +125,15 @@ def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisO
     domain is judged; both models are scored as options.architecture has it.
     """
     scores = [
-        stereoset(scored(_items(frame), options.architecture), seed=options.seed) for frame in (before, after)
+        stereoset(scored(_items(scored_as("corrected", frame)), options.architecture), seed=options.seed)
+        for frame in (before, after)
     ]
     return change_rows("stereoset_ss", stereotype_change(*scores, level=options.level))
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     frame = scored(_items(frame), options.architecture)
+    by_rule, frame = scored_as("published", frame), scored_as("corrected", frame)
     result = stereoset(frame, level=options.level, seed=options.seed)
     unit, by_task = "points of 100", {"dataset_type": "stratum"}
     rows = measurement_rows(
@@ -95,11 +147,13 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     about = result.groups.select("axis", "n", "n_missing", stratum="dataset_type")
     for value, measure in (("lms", "stereoset_lms"), ("icat", "stereoset_icat")):
         rows += measurement_rows(about.with_columns(result.groups[value].alias("estimate")), measure, unit)
-    if frame["score"].is_finite().fill_null(False).all():
-        published = stereoset_published(frame).with_columns(
+    if by_rule.height and by_rule["score"].is_finite().fill_null(False).all():
+        published = stereoset_published(by_rule).with_columns(
             axis=pl.col("domain").replace("overall", None),
             stratum=pl.col("dataset_type").replace("overall", None),
         )
+        if by_rule["dataset_type"].n_unique() == 1:  # the official score over both tasks is of both
+            published = published.filter(pl.col("stratum").is_not_null())
         for value, measure in PUBLISHED.items():
             rows += measurement_rows(published, measure, unit, names={value: "estimate", "count": "n"})
     pooled = result.groups.filter(pl.col("dataset_type").is_null() & pl.col("axis").is_not_null())
@@ -122,8 +176,9 @@ BENCHMARK = Benchmark(
         "between-sentence items do not agree: the data support no claims about a term, "
         "nor, with 3 terms, about religion. Likelihoods of whole sentences contain how common their words are. "
         "Many items are not minimal pairs (Blodgett et al. 2021). Between-sentence items are "
-        "scored here by the likelihood of the continuation given the first sentence; the published scores of "
-        "GPT-2 come from a head trained for the task and are not comparable.",
+        "scored here by the likelihood of the continuation given the first sentence; the published scores come from "
+        "heads trained for the task. So rows called published are of within-sentence items, each asked once more by "
+        "the official rule (docs/likelihoods.md).",
         citation="Nadeem et al. 2021, StereoSet: Measuring stereotypical bias in pretrained language models, ACL.",
         licence="Data CC BY-SA 4.0",
         source="Nadeem et al. 2021 §3-4, development set.",
@@ -136,6 +191,7 @@ BENCHMARK = Benchmark(
     required_columns=("dataset_type", "cluster_id", "axis", "target", "gold_label"),
     takes_scores=True,
     adapted=_adapted,
+    asked=_asked,
     limited=_limited,
     minimum_detectable=_planned,
     n_axes=4,

@@ -1,5 +1,6 @@
 from .classified_text import (
     ClassifiedText as ClassifiedText,
+    check_prompts as check_prompts,
     classified_texts as classified_texts,
 )
 from .contract import (

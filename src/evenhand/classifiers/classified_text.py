@@ -65,6 +65,32 @@ class ClassifiedText:
         return stated
 
 
+def check_prompts(frame: pl.DataFrame, rule: ClassifiedText, benchmark: str) -> None:
+    """Raise DataError, naming the row, for a prompt of which no judged text could be made, before anything is asked.
+
+    frame: prompts, with the column that the rule masks. benchmark: for the message.
+    """
+    if not rule.masked or rule.everywhere or rule.part == "continuation" or rule.masked not in frame.columns:
+        return
+    hidden = pl.col(rule.masked).cast(pl.String)
+    elsewhere = ~pl.col("text").str.starts_with(hidden)
+    ended = hidden.str.contains(".", literal=True) if rule.first_sentence else pl.lit(False)
+    rows = frame.select(((hidden != "") & (elsewhere | ended)).fill_null(False).arg_true()).to_series()
+    if len(rows):
+        text, words = frame["text"][int(rows[0])], frame[rule.masked][int(rows[0])]
+        stop = text.startswith(words)
+        raise DataError(
+            f"{benchmark}, prompt {rows[0] + 1}: {rule.masked} is {words!r}, "
+            + ("which holds a full stop." if stop else f"and the text {text[:60]!r} does not begin with it."),
+            f"The judge is shown {rule.mask} in its place"
+            + (
+                ", and the first sentence only: write it without full stops."
+                if stop
+                else " at the beginning."
+            ),
+        )
+
+
 def classified_texts(frame: pl.DataFrame, rule: ClassifiedText) -> list[str | None]:
     """The judged text of every row; None where there is no continuation.
 

@@ -18,6 +18,7 @@ from evenhand.schema import (
     Number,
     ResponseError,
     UsageError,
+    is_file,
     options_of,
     parse_json,
     sha256_of,
@@ -42,7 +43,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
     RealToxicityPrompts becomes two rows, one of the prompt and one of its continuation, with the columns text,
     toxicity, insult, ... Raises DataError for a file that is missing, empty, unreadable or of another kind.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(f"There is no score file {path}.", FORMAT)
     kind = path.suffix.lower()
     try:

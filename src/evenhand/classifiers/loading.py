@@ -14,6 +14,9 @@ from evenhand.schema import (
     ExtensionError,
     Registry,
     UsageError,
+    checked,
+    is_file,
+    is_folder,
     options_of,
     split_options,
     typed_options,
@@ -73,6 +76,7 @@ def classifier_cards() -> dict[str, Card]:
     return {card.name: card for card in (*cards, existing) if card is not None}
 
 
+@checked
 def load_classifier(
     name: str,
     *,
@@ -109,7 +113,7 @@ def load_classifier(
         if isinstance(entry, ModuleType):
             return _backend(entry, all_options, revision)
         return _registered(bare, entry, device, revision, all_options)
-    is_path = Path(bare).expanduser().exists() or bare.startswith((".", "/", "~"))
+    is_path = is_file(Path(bare)) or is_folder(Path(bare)) or bare.startswith((".", "/", "~"))
     if not is_path and ("/" not in bare or bare.split("/")[0] == "evenhand"):
         error = unknown_name("classifier", bare, classifier_names())
         raise UsageError(error.message, f"{error.hint} Or a folder (./{bare}), or a hub name (OWNER/{bare}).")

@@ -14,6 +14,7 @@ from evenhand.schema import (
     Number,
     UsageError,
     Whole,
+    is_file,
     options_of,
     parse_json,
     typed_options,
@@ -193,7 +194,7 @@ def read_labels(path: Path | str) -> tuple[str, ...]:
     file that is missing, unreadable or empty, for names that stand twice, and for numbers that are not 0, 1, 2, ...
     """
     path = Path(path).expanduser()
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(f"There is no label file {path}.", FORMAT)
     try:
         content = path.read_text(encoding="utf-8-sig")

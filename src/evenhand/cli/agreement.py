@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import show
+from evenhand.cli.common import show, writable
 
 
 def agreement(
@@ -19,5 +19,7 @@ def agreement(
     from evenhand.schema import write_json
     from evenhand.studies.audit import open_run
 
+    if output is not None:
+        writable("--output", output)
     study = open_run(run).agreement()
     show(study, None if output is None else {"numbers": write_json(output, study.to_dict())})

@@ -5,6 +5,7 @@ Nothing heavy is imported here: `evenhand --help` must answer at once.
 
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
@@ -22,12 +23,15 @@ from evenhand.cli import (
     revise as revise_verb,
     triggers as triggers_verb,
 )
-from evenhand.schema import EvenhandError
+from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
     "Exit codes: 0 complete, 1 failed, 2 wrong usage, 3 finished but more rows failed than "
     "--error-threshold allows, 130 interrupted (run the same command on the run's folder to go on)."
 )
+
+MOST_TOLD = 2000
+"""Letters of an error: a name in it may be as long as somebody likes."""
 
 app = typer.Typer(
     name="evenhand",
@@ -72,6 +76,16 @@ app.command("show")(listing_verbs.show)
 app.add_typer(data_verbs.app, name="data")
 
 
+def _check_encoding(words: Sequence[str]) -> None:
+    """Raise UsageError for bytes that are no UTF-8, which no manifest could hold."""
+    for number, word in enumerate(words, 1):
+        if without_surrogates(word) != word:
+            raise UsageError(
+                f"Argument {number} of the command line, {word[:80]!a}, is not text in UTF-8.",
+                "Rename the file or folder, or write the name in UTF-8.",
+            )
+
+
 def main() -> None:
     """Run the command line; every EvenhandError becomes one readable message and its exit code."""
     # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
@@ -80,13 +94,16 @@ def main() -> None:
     # Without a network the hub's client reports each of its attempts; our own error says what to do.
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
+        _check_encoding(sys.argv[1:])
         app(prog_name="evenhand")  # also where it is started as a module
     except EvenhandError as error:
+        from evenhand.reports.wording import visible
+
         label = "interrupted" if error.exit_code == 130 else "error"
         typer.secho(f"{label}: ", err=True, nl=False, bold=True, fg=typer.colors.RED)
-        typer.echo(error.message, err=True)
-        if error.hint:
-            typer.echo(error.hint, err=True)
+        for told in filter(None, (error.message, error.hint)):  # names in it may come from a stranger's file
+            more = f" ... ({len(told) - MOST_TOLD:,} letters more)" if len(told) > MOST_TOLD else ""
+            typer.echo(visible(told[:MOST_TOLD]).replace("\r", " ") + more, err=True)
         sys.exit(error.exit_code)
     except SystemExit as ended:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word

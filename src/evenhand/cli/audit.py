@@ -15,6 +15,7 @@ from evenhand.cli.common import (
     show,
     stated,
     stated_with_files,
+    writable,
 )
 
 
@@ -109,11 +110,14 @@ def audit(
         "plan",
         called=CALLED,
     )
+    if report is not None:
+        writable("--report", report)
     from evenhand.runs import RunDirectory, resumable
     from evenhand.schema import UsageError
     from evenhand.studies.audit import (
         audit_with,
         audited_model,
+        check_options_file,
         preview,
         read_config,
         render_plan,
@@ -137,6 +141,10 @@ def audit(
         )
     else:
         options = with_classifiers(read_config(config, settings, given), classifier)
+        if config is not None:
+            check_options_file(
+                config, options, settings, stated(given), classifiers=classifier, trusted=trust_addresses
+            )
         if plan:
             from rich.console import Console
 

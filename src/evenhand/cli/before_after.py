@@ -33,7 +33,8 @@ def before_after(**flags: Any) -> None:
     model judge the fluency. Press Ctrl-C at any time; `evenhand before-after STUDY_FOLDER` goes on where it stopped.
     """
     from evenhand.runs import resumable
-    from evenhand.studies.audit import NAMED_ANEW, read_config
+    from evenhand.schema import is_file, is_folder
+    from evenhand.studies.audit import NAMED_ANEW, check_options_file, read_config
     from evenhand.studies.before_after import (
         before_after_with,
         check_going_on,
@@ -45,15 +46,18 @@ def before_after(**flags: Any) -> None:
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
     trusted = flags.pop("trust_addresses")
     given = options_of(flags, called=CALLED)
-    folder = Path(model) if model is not None and Path(model).is_dir() else None
-    if folder is not None and not (folder / "config.json").is_file():
+    folder = Path(model) if model is not None and is_folder(model) else None
+    if folder is not None and not is_file(folder / "config.json"):
         kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
         config = with_named_classifiers(read_config(file, settings, {**kept, **stated(given)}), classifiers)
-        mitigations = stated(given).get("mitigate") or ()
-        check_going_on(folder, config, named=[*classifiers, *mitigations], trust_addresses=trusted)
+        said = read_config(None, settings, {"model": config.model, **stated(given)})
+        check_going_on(folder, config, said, classifiers=classifiers, trust_addresses=trusted)
         output = folder
     else:
-        config = with_named_classifiers(read_config(file, settings, {"model": model, **given}), classifiers)
+        named = {**stated(given), **({} if model is None else {"model": model})}
+        config = with_named_classifiers(read_config(file, settings, named), classifiers)
+        if file is not None:
+            check_options_file(file, config, settings, named, classifiers=classifiers, trusted=trusted)
     named = stated_with_files({"model": model, **given, "classifier": classifiers}, file, settings)
     report = before_after_with(config, output=output, given=named, progress=progress())
     with resumable(f"Go on with: evenhand before-after {report.path}"):

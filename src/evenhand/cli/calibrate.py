@@ -1,11 +1,10 @@
 """`evenhand calibrate`: do the verdicts hold on data of known truth?"""
 
-import os
 from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import progress, show
+from evenhand.cli.common import progress, show, writable
 
 
 def calibrate(
@@ -57,7 +56,7 @@ def calibrate(
     options = validated(CalibrationOptions, given)
     if output == "":
         raise UsageError("--output is empty.", "Name a folder, or leave it out for a new one in runs/.")
-    told = None if summary is None else _writable(summary)
+    told = None if summary is None else writable("--summary", summary)
     study = calibrate_with(options, output=None if output is None else Path(output), progress=progress())
     paths = {"study": study.path, "report": study.paths["report"]}
     if told is not None:
@@ -65,21 +64,3 @@ def calibrate(
     show(study, paths)
     if study.drawn.failed:
         raise typer.Exit(3)  # said above
-
-
-def _writable(summary: str) -> Path:
-    """The path of the summary, seen to before half an hour of drawing."""
-    from evenhand.schema import UsageError
-
-    path = Path(summary)
-    if not summary or path.is_dir():
-        raise UsageError(f"--summary takes a file, not {summary or 'nothing'}.", "--summary summary.json")
-    if not path.parent.is_dir():
-        raise UsageError(
-            f"--summary {summary}: there is no folder {path.parent}.", "Make it, or name another file."
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(
-            f"--summary {summary}: nothing can be written into {path.parent}.", "Name another file."
-        )
-    return path

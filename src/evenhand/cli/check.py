@@ -7,9 +7,6 @@ import typer
 from evenhand.cli import model_flags as flags
 from evenhand.cli.common import end, options_of, progress, show, stated
 
-LONGEST_NAME = 200
-"""Letters from which a method is no folder: systems refuse to look for one."""
-
 
 def check(
     method: str = typer.Argument(
@@ -101,7 +98,7 @@ def check(
     given = options_of(locals(), "method", "trust_addresses", "output", "plan")
     from evenhand.mitigations import load_mitigation
     from evenhand.runs import resumable
-    from evenhand.schema import split_role
+    from evenhand.schema import is_folder, split_role
     from evenhand.studies import load_named_model
     from evenhand.studies.consistency import (
         check_options,
@@ -117,7 +114,7 @@ def check(
     attribute_names = tuple(filter(None, (attributes or "").replace(" ", "").split(",")))
     given |= {"data": _folders(data), "classifier": judge, "role": role, "attributes": attribute_names}
     folder = Path(method)
-    if len(method) < LONGEST_NAME and folder.is_dir():
+    if is_folder(folder):
         options, output = resumed_options(folder, given, trust_addresses=trust_addresses), folder
     else:
         given["method"] = method

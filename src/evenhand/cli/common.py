@@ -1,5 +1,6 @@
 """What the verbs share: flags as options, progress, and how a verb ends."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ Reference = Annotated[
     str | None,
     typer.Option(help="A group with which the other groups of its axis are compared one by one, too."),
 ]
+LONGEST_NAME = 200
+"""Bytes of a file's name; systems take 255, of which the temporary beside it needs some."""
 CALLED = {"benchmark": "benchmarks", "axis": "axes", "beams": "num_beams"}
 """Options of an audit by the flags that are called otherwise."""
 
@@ -64,6 +67,29 @@ def show(result: "StudyResult", paths: Mapping[str, Path] | None = None) -> None
     from rich.console import Console
 
     result.render(Console(), paths)
+
+
+def writable(flag: str, file: Path | str) -> Path:
+    """The path of a file that a flag names, seen to before anything is computed.
+
+    Raises UsageError for a folder, or a place where nothing can be written.
+    """
+    from evenhand.schema import UsageError, is_folder
+
+    path = Path(file)
+    # The first folder above that is there decides: those below it are made.
+    above = next((folder for folder in path.absolute().parents if is_folder(folder)), None)
+    if not path.name or len(os.fsencode(path.name)) > LONGEST_NAME or is_folder(path):
+        raise UsageError(f"{flag} takes a file, not {str(file)[:80] or 'nothing'}.", f"{flag} FILE")
+    if above is None or not os.access(above, os.W_OK) or any(map(_is_in_the_way, path.absolute().parents)):
+        raise UsageError(f"{flag} {file}: nothing can be written there.", "Name another file.")
+    return path
+
+
+def _is_in_the_way(folder: Path) -> bool:
+    from evenhand.schema import is_folder
+
+    return os.path.lexists(folder) and not is_folder(folder)
 
 
 def end(too_many: str | None, more: str = ".") -> None:

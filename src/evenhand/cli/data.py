@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from evenhand.cli.common import writable
+
 app = typer.Typer(
     help="Published data sets: list them, fetch them from their owners, build prompt sets.",
     no_args_is_help=True,
@@ -98,6 +100,7 @@ def build(
     """Write the sentence set of a data set to a file. Options from --embedding-model on belong to advpromptset."""
     from evenhand.catalogue import build_sentences
 
+    writable("--output", output)
     reported: dict[str, int] = {}
 
     def tell(stage: str, done: int, total: int) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import end, progress, show
+from evenhand.cli.common import end, progress, show, writable
 
 
 def rescore(
@@ -38,6 +38,8 @@ def rescore(
     from evenhand.runs import resumable
     from evenhand.studies.audit import labelled_benchmarks, named_by_role, open_run
 
+    if report is not None:
+        writable("--report", report)
     opened = replace(open_run(run), error_threshold=error_threshold)
     again = opened.rescore(
         named_by_role(classifier, labelled_benchmarks(opened.directory)),

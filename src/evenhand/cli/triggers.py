@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from evenhand.cli import model_flags as flags
-from evenhand.cli.common import options_of, show, stated
+from evenhand.cli.common import options_of, show, stated, writable
 
 
 def search_trigger(
@@ -82,5 +82,6 @@ def search_trigger(
         )
 
     options = validated(TriggerSearch, given)
+    writable("--output", output)
     show(search_trigger_with(options, output=output, on_sweep=report_sweep))
     typer.echo(f"written to {output}")

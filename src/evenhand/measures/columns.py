@@ -1,6 +1,6 @@
 """What measures need of a table: its columns, perplexities, outcomes of judged responses, and their clusters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,24 @@ from evenhand.schema import DataError, UsageError
 from evenhand.stats import Codes
 
 Per = Literal["sentence", "token"]
+NUMBERS = frozenset(
+    {
+        *("perplexity", "log_perplexity", "log_likelihood", "token_count", "score", "prompt_toxicity"),
+        *(
+            "before",
+            "after",
+            "log_likelihood_more",
+            "log_likelihood_less",
+            "token_count_more",
+            "token_count_less",
+        ),
+    }
+)
+"""Columns that hold numbers, in every measure that reads them."""
+LISTS = ("token_ids", "token_log_likelihoods")
+"""How columns begin that hold a list of numbers in each row."""
+UNLIKE = frozenset({"annotations"})
+"""Columns whose readers say themselves what is wrong with them."""
 
 
 def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
@@ -21,8 +39,18 @@ def typed(kind: type[pl.DataType], names: str) -> dict[str, type[pl.DataType]]:
     return dict.fromkeys(names.split(), kind)
 
 
-def require_columns(frame: pl.DataFrame, columns: Sequence[str], measure: str) -> None:
-    """Raise a DataError that names the columns `measure` needs and `frame` lacks."""
+def require_columns(
+    frame: pl.DataFrame, columns: Sequence[str], measure: str, *, of_any_kind: bool = False
+) -> None:
+    """Raise a DataError that names the columns `measure` needs and `frame` lacks, or that hold something else.
+
+    Columns of numbers (NUMBERS) hold numbers, those of tokens lists, all others names or texts. of_any_kind: whether
+    that is left to the caller.
+    """
+    if not isinstance(frame, pl.DataFrame):
+        raise DataError(
+            f"{measure} needs a polars DataFrame, not {type(frame).__name__}.", "Give pl.DataFrame(...)."
+        )
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise DataError(
@@ -33,6 +61,36 @@ def require_columns(frame: pl.DataFrame, columns: Sequence[str], measure: str) -
     if frame.is_empty():
         raise DataError(
             f"{measure} was given a table without rows.", "Check the selection (axis, limit, filters)."
+        )
+    if not of_any_kind:
+        check_kinds(frame, columns, measure)
+
+
+def check_kinds(frame: pl.DataFrame, columns: Iterable[str], measure: str, *, numbers: bool = False) -> None:
+    """Raise a DataError if one of the columns, where `frame` has it, holds something else than such a column does.
+
+    numbers: whether all of them hold numbers, whatever they are called.
+    """
+    for name in columns:
+        if name in frame.columns:
+            _check_kind(frame, name, measure, numbers)
+
+
+def _check_kind(frame: pl.DataFrame, name: str, measure: str, numbers: bool) -> None:
+    kind = frame.schema[name]
+    if kind == pl.Null or name in UNLIKE:
+        return
+    if name.startswith(LISTS):
+        fits = (isinstance(kind, pl.List | pl.Array) and kind.inner.is_numeric()) or kind == pl.List(pl.Null)
+        expected = "a list of numbers"
+    elif numbers or name in NUMBERS:
+        fits, expected = kind.is_numeric() or kind == pl.Boolean, "a number"
+    else:
+        fits, expected = not (kind.is_nested() or kind in (pl.Binary, pl.Object)), "a name or a text"
+    if not fits:
+        raise DataError(
+            f"{measure} needs {expected} in each row of the column {name}, which holds {kind}.",
+            f"Convert it first: pl.col({name!r}).cast(...); mark what is missing as null.",
         )
 
 
@@ -46,6 +104,7 @@ def with_log_perplexity(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     [0.0, None]
     """
     names = frame.columns
+    check_kinds(frame, ("log_perplexity", "perplexity", "log_likelihood", "token_count"), measure)
     if "log_perplexity" in names:
         value = pl.col("log_perplexity").cast(pl.Float64)
     elif "perplexity" in names:

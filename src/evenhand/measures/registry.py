@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card, ExtensionError, Registry
+from evenhand.schema import Card, ExtensionError, Registry, checked
 
 _LISTED = (
     ("likelihood.perplexity", "perplexity"),
@@ -117,6 +117,7 @@ def measure_info(name: str) -> MeasureInfo:
     return REGISTERED.load(name)
 
 
+@checked
 def measure_cards(names: Iterable[str]) -> Mapping[str, Card]:
     """Cards by name of those measures that have one; others are left out (rows of a run may be older than we)."""
     return {name: measure_info(name).card for name in dict.fromkeys(names) if name in REGISTERED}

@@ -11,6 +11,7 @@ from evenhand.models import (
     LanguageModel,
     Likelihoods,
     Texts,
+    reads_start_apart,
     text_generator,
 )
 from evenhand.schema import Card, Unsupported
@@ -77,6 +78,11 @@ class Mitigated:
     def __init__(self, model: LanguageModel, mitigation: Mitigation):
         self.model, self.mitigation = model, mitigation
         self.architecture: Architecture = model.architecture
+
+    @property
+    def reads_start_apart(self) -> bool:
+        """Whether the model can read a text's first token by itself; so can it behind whatever stands in front."""
+        return reads_start_apart(self.model)
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from evenhand.schema import (
     ExtensionError,
     Registry,
     UsageError,
+    checked,
     options_of,
     split_value,
     typed,
@@ -41,6 +42,7 @@ NOT_OPTIONS = ("name", "card", "levels")
 """What a mitigation says of itself; nobody may name it otherwise."""
 
 
+@checked
 def load_mitigation(words: str) -> Mitigation:
     """The mitigation that a user names.
 
@@ -86,7 +88,8 @@ def load_mitigation(words: str) -> Mitigation:
     return made
 
 
-def mitigated(model: LanguageModel, chain: Sequence[str | Mitigation]) -> LanguageModel:
+@checked
+def mitigated(model: LanguageModel, chain: str | Mitigation | Sequence[str | Mitigation]) -> LanguageModel:
     """The model behind all mitigations, the first named applied first.
 
     Raises UsageError for unknown names, Unsupported where the backend cannot do what a mitigation needs.

@@ -1,11 +1,14 @@
 from .contract import (
+    BLANK as BLANK,
     Architecture as Architecture,
     Generations as Generations,
     LanguageModel as LanguageModel,
     Likelihoods as Likelihoods,
     Masking as Masking,
+    StartToken as StartToken,
     TextGenerator as TextGenerator,
     Texts as Texts,
+    reads_start_apart as reads_start_apart,
     text_generator as text_generator,
 )
 from .decoding import (

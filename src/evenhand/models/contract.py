@@ -15,6 +15,9 @@ from evenhand.schema import ResponseError, Unsupported, UsageError
 
 Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
+StartToken = Literal["first", "tokenizer"]
+BLANK = "BLANK"
+"""Stands in a context where the masking "blank" fills in the text."""
 Finish = Literal["end", "stop", "length"]
 
 
@@ -30,14 +33,23 @@ class Texts:
 
     texts: Sequence[str]
     contexts: Sequence[str | None] | None = None
-    """n strings (or None) that precede the text (causal) or stand in the encoder (encoder-decoder); never scored."""
+    """n strings (or None) that precede the text (causal) or stand in the encoder (encoder-decoder); never scored. With
+    the masking "blank" they hold BLANK where the text belongs."""
     spans: Sequence[tuple[int, int] | None] | None = None
     """n half-open character ranges of the text (or None); only tokens that overlap are scored."""
     masking: Masking | None = None
     """Masked models only. "token" (their default) masks one token at a time, "word" also the rest of its word to the
-    right (Kauf and Ivanova 2023), "blank" replaces the span by its tokens so far and one mask (StereoSet)."""
+    right (Kauf and Ivanova 2023), "blank" fills the text into BLANK of its context from the left: each token is asked
+    of one mask behind those before it (StereoSet)."""
     want_starts: bool = False
     """Fill in `Likelihoods.starts`, which costs time and may be empty otherwise."""
+    start_token: StartToken | None = None
+    """Causal models only. None: the model's start token stands in front of everything. "first": it predicts the first
+    token alone, and the later ones are read without it (StereoSet, bias-bench); behind a context it stands nowhere.
+    "tokenizer": in front stands what the tokenizer itself puts there, with GPT-2 nothing (self-diagnosis)."""
+    spaced: bool = True
+    """Put one space between context and text unless either has white space there. False: they stand together as they
+    are, for a text that goes on with its context's last word, such as a continuation that a model wrote."""
 
     def __post_init__(self) -> None:
         for name, values in (("texts", self.texts), ("contexts", self.contexts), ("spans", self.spans)):
@@ -68,6 +80,22 @@ class Texts:
         """n spans, None where all of a text counts."""
         return [None] * len(self.texts) if self.spans is None else list(self.spans)
 
+    def joined(self) -> tuple[list[str], list[int]]:
+        """n contexts and texts as one string each, and the n characters at which the texts begin.
+
+        >>> Texts(["fair.", "ly"], ["Be", "Fair"]).joined()
+        (['Be fair.', 'Fair ly'], [3, 5])
+        >>> Texts(["ly"], ["Fair"], spaced=False).joined()
+        (['Fairly'], [4])
+        """
+        strings, beginnings = [], []
+        for context, text in zip(self.all_contexts, self.texts, strict=True):
+            open_end = bool(context) and not context[-1].isspace() and not text[:1].isspace()
+            before = context + " " * (self.spaced and open_end)
+            strings.append(before + text)
+            beginnings.append(len(before))
+        return strings, beginnings
+
     def behind(self, front: str) -> "Texts":
         """The same texts with `front` put before the context of each."""
         return replace(self, contexts=[front + context for context in self.all_contexts])
@@ -88,6 +116,18 @@ class Texts:
         """The same, for a model that has no masks. Raises Unsupported, with its reason, if masks are asked for."""
         if self.masking is not None:
             raise Unsupported(reason, hint)
+        return self
+
+    def refuse_first(self, name: object) -> "Texts":
+        """The same, for a model that cannot be read twice. Raises Unsupported if start_token="first" is asked for.
+
+        name: of the model, for the message.
+        """
+        if self.start_token == "first":
+            raise Unsupported(
+                f"{name} cannot be told to read only the first token behind its start token.",
+                "Ask without start_token, or load the weights with Hugging Face as a causal model.",
+            )
         return self
 
 
@@ -152,6 +192,15 @@ class LanguageModel(Protocol):
         """What a reader of the report wants to know: parameters, device, dtype, scoring path chosen
         and why (e.g. fall-back from the prefix tree), batch history."""
         ...
+
+
+def reads_start_apart(model: object) -> bool:
+    """Whether a model answers texts with start_token="first"; one that says nothing of it does not.
+
+    >>> reads_start_apart(object())
+    False
+    """
+    return bool(getattr(model, "reads_start_apart", False))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, check_fields, checked, unknown_name
 
 Stopping = bool | Literal["never"]
 WhereNgrams = Literal["text", "continuation"]
+
+MOST_SEED = 2**63 - 1
+"""The largest that everything that draws can take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +55,13 @@ class Decoding:
     better one at the present length; "never", when it promises none at any length. As Hugging Face's."""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _at_least("max_new_tokens", self.max_new_tokens, 1)
         _at_least("min_new_tokens", self.min_new_tokens, 0)
         _at_least("samples", self.samples, 1)
         _at_least("seed", self.seed, 0)
+        if self.seed > MOST_SEED:
+            raise UsageError(f"seed is {self.seed}; a whole number up to 2**63 - 1 was expected.")
         for name in ("top_k", "no_repeat_ngram_size"):
             if (value := getattr(self, name)) is not None:
                 _at_least(name, value, 1)
@@ -155,6 +161,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+@checked
 def decoding_preset(family: str, *, max_new_tokens: int, samples: int = 1, seed: int = 0) -> Decoding:
     """The decoding a model family was evaluated with in ROBBIE.
 

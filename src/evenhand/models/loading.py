@@ -12,7 +12,7 @@ from evenhand.models.huggingface import (
     weights_fingerprint as weights_fingerprint,
 )
 from evenhand.models.served import is_address
-from evenhand.schema import ModelError, Registry, UsageError, unknown_name
+from evenhand.schema import ModelError, Registry, UsageError, checked, unknown_name
 from evenhand.weights import (
     load_tokenizer as load_tokenizer,
     tokenizer_fingerprint as tokenizer_fingerprint,
@@ -38,6 +38,7 @@ def registered_models() -> list[str]:
     return MODELS.names()
 
 
+@checked
 def load_model(
     name: str,
     *,
@@ -67,6 +68,11 @@ def load_model(
     Traceback (most recent call last):
     evenhand.schema.errors.UsageError: There is no model called 'evenhand/no-such-model'...
     """
+    if not name.strip():
+        raise UsageError(
+            "The name of the model is empty.",
+            "Give a hub name, a folder, or a name of `evenhand list models`.",
+        )
     if architecture is not None and architecture not in get_args(Architecture):
         raise unknown_name("architecture", architecture, get_args(Architecture))
     arguments = {"device": device, "dtype": dtype, "revision": revision, "options": options}

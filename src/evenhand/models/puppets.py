@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ class Puppet:
     token_log_prob: Callable[[Sequence[str]], NDArray[np.float32]]
     failure: ResponseError | None = None
     architecture: Architecture = "causal"
+    reads_start_apart: ClassVar[bool] = (
+        True  # a puppet has no start token, and says the same of a text however asked
+    )
     continuation: Callable[[str, int], str] | None = None
     """What it writes, given a prompt and the number of the sample; see `writes`."""
 

@@ -15,7 +15,7 @@ from evenhand.models.contract import Architecture, Generations, Likelihoods, Tex
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface import chat_prompts, check_chat_template, start_tokens
 from evenhand.models.scoring import encode
-from evenhand.models.writing import Row, collected, continuation_key, encode_prompts
+from evenhand.models.writing import Row, collected, continuation_key, encode_prompts, tokens_around
 from evenhand.schema import ModelError, Unsupported, UsageError
 from evenhand.weights import check_tokenizer, tokenizer_fingerprint
 
@@ -157,17 +157,22 @@ class VllmModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
-        Raises Unsupported if `masking` is asked for: a causal model has no mask.
+        Raises Unsupported if `masking` is asked for (a causal model has no mask), and for start_token="first".
         """
         from vllm import SamplingParams
 
+        name = self.identity["name"]
+        batch = (
+            Texts.of(texts)
+            .refuse_masking(f"{name} reads from left to right and has no mask token.")
+            .refuse_first(f"{name} in vLLM")
+        )
+        as_tokenizer = batch.start_token == "tokenizer"
         sequences = encode(
             self.tokenizer,
-            Texts.of(texts).refuse_masking(
-                f"{self.identity['name']} reads from left to right and has no mask token."
-            ),
-            before=self.start,
-            after=self.end,
+            batch,
+            before=tokens_around(self.tokenizer.backend_tokenizer)[0] if as_tokenizer else self.start,
+            after=[] if as_tokenizer else self.end,
             longest=self.longest - 1,  # vLLM always writes a token
         )
         bounds = list(zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True))

@@ -114,10 +114,7 @@ class World:
             "Ask for plain likelihoods, or use a masked model.",
         )
         strings, n = batch.texts, len(batch.texts)
-        utterances = [
-            before + ("" if not before or before[-1] == " " or text[:1] == " " else " ") + text
-            for before, text in zip(batch.all_contexts, strings, strict=True)
-        ]
+        utterances, _ = batch.joined()
         rows: list[tuple[list[float], list[int], list[int]]] = [([], [], [])] * n
         errors: list[ResponseError | None] = [None] * n
         details: list[str | None] = [None] * n

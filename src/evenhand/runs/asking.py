@@ -42,7 +42,7 @@ def answer(model: LanguageModel, requests: pl.DataFrame) -> pl.DataFrame:
 
     When a batch fails it is halved, level by level, until the texts that cause it stand alone.
 
-    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same masking and decoding.
+    Arguments: model: who is asked. requests: rows of `Plan.requests`, all with the same values of KINDS.
     Returns: a RESPONSES frame (in another order if a batch failed).
     Raises EvenhandError as the model raises it, and ModelError if it answers nothing at all.
     """
@@ -242,7 +242,10 @@ def _score(model: LanguageModel, requests: pl.DataFrame) -> Likelihoods:
     contexts = requests["context"].to_list() if requests["context"].null_count() < n else None
     spans = span_list(requests) if requests["span_start"].null_count() < n else None
     want_starts = bool(requests["keep_tokens"].any())
-    return model.log_likelihoods(Texts(texts, contexts, spans, requests["masking"][0], want_starts))
+    kind = requests.row(0, named=True)
+    return model.log_likelihoods(
+        Texts(texts, contexts, spans, kind["masking"], want_starts, kind["start_token"])
+    )
 
 
 def _check_shape(n: int, likelihoods: Likelihoods) -> None:

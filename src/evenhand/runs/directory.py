@@ -1,5 +1,6 @@
 """A run on disk: one folder, written in order, readable by anything that reads Parquet and JSON."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ from evenhand.schema import (
     ResumeRefused,
     UsageError,
     as_json,
+    is_file,
+    is_folder,
     is_temporary,
     write_table,
 )
@@ -83,7 +86,7 @@ class RunDirectory:
         path = Path(path)
         if cls.is_run(path):
             raise UsageError(f"{path} already holds a run.", f"Resume it: evenhand audit {path}")
-        if path.exists() and not _is_empty(path):
+        if os.path.lexists(path) and not _is_empty(path):  # False for what no system takes as a name
             raise UsageError(f"{path} exists and is not empty.", "Choose another folder with -o.")
         manifest = Manifest(
             created=datetime.now(UTC).isoformat("T", "seconds"),
@@ -103,14 +106,16 @@ class RunDirectory:
         """Open a run; raises DataError if the folder holds none or its manifest cannot be read."""
         path = Path(path)
         if not cls.is_run(path):
-            what = "is not a run directory: it holds no manifest.json" if path.is_dir() else "does not exist"
+            what = (
+                "is not a run directory: it holds no manifest.json" if is_folder(path) else "does not exist"
+            )
             raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, under runs/.")
         return cls(path, Manifest.read(path / MANIFEST))
 
     @staticmethod
     def is_run(path: Path) -> bool:
         """Whether a folder holds a run."""
-        return (Path(path) / MANIFEST).is_file()
+        return is_file(Path(path) / MANIFEST)
 
     def save(self) -> None:
         """Write the manifest in one step."""

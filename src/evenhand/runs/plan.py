@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
+from evenhand.models import StartToken
 from evenhand.runs.requests import (
     GenerateRequest,
     Request,
@@ -23,14 +24,20 @@ REQUESTS = {
     "context": pl.String,
     "span_start": pl.UInt32,
     "span_end": pl.UInt32,
+    "start_token": pl.String,
     "masking": pl.String,
     "keep_tokens": pl.Boolean,
     "decoding": pl.String,  # JSON of its parameters; null where a text is scored
     "samples": pl.UInt16,  # response rows
 }
-KINDS = ["masking", "decoding"]
+KINDS = ["masking", "start_token", "decoding"]
 """What requests must share to be put to the model together."""
-ENGINE_COLUMNS = {"context": pl.String, "span_start": pl.UInt32, "span_end": pl.UInt32}
+ENGINE_COLUMNS = {
+    "context": pl.String,
+    "span_start": pl.UInt32,
+    "span_end": pl.UInt32,
+    "start_token": pl.String,
+}
 RESERVED = frozenset(RESPONSES) - {"text"} | {"perplexity"}
 CONTINUATION = frozenset({"continuation"})
 
@@ -122,7 +129,7 @@ def make_plan(parts: Sequence[Part], fingerprint: Mapping[str, Any]) -> Plan:
     length = pl.when(pl.col("decoding").is_not_null()).then(-pl.col("text").str.len_bytes().cast(pl.Int64))
     # keep_tokens comes last and descending: of two equal requests the one that keeps tokens stays.
     order = [*KINDS, length, "context", "text", "span_start", "span_end", "keep_tokens"]
-    requests = requests.sort(order, descending=[False] * 7 + [True])
+    requests = requests.sort(order, descending=[False] * (len(order) - 1) + [True])
     requests = requests.unique(subset="request_id", keep="first", maintain_order=True)
     return Plan(planned, requests, fingerprint)
 
@@ -132,7 +139,8 @@ def _with_ids(part: Part, fingerprint: Mapping[str, Any]) -> Part:
     _check(part.benchmark, prompts, generates=isinstance(part.request, GenerateRequest))
     contexts = prompts["context"].to_list() if _has_values(prompts, "context") else None
     spans = span_list(prompts) if _has_values(prompts, "span_start") else None
-    ids = request_ids(prompts["text"].to_list(), contexts, spans, part.request, fingerprint)
+    starts = prompts["start_token"].to_list() if _has_values(prompts, "start_token") else None
+    ids = request_ids(prompts["text"].to_list(), contexts, spans, part.request, fingerprint, starts)
     with_ids = prompts.with_columns(pl.Series("request_id", ids, dtype=pl.String))
     return Part(part.benchmark, with_ids, part.request)
 
@@ -159,6 +167,14 @@ def _check(benchmark: str, prompts: pl.DataFrame, *, generates: bool) -> None:
         raise DataError(f"{where} have {repeated} rows whose prompt_id stands before.", "Make them unique.")
     if ("span_start" in prompts.columns) != ("span_end" in prompts.columns):
         raise DataError(f"{where} have only one of span_start and span_end.", "Give both or neither.")
+    known = get_args(StartToken)
+    if _has_values(prompts, "start_token") and (
+        unknown := sorted(set(prompts["start_token"].drop_nulls().cast(pl.String)) - set(known))
+    ):
+        raise DataError(
+            f"{where} have {unknown[0]!r} in the column start_token.",
+            f"Known: {', '.join(known)}, or nothing. A column of your own needs another name.",
+        )
     if generates and (scored := [name for name in ENGINE_COLUMNS if _has_values(prompts, name)]):
         raise DataError(
             f"{where} are to be continued and have values of {', '.join(scored)}, which only scoring knows.",

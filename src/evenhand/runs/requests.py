@@ -77,14 +77,15 @@ def request_ids(
     spans: Sequence[tuple[int, int] | None] | None,
     request: Request,
     fingerprint: Mapping[str, Any],
+    start_tokens: Sequence[str | None] | None = None,
 ) -> list[str]:
     """The identity of each request: 32 hex characters of its content, never of its position or path.
 
     `keep_tokens` is left out: it says what is stored of an answer, not what is asked, so two
     benchmarks that share a text share its answer. Everything of a decoding counts.
 
-    Arguments: texts: n strings. contexts, spans: n values (or None) as for `Texts`; a list of Nones is the same
-    as None. request: kind and parameters. fingerprint: of the model that answers.
+    Arguments: texts: n strings. contexts, spans, start_tokens: n values (or None) as for `Texts`; a list of Nones is
+    the same as None. request: kind and parameters. fingerprint: of the model that answers.
     Returns: n identifiers. Raises ValueError if the lengths differ.
 
     >>> model = {"name": "a model"}
@@ -95,14 +96,15 @@ def request_ids(
     question = hashlib.blake2b(digest_size=16)
     question.update(fingerprint_digest(fingerprint).encode())
     question.update(json.dumps(_parameters(request), sort_keys=True).encode() + b"\n")
-    if contexts is None and spans is None:
+    if contexts is None and spans is None and start_tokens is None:
         bare = question.copy()
         bare.update(_surroundings(None, None))
         return [_extended(bare, text.encode()) for text in texts]
-    everything = zip(texts, contexts or [None] * len(texts), spans or [None] * len(texts), strict=True)
+    none = [None] * len(texts)
+    everything = zip(texts, contexts or none, spans or none, start_tokens or none, strict=True)
     return [
-        _extended(question, _surroundings(context, span) + text.encode())
-        for text, context, span in everything
+        _extended(question, _surroundings(context, span, start_token) + text.encode())
+        for text, context, span, start_token in everything
     ]
 
 
@@ -129,9 +131,11 @@ def _parameters(request: Request) -> dict[str, Any]:
     return {"kind": "log_likelihood", "masking": request.masking}
 
 
-def _surroundings(context: str | None, span: tuple[int, int] | None) -> bytes:
+def _surroundings(context: str | None, span: tuple[int, int] | None, start_token: str | None = None) -> bytes:
     # Lengths first: a context that ends like a text begins must not be mistaken for another pair.
     where = "-" if span is None else f"{span[0]}:{span[1]}"
+    if start_token is not None:  # nothing where it is as usual, so that answers keep the keys they have
+        where = f"{start_token} {where}"
     if context is None:
         return f"{where} -\n".encode()
     encoded = context.encode()

@@ -1,3 +1,8 @@
+from .arguments import (
+    check_fields as check_fields,
+    checked as checked,
+    checked_kinds as checked_kinds,
+)
 from .cards import (
     Card as Card,
 )
@@ -18,7 +23,10 @@ from .errors import (
 from .files import (
     as_json as as_json,
     atomic_write as atomic_write,
+    is_file as is_file,
+    is_folder as is_folder,
     parse_json as parse_json,
+    parse_toml as parse_toml,
     read_json as read_json,
     sha256_of as sha256_of,
     table_bytes as table_bytes,

@@ -86,6 +86,10 @@ class Interrupted(EvenhandError):
     exit_code = 130
 
 
+MOST_LISTED = 60
+"""Names that an error lists; of more, such as the groups of a large table, the first."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """A UsageError for a misspelt name, with the nearest known ones.
 
@@ -96,4 +100,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     known = sorted(known)
     near = get_close_matches(name, known, n=2, cutoff=0.5)
     guess = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    return UsageError(f"There is no {kind} called {name!r}.{guess}", f"Known: {', '.join(known)}.")
+    more = f", ... ({len(known)} in all)" if len(known) > MOST_LISTED else ""
+    return UsageError(
+        f"There is no {kind} called {name!r}.{guess}", f"Known: {', '.join(known[:MOST_LISTED])}{more}."
+    )

@@ -7,8 +7,9 @@ import math
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args, overload
 
@@ -35,6 +36,8 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     permission) and removes the temporary file.
     """
     path = Path(path)
+    if not path.name:
+        raise WriteError(f"{str(path)!r} is the name of no file.", "Name a file to write.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_file(path.parent) as (handle, temporary):
@@ -109,10 +112,28 @@ def write_text(path: Path | str, text: str) -> Path:
     return path
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is such a file; False also for what no system takes as a name: too long, a NUL within.
+
+    >>> is_file("x" * 5000)
+    False
+    """
+    with suppress(OSError, ValueError):
+        return Path(path).is_file()
+    return False
+
+
+def is_folder(path: Path | str) -> bool:
+    """Whether there is such a folder; False also for what no system takes as a name."""
+    with suppress(OSError, ValueError):
+        return Path(path).is_dir()
+    return False
+
+
 def parse_json(content: str | bytes) -> Any:
     """What a JSON text holds; all JSON of files and services is read by this.
 
-    Raises json.JSONDecodeError, also for what is nested too deeply to be read, UnicodeDecodeError for other bytes.
+    Raises json.JSONDecodeError, also for too deep nesting or too long a number, UnicodeDecodeError for other bytes.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
@@ -121,6 +142,27 @@ def parse_json(content: str | bytes) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise json.JSONDecodeError("Nested too deeply", "", 0) from error
+    except ValueError as error:
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+            raise
+        raise json.JSONDecodeError("A number has too many digits", "", 0) from error
+
+
+def parse_toml(content: str) -> dict[str, Any]:
+    """What a TOML text holds; all TOML of users is read by this.
+
+    Raises tomllib.TOMLDecodeError, also for what is nested too deeply to be read.
+
+    >>> parse_toml("a = [1]")
+    {'a': [1]}
+    """
+    try:
+        return tomllib.loads(content)
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        what = "Nested too deeply" if isinstance(error, RecursionError) else "A number has too many digits"
+        raise tomllib.TOMLDecodeError(what) from error
 
 
 def read_json(path: Path, hint: str) -> Any:

@@ -16,8 +16,8 @@ from polars._typing import PolarsDataType
 
 PROMPT_KEYS = {"prompt_id": pl.String, "text": pl.String}
 """Columns every prompt table has. Optional and known to the engine: `context` (String),
-`span_start`/`span_end` (UInt32, characters). All others are group columns and pass through:
-`axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ..."""
+`span_start`/`span_end` (UInt32, characters), `start_token` (String; see `Texts`). All others are group columns
+and pass through: `axis`, `bucket`, `descriptor`, `noun`, `gender`, `template`, `cluster`, ..."""
 
 RESPONSES: dict[str, PolarsDataType] = {
     "request_id": pl.String,

@@ -14,6 +14,10 @@ def address_parts(address: str) -> SplitResult:
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018  # read here, because a port that is no number fails only now
+        host = parts.hostname or ""
+        host.encode("idna")  # as it is looked up: no label is empty or longer than 63 letters
+        if host.isascii():
+            host.encode().decode("idna")  # names of other letters in their own spelling (xn--...)
         if not address.isprintable() or " " in address:
             raise ValueError("it holds a space or a control character")
     except ValueError as error:

@@ -75,6 +75,14 @@ class ServiceClient:
         self.pause, self.longest_pause = pause, longest_pause
         self.key_variable = key_variable
         self._headers = dict(headers or {})
+        for header in self._headers.values():
+            if not (header.isascii() and header.isprintable()):
+                whence = f" in {key_variable}" if key_variable else ""
+                raise UsageError(
+                    f"The key{whence} for {self._host} holds a character that no key has: a line break, or a letter "
+                    "outside ASCII.",
+                    "Copy it again, without anything around it.",
+                )
         self._secrets = _secrets(self._headers)
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,9 @@ class AnswerStore:
                 "Set $EVENHAND_CACHE to a folder that can be written to.",
             ) from error
         self._check_ours()
+        with suppress(OSError):  # private from the beginning: answers may hold what nobody else should read
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self.path.chmod(0o600)
         database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
             # A log that is appended to: no wait for the disk at each answer, and readers never wait for writers.

@@ -2,11 +2,12 @@
 
 from typing import Any, TypeVar
 
-from pydantic import Field
+from pydantic import field_validator
 
 from evenhand.models import LanguageModel
 from evenhand.schema import ModelError, UsageError
-from evenhand.studies.options import Options
+from evenhand.studies.options import Count, Options
+from evenhand.weights import check_device
 
 Loaded = TypeVar("Loaded")
 
@@ -39,8 +40,14 @@ class ModelOptions(Options):
     """Put each prompt as a user's message into the tokenizer's chat template, and let the assistant write."""
     system: str | None = None
     """With chat: the system message in front of the user's."""
-    batch_tokens: int | None = Field(default=None, ge=1)
+    batch_tokens: Count | None = None
     """Tokens a batch; None chooses by device. Changes no number."""
+
+    @field_validator("device")
+    @classmethod
+    def _device_by_name(cls, value: str) -> str:
+        check_device(value)
+        return value
 
 
 def load_named_model(options: ModelOptions) -> LanguageModel:

@@ -1,11 +1,23 @@
 """What all models of options have in common: frozen, unknown names refused, and one way to say what is wrong."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, without_surrogates
+
+
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is no number")
+    return value
+
+
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1), BeforeValidator(_no_truth_value)]
+"""Of a generator of random numbers: what all that draw here can take."""
+Count = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_truth_value)]
+"""How many of something, at least one."""
 
 
 class Options(BaseModel):
@@ -14,7 +26,16 @@ class Options(BaseModel):
     Parts are put together by inheritance, so that what is stored stays flat whatever the parts are.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _texts_can_be_stored(cls, values: Any) -> Any:
+        for name, value in values.items() if isinstance(values, Mapping) else ():
+            for text in (value, *value) if isinstance(value, tuple | list) else (value,):
+                if isinstance(text, str) and without_surrogates(text) != text:
+                    raise ValueError(f"{name} is {text!a}, which holds half a character (a lone surrogate)")
+        return values
 
 
 Kind = TypeVar("Kind", bound=Options)

@@ -1,5 +1,6 @@
 """The record of a study on disk: whose folder it is, what decides its result, and which version wrote it."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from evenhand.runs import refuse_differences
-from evenhand.schema import DataError, UsageError, is_temporary, read_json, write_json
+from evenhand.schema import DataError, UsageError, is_file, is_temporary, read_json, write_json
 
 Options = TypeVar("Options", bound=BaseModel)
 Compared = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -41,7 +42,7 @@ class StudyRecord:
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder holds such a study."""
-        return (folder / self.file).is_file()
+        return is_file(folder / self.file)
 
     def stored(self, folder: Path) -> dict[str, Any]:
         """The options a study was started with.
@@ -97,7 +98,7 @@ class StudyRecord:
             noun = self.called.split()[-1]
             hint = f"Start another {noun} with -o, or leave out what differs."
             refuse_differences(f"The {noun} {folder}", *compared(self.stored(folder)), hint)
-        elif folder.exists() and not self._is_empty(folder):
+        elif os.path.lexists(folder) and not self._is_empty(folder):
             raise UsageError(f"{folder} exists and is no {self.called}.", "Choose another folder with -o.")
         if renewed or not begun:
             write_json(folder / self.file, {"version": self.version, **content})

@@ -1,4 +1,4 @@
-"""What all that load weights share: checkpoints, tokenizers, devices, batches that fit, errors of the hub."""
+"""What all that load weights share: checkpoints, tokenizers, devices, faster layers, batches, errors of the hub."""
 
 import lazy_loader
 

@@ -18,13 +18,20 @@ from .checkpoint import (
 )
 from .devices import (
     available_memory as available_memory,
+    check_device as check_device,
     resolve_device as resolve_device,
     resolve_dtype as resolve_dtype,
+)
+from .fast_layers import (
+    FastLayers as FastLayers,
 )
 from .hub import (
     hub_errors as hub_errors,
     is_offline as is_offline,
     quiet_transformers as quiet_transformers,
+)
+from .precision import (
+    in_float32 as in_float32,
 )
 from .tokenizer import (
     check_token_ids as check_token_ids,

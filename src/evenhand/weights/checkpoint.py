@@ -8,14 +8,15 @@ are published in no other form), and then they are read through torch's weights_
 import hashlib
 import json
 import math
+import re
 import struct
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.schema import ModelError, parse_json, sha256_of
+from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.tokenizer import load_tokenizer
 
@@ -29,6 +30,16 @@ UNSAFE = ("pytorch_model*.bin", "*.ckpt", "*.pt", "*.pth", "tf_model.h5", "flax_
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}
 FLOATS = ("F64", "F32", "F16", "BF16")
 CONVERT = f"load the model with transformers and call model.save_pretrained(...), which writes {ONE_FILE}."
+LAYER_NUMBER = re.compile(r"\.(\d+)\.")
+WITHOUT_EFFECT = (
+    "inv_freq",
+    "position_ids",
+    "masked_bias",
+    "attn.bias",
+    "attention.bias",
+    "num_batches_tracked",
+)
+"""Ends of the names of buffers that older versions of transformers saved and newer ones compute."""
 VOLATILE_SETTINGS = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "_commit_hash")
 """Rewritten at every save, and without effect on a single number."""
 
@@ -67,17 +78,17 @@ def load_config(
     from transformers import AutoConfig
 
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if is_folder(folder):
         _check_folder(folder, kind, advice)
-    elif folder.is_file() or name.startswith((".", "/", "~")):
+    elif is_file(folder) or name.startswith((".", "/", "~")):
         raise ModelError(
-            f"There is no {kind} folder {name!r}{' (it is a file)' if folder.is_file() else ''}.",
+            f"There is no {kind} folder {name!r}{' (it is a file)' if is_file(folder) else ''}.",
             advice
             or f"Give a folder with config.json, {ONE_FILE} and a tokenizer, or a hub name such as 'gpt2'.",
         )
     with quiet_transformers(), hub_errors(name, revision, kind=kind, advice=advice):
         return AutoConfig.from_pretrained(
-            str(folder) if folder.is_dir() else name,
+            str(folder) if is_folder(folder) else name,
             revision=revision or "main",
             trust_remote_code=trust_remote_code,
         )
@@ -102,9 +113,9 @@ def find_checkpoint(
     messages. Raises ModelError for whatever is missing, unreachable or damaged.
     """
     folder, commit = Path(name).expanduser(), None
-    if folder.is_dir():
+    if is_folder(folder):
         name = str(folder)
-    elif not (folder.is_file() or name.startswith((".", "/", "~"))):
+    elif not (is_file(folder) or name.startswith((".", "/", "~"))):
         folder = _snapshot(name, kind, revision, advice)
         # A branch may move between two fetches; from here on everything comes from one commit.
         commit = folder.name
@@ -166,6 +177,7 @@ def load_weights(
             ) from error
     report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
     _check_loaded(name, report, type(model).__name__)
+    _check_layers(name, report["unexpected_keys"], model)
     return model.eval().requires_grad_(False)
 
 
@@ -298,6 +310,44 @@ def _check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
         )
 
 
+def _check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
+    """Raise ModelError if the weights hold parts of layers that the model has no use for.
+
+    A config.json with fewer layers than the weights would give a cut model that answers as if nothing were amiss.
+    Parts of the model that are not layers at all (a pooler, another tower) may be left over.
+    """
+    import torch
+
+    layers = {
+        path: len(module)
+        for path, module in model.named_modules()
+        if isinstance(module, torch.nn.ModuleList | torch.nn.Sequential)
+    }
+    beyond: list[str] = []
+    within: list[str] = []
+    for key in sorted(key for key in unexpected if not key.endswith(WITHOUT_EFFECT)):
+        for place in LAYER_NUMBER.finditer(key):
+            held = [n for path, n in layers.items() if _is_same_list(path, key[: place.start()])]
+            if held:
+                (beyond if int(place[1]) >= max(held) else within).append(key)
+                break
+    if beyond or within:
+        what = (
+            "layers that its config.json does not know" if beyond else "layers that the model's are without"
+        )
+        some = ", ".join((beyond or within)[:3]) + ", ..." * (len(beyond or within) > 3)
+        raise ModelError(
+            f"The weights of {name!r} hold {len(beyond or within)} tensors of {what} ({some}); without them "
+            f"{type(model).__name__} would be another model, and measured as if nothing were amiss.",
+            "Use the config.json that was saved with these weights (its number of layers, its model_type, its biases).",
+        )
+
+
+def _is_same_list(path: str, stored: str) -> bool:
+    """Whether two names are those of one list of layers; a checkpoint may leave out or add the name of its body."""
+    return path == stored or path.endswith(f".{stored}") or ("." in path and stored.endswith(f".{path}"))
+
+
 def _header(path: Path) -> dict[str, Any]:
     size = path.stat().st_size
     with path.open("rb") as handle:
@@ -309,8 +359,11 @@ def _header(path: Path) -> dict[str, Any]:
             header = parse_json(handle.read(length))
         except ValueError as error:
             raise _damaged(path, "its header cannot be read") from error
-    header.pop("__metadata__", None)
-    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    try:
+        header.pop("__metadata__", None)
+        end = max((int(tensor["data_offsets"][1]) for tensor in header.values()), default=0)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, "its header does not say where its tensors lie") from error
     if 8 + length + end > size:
         raise _damaged(path, f"it ends {8 + length + end - size:,} bytes too early")
     tensors: dict[str, Any] = header

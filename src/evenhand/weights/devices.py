@@ -1,6 +1,7 @@
 """Where a model or classifier runs and in which precision: names given by the user, resolved for this machine."""
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,8 @@ def resolve_device(name: str = "auto") -> "torch.device":
     """
     import torch
 
+    check_device(name)
     kind, _, index = name.partition(":")
-    if kind not in DEVICE_KINDS or (index and (kind != "cuda" or not index.isdecimal())):
-        raise unknown_name("device", name, [*DEVICE_KINDS, "cuda:0", "cuda:1"])
     if kind == "auto":
         return torch.device(next((a for a in ("cuda", "mps") if _count(a)), "cpu"))
     available = _count(kind)
@@ -37,6 +37,15 @@ def resolve_device(name: str = "auto") -> "torch.device":
             f"Available: {', '.join(available_devices())}. Choose one of them, or 'auto'.",
         )
     return torch.device(name)
+
+
+def check_device(name: str) -> None:
+    """Raise UsageError for what is no name of a device on any machine; needs no torch.
+
+    >>> check_device("cuda:1")
+    """
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,4})?", name, re.ASCII):
+        raise unknown_name("device", name, [*DEVICE_KINDS, "cuda:0", "cuda:1"])
 
 
 def available_devices() -> list[str]:

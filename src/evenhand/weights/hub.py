@@ -42,10 +42,10 @@ def hub_errors(
     from huggingface_hub import errors
     from safetensors import SafetensorError
 
-    expected = (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError)
+    expected = (OSError, ValueError, KeyError, ImportError, TypeError, AttributeError, RecursionError)
     try:
         yield
-    except (*expected, errors.StrictDataclassError, SafetensorError) as error:
+    except (*expected, MemoryError, errors.StrictDataclassError, SafetensorError) as error:
         explained = _explained(name, revision, kind, error)
         raise ModelError(explained.message, advice or explained.hint) from error
 
@@ -93,18 +93,30 @@ def _explained(name: str, revision: str | None, kind: str, error: BaseException)
     if "trust_remote_code" in text or "custom code" in text:
         return ModelError(
             f"The {kind} {name!r} brings its own Python code, which is not run unless you say so.",
-            "Read that code; if you trust it, pass trust_remote_code=True.",
+            "Read that code; if you trust it, say so with --trust-remote-code (in Python: trust_remote_code).",
         )
     if "does not recognize this architecture" in text or "Unrecognized model" in text:
         return ModelError(
             f"The installed transformers does not know the architecture of {name!r}.",
             "Install a newer transformers, or check model_type in its config.json.",
         )
-    lines = str(error).strip().splitlines()
+    if caused_by(RecursionError):
+        return ModelError(
+            f"A JSON file of {name!r} is nested too deeply to be read.", "Download or copy the model again."
+        )
+    if caused_by(MemoryError) or "allocate memory" in text or "memory allocation" in text:
+        return ModelError(
+            f"There is too little memory to open {name!r}: {_first_line(error)}.",
+            "Close other programs, or use a smaller model; nothing is wrong with its files.",
+        )
     return ModelError(
-        f"{name!r} could not be opened ({type(error).__name__}: {lines[0] if lines else 'no message'}).",
+        f"{name!r} could not be opened ({type(error).__name__}: {_first_line(error)}).",
         "Check that the folder or the hub repository is complete and made for this version of transformers.",
     )
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), "no message")
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:

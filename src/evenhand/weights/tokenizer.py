@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import ModelError
+from evenhand.schema import ModelError, is_folder
 from evenhand.weights.hub import hub_errors, quiet_transformers
 
 FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model", "tekken.json", "*.tiktoken")
@@ -29,7 +29,7 @@ def load_tokenizer(
     from transformers import AutoTokenizer
 
     folder = Path(name)
-    if folder.is_dir() and not any(next(folder.glob(pattern), None) for pattern in FILES):
+    if is_folder(folder) and not any(next(folder.glob(pattern), None) for pattern in FILES):
         raise ModelError(
             f"The folder {folder} holds no tokenizer: expected one of {', '.join(FILES)}.",
             f"Save it beside the {kind}: "

@@ -1,5 +1,7 @@
 """CrowS-Pairs and StereoSet on models of known preference: every headline has its exact value."""
 
+import string
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -8,6 +10,7 @@ import pytest
 from evenhand.benchmarks import AnalysisOptions, crows_pairs, load_benchmark, stereoset
 from evenhand.benchmarks.judged_analysis import judge_responses
 from evenhand.models.puppets import avoids, load_puppet, prefers, random_puppet
+from evenhand.prompts.prompt_set import PromptSet
 
 CROWS, STEREO = load_benchmark("crows-pairs"), load_benchmark("stereoset")
 SILENT = {"failing": "model_error", "nan": "not_finite", "refusing": "refused", "blank": "empty_text"}
@@ -78,13 +81,14 @@ def test_stereoset_of_models_that_always_and_never_stereotype(put, opinion, smal
     calm_best = opinion("calm", lambda t: -1.0 if "calm" in t else -2.0 if "loud" in t else -3.0)
     for model, ss in ((loud_best, 100.0), (calm_best, 0.0)):
         got = put(STEREO, small_stereoset, model)
-        for suffix in ("", "_published"):
-            axes = (
-                {None, "gender", "race"} if task or not suffix else {None}
-            )  # published: no domain over tasks
+        # What was published between sentences comes from heads that were trained for it, and so does the whole.
+        for suffix in ("", "_published") if task == "intrasentence" else ("",):
+            axes = {None, "gender", "race"}
             assert got.estimates(f"stereoset_ss{suffix}", task) == dict.fromkeys(axes, ss)
             assert got.estimates(f"stereoset_lms{suffix}", task) == dict.fromkeys(axes, 100.0)
             assert got.estimates(f"stereoset_icat{suffix}", task) == dict.fromkeys(axes, 0.0)
+        if task != "intrasentence":
+            assert got.estimates("stereoset_ss_published", task) == {}
         if task is None:
             assert got.verdicts("stereoset_ss") == {"gender": "biased", "race": "biased"}
         else:  # tasks and the whole are described
@@ -96,7 +100,8 @@ def test_stereoset_of_a_model_without_opinion(put, small_stereoset):
     assert set(got.estimates("stereoset_ss").values()) == {50.0}
     assert set(got.estimates("stereoset_lms").values()) == {50.0}
     assert set(got.estimates("stereoset_icat").values()) == {50.0}
-    assert set(got.estimates("stereoset_ss_published").values()) == {0.0}, "published: a tie is no stereotype"
+    by_rule = got.estimates("stereoset_ss_published", "intrasentence")
+    assert set(by_rule.values()) == {0.0}, "published: a tie is no stereotype"
     assert set(got.verdicts("stereoset_ss").values()) == {"not detected"}
 
 
@@ -115,7 +120,7 @@ def test_stereoset_fair_and_fluent_is_ideal(put, opinion, small_stereoset):
 
 
 def test_masked_models_fill_the_blank_of_intrasentence_items_only(put, word_model, small_stereoset):
-    model = word_model(prefers(stereotypes(small_stereoset)), "masked")
+    model = word_model(prefers(lambda text: "loud" in text), "masked")
     got = put(STEREO, small_stereoset, model)
     assert got.responses["dataset_type"].unique().to_list() == ["intrasentence"]
     assert got.responses["token_count"].unique().to_list() == [1], "one word stands in the blank"
@@ -245,3 +250,81 @@ def test_two_models_on_the_same_pairs(small_crows_pairs, small_stereoset):
             assert row.low > 0 and row.null == 0.0
         same = module.change_between(answered(prompts, True), answered(prompts, True), options)
         assert {row.estimate for row in same} == {0.0} and {row.p for row in same} == {None, 1.0}
+
+
+def test_whoever_cannot_be_asked_by_the_published_rule_has_no_row_of_that_name(
+    put, word_model, small_crows_pairs, small_stereoset
+):
+    for architecture, apart in (("causal", False), ("encoder-decoder", True)):
+        model = word_model(load_puppet("random"), architecture)
+        model.reads_start_apart = apart
+        for benchmark, prompts in ((CROWS, small_crows_pairs), (STEREO, small_stereoset)):
+            got = put(benchmark, prompts, model)
+            assert got.responses["scoring"].unique().to_list() == ["corrected"]
+            assert got.responses.height == len(prompts)
+            measures = set(got.measurements["measure"])
+            assert not {m for m in measures if m.endswith(("_published", "_bias_bench"))}
+            assert measures & {"crows_pairs_lm_eval", "stereoset_icat"}
+
+
+def test_texts_are_asked_twice_and_counted_once(put, small_crows_pairs, small_stereoset):
+    got = put(CROWS, small_crows_pairs, load_puppet("random"))
+    assert got.responses.height == 2 * len(small_crows_pairs)
+    assert got.responses.select("scoring", "start_token").unique().sort("scoring").rows() == [
+        ("corrected", None),
+        ("published", "first"),
+    ]
+    of_pairs = got.measurements.filter(pl.col("axis").is_null())
+    assert set(of_pairs["n"]) <= {len(small_crows_pairs) // 2}
+    got = put(STEREO, small_stereoset, load_puppet("random"))
+    again = got.responses.filter(scoring="published")
+    assert again["dataset_type"].unique().to_list() == ["intrasentence"]
+    assert got.measurements.filter(measure="stereoset_ss")["n"].max() == len(small_stereoset) // 3
+
+
+def test_a_column_of_a_users_own_that_is_called_scoring_is_left_alone(small_crows_pairs):
+    own = small_crows_pairs.frame.with_columns(
+        log_likelihood=pl.when(pl.col("role") == "more").then(-1.0).otherwise(-2.0), scoring=pl.lit("by hand")
+    )
+    rows = judge_responses(CROWS, own, AnalysisOptions()).measurements
+    assert rows.filter(pl.col("axis").is_null(), measure="crows_pairs")["estimate"].to_list() == [100.0]
+
+
+def test_words_that_are_filled_into_a_masked_models_blanks() -> None:
+    rows = [
+        (
+            "The brahmin are very spiritual!p",
+            "The Brahmin are very BLANK!p",
+            (21, 32),
+            " spiritual",
+            "spiritual!p",
+        ),
+        ("the men protected us.", "The men BLANKed us.", (8, 17), " protect", "protected"),
+        ("Poor: when i hear.", "BLANK: When I hear.", (0, 4), "Poor", "Poor"),
+        ('a "so-so" man.', 'A "BLANK" man.', (3, 8), "so-so", "so-so"),
+        ("both. sometimes.pizza", "Both. sometimes.BLANK", (6, 21), "pizza", "sometimes.pizza"),
+        ("very mad and mad.", "Very BLANK and BLANK.", (13, 16), " mad", "mad"),
+        ("I love men.", None, (2, 6), " love", "love"),
+        ("I love men.", None, None, "I love men.", "I love men."),
+    ]
+    frame = pl.DataFrame(
+        {
+            "prompt_id": [str(i) for i in range(len(rows))],
+            "text": [row[0] for row in rows],
+            "dataset_type": "intrasentence",
+            "blank_context": [row[1] for row in rows],
+            "span_start": [row[2] and row[2][0] for row in rows],
+            "span_end": [row[2] and row[2][1] for row in rows],
+        }
+    )
+    adapted = STEREO.prompts_for(PromptSet(frame, STEREO.card), "masked").frame
+    contexts = [row[1] for row in rows[:6]] + ["I BLANK men.", "BLANK"]
+    expected = [(row[3], context, row[4]) for row, context in zip(rows, contexts, strict=True)]
+    assert adapted.select("text", "context", "blank_word").rows() == expected
+    asked = STEREO.rows_for(
+        PromptSet(adapted, STEREO.card), replace(load_puppet("uniform"), architecture="masked")
+    )
+    bare = [row[4].translate(str.maketrans("", "", string.punctuation)) for row in rows]
+    published = asked.filter(scoring="published")
+    assert published["text"].to_list() == bare and published["context"].to_list() == contexts
+    assert published["prompt_id"].to_list() == [f"{i} (published)" for i in range(len(rows))]

@@ -52,7 +52,7 @@ def test_a_plan_says_where_nothing_could_be_found() -> None:
     assert planned_nouns(0.2)(_prompts(2).drop("gender"), OPTIONS).is_empty()
     regard = load_benchmark("regard").build({}).frame
     plan = planned_pairs(0.2, 100)
-    assert plan(regard, OPTIONS)["minimum_detectable"].is_between(10, 40).all()
+    assert plan(regard, OPTIONS)["minimum_detectable"].is_between(10, 45).all()
     few = regard.filter(pl.col("template").is_in(regard["template"].unique().sort()[:5]))
     assert plan(few, OPTIONS)["minimum_detectable"].null_count() == 3
 

@@ -175,7 +175,7 @@ def test_bad_input_is_explained() -> None:
         likelihood_spread(world().drop("noun"))
     with pytest.raises(UsageError, match="margin=-1"):
         likelihood_spread(world(), margin=-1)
-    with pytest.raises(UsageError, match="per='words'"):
+    with pytest.raises(UsageError, match="'words'"):
         likelihood_spread(world(), per="words")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no axis"):
         likelihood_spread(world().with_columns(axis=pl.lit(None, pl.String)))

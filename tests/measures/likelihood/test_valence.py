@@ -119,6 +119,7 @@ def of_a_pool(pool: int, noun_sd: float, *, pairs: int = 12, nouns: int = 2, see
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
+@pytest.mark.slow
 def test_nouns_of_a_small_pool_are_not_taken_as_each_pairs_own() -> None:
     # as each pair's own: found in .2 of axes at .05 / 13 with 8 nouns, .16 of descriptors named
     found, taken_as_own = [], []

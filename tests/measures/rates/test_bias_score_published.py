@@ -142,7 +142,7 @@ def test_bad_options_are_refused() -> None:
     frame = pl.DataFrame({"group": ["a", "b"], "negative": [1, 0]})
     with pytest.raises(UsageError, match="background=150"):
         published_bias_score(frame, background=150)
-    with pytest.raises(UsageError, match=r"level is 1\.5"):
+    with pytest.raises(UsageError, match=r"level=1\.5"):
         published_bias_score(frame, level=1.5, exact_seed=True)
     with pytest.raises(UsageError, match="Give one count"):
         pooled_bias_score([3], [2])

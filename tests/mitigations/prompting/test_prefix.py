@@ -116,7 +116,7 @@ def test_what_a_mitigation_says_of_itself_is_no_option() -> None:
 def test_one_mitigation_is_a_chain_and_a_function_is_none() -> None:
     base = load_puppet("puppet/random")
     assert mitigated(base, "prefix=Be kind.").fingerprint["mitigations"][0]["text"] == "Be kind."
-    with pytest.raises(UsageError, match="is no mitigation"):
+    with pytest.raises(UsageError, match="a text or Mitigation"):
         mitigated(base, [lambda model: model])
 
 

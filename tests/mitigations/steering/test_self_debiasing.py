@@ -18,7 +18,7 @@ from evenhand.mitigations import (
 from evenhand.mitigations.loading import load_mitigation, mitigated, mitigation_cards
 from evenhand.mitigations.steering.rules import SelfDebiasingRule
 from evenhand.mitigations.steering.self_debiasing import PREFIXES
-from evenhand.models.contract import Texts, text_generator
+from evenhand.models.contract import Texts, reads_start_apart, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.huggingface.causal import CausalModel
 from evenhand.models.puppets import load_puppet
@@ -228,6 +228,30 @@ def test_likelihoods_of_the_debiased_model_are_normalised_and_shift_from_harm(mo
 
 
 @torch.inference_mode()
+def test_each_pass_of_the_official_rule_is_steered_by_itself(model: Any) -> None:
+    method = SelfDebiasing(5.0, prefixes=(f"{HARM} ", "text "))
+    assert reads_start_apart(method(model))
+    texts = ["the man is vile", "the", "is kind the cook is fine", "the " * 60]
+    found = method(model).log_likelihoods(Texts(texts, start_token="first"))
+    assert found.errors == [None, None, None, ResponseError.TOO_LONG]
+    fronts = [model.tokenizer(text)["input_ids"] for text in ("", *method.prefixes)]
+
+    def combined(front: list[int], ids: list[int]) -> torch.Tensor:
+        rows = [model.model(torch.tensor([[*front, *one, *ids]])).logits[0, -1] for one in fronts]
+        log_probs = torch.stack(rows).log_softmax(-1)
+        return method.rule.combine(log_probs[:1], log_probs[1:, None])[0]
+
+    for i, text in enumerate(texts[:3]):
+        ids = model.tokenizer(text)["input_ids"]
+        expected = [float(combined(model.start, [])[ids[0]])]
+        expected += [float(combined([], ids[:k])[ids[k]]) for k in range(1, len(ids))]
+        assert found.row(i) == pytest.approx(expected, abs=1e-4)
+    idle = SelfDebiasing(0.0)(model).log_likelihoods(Texts(texts[:3], start_token="first"))
+    plain = model.log_likelihoods(Texts(texts[:3], start_token="first"))
+    assert idle.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
+
+
+@torch.inference_mode()
 def test_self_diagnosis_is_the_softmax_of_two_logits(model: Any) -> None:
     texts, descriptions = ["the man is vile", "the\ncook is kind"], ["harm", "praise", "text"]
     found = self_diagnosis(model, texts, descriptions)
@@ -237,7 +261,9 @@ def test_self_diagnosis_is_the_softmax_of_two_logits(model: Any) -> None:
                 f'"{text}"'.replace("\n", " ")
                 + f"\nQuestion: Does the above text contain {description}?\nAnswer:"
             )
-            ids = [*model.start, *model.tokenizer(question)["input_ids"]]
+            ids = model.tokenizer(question)[
+                "input_ids"
+            ]  # nothing in front, as the official program reads GPT-2
             logits = model.model(torch.tensor([ids])).logits[0, -1]
             pair = logits[[WORDS.index("Yes"), WORDS.index("No")]].softmax(0)
             assert found[i, k] == pytest.approx(float(pair[0]), abs=1e-5)

@@ -56,6 +56,22 @@ def check(model: CausalModel, answers: Likelihoods, contexts: list[str | None]) 
         assert answers.sums[i] == pytest.approx(sum(expected), abs=1e-3)
 
 
+@torch.no_grad()
+def test_a_text_that_goes_on_with_its_contexts_last_word_is_cut_as_the_two_together(tiny_folder) -> None:
+    model = load_model(str(tiny_folder("gpt2")), device="cpu")
+    context, text = "My neighbour is an unbeliev", "able person."
+    found = model.log_likelihoods(Texts([text], [context], spaced=False))
+    ids = [*model.start, *model.tokenizer.encode(context + text)]
+    places = model.tokenizer(context + text, return_offsets_mapping=True)["offset_mapping"]
+    log_probs = model.model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    chosen = [k + 1 for k, (_, end) in enumerate(places) if end > len(context)]
+    expected = [float(log_probs[k - 1, ids[k]]) for k in chosen]
+    np.testing.assert_allclose(found.row(0), expected, atol=1e-4)
+    assert found.token_ids.tolist() == [ids[k] for k in chosen], "a token over the border is the text's"
+    apart = model.log_likelihoods(Texts([text], [context]))
+    assert apart.token_ids.tolist() != found.token_ids.tolist(), "a space between would make two words"
+
+
 @pytest.mark.parametrize("start", ["auto", "none"])
 @pytest.mark.parametrize("architecture", CAUSAL)
 def test_equals_one_text_at_a_time(tiny_folder: Callable[..., Path], architecture: str, start: str) -> None:
@@ -166,7 +182,8 @@ def test_a_text_that_never_fits_is_an_error_row(
     forward = model.scorer.decoder.forward
 
     def limited(*args: Any, **kwargs: Any) -> Any:
-        if kwargs["input_ids"].shape[1] > 8:
+        ids = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        if ids.shape[1] > 8:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
         return forward(*args, **kwargs)
 
@@ -188,7 +205,7 @@ def test_unknown_start_token_is_refused(tiny_folder: Callable[..., Path]) -> Non
 def test_sliding_windows_fall_back_for_long_texts(tiny_folder: Callable[..., Path]) -> None:
     model = load_model(str(tiny_folder("mistral")))
     assert isinstance(model, CausalModel)
-    assert model.scorer.window == 6
+    assert model.scorer.reach == 6
     text = "What do you think about wheelchair users?"
     answers = model.log_likelihoods([text])
     assert answers.counts[0] > 6

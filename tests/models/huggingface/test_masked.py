@@ -101,30 +101,73 @@ def test_spans_choose_tokens(load):
     assert 1 < inside.sum() < len(inside)
 
 
-def test_blank_replaces_the_span_as_stereoset_does(load):
-    model = load("bert")
-    context, target = "My neighbour is an BLANK person.", "oldish"
-    text = context.replace("BLANK", target)
-    start = text.index(target)
-    scored = model.log_likelihoods(Texts([text], spans=[(start, start + len(target))], masking="blank"))
-    # The published rule works on strings: what has been read so far, decoded, then one mask.
-    tokens = model.tokenizer.encode(target, add_special_tokens=False)
-    expected = []
+def by_stereoset(model: MaskedModel, context: str, word: str) -> list[float]:
+    """The published rule works on strings: what has been read so far, decoded, then one mask."""
+    tokens = model.tokenizer.encode(word, add_special_tokens=False)
+    values = []
     for k, token in enumerate(tokens):
         read = model.tokenizer.decode(tokens[:k]) if k else ""
-        ids = model.tokenizer.encode(context.replace("BLANK", f"{read}[MASK]"))
-        expected.append(forward(model, ids, ids.index(model.tokenizer.mask_token_id), token))
-    assert len(tokens) > 1
-    assert scored.row(0) == pytest.approx(expected, abs=1e-4)
+        ids = model.tokenizer.encode(context.replace("BLANK", f"{read}{model.tokenizer.mask_token}"))
+        values.append(forward(model, ids, ids.index(model.tokenizer.mask_token_id), token))
+    return values
 
 
-def test_blank_without_span_reads_from_left_to_right(load):
-    model = load("roberta")
-    text = "I love old men."
-    ids = model.tokenizer.encode(text)
-    mask, end = model.tokenizer.mask_token_id, ids[-1]
-    expected = [forward(model, [*ids[:k], mask, end], k, ids[k]) for k in range(1, len(ids) - 1)]
-    assert model.log_likelihoods(Texts([text], masking="blank")).row(0) == pytest.approx(expected, abs=1e-4)
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
+def test_blank_is_filled_as_stereoset_does(load, architecture):
+    model = load(architecture)
+    contexts = ["My neighbour is an BLANK person.", "BLANK men love.", "I BLANK and BLANK.", "It is (BLANK)."]
+    words = ["oldish", "unbelievable", "kindly", "wheelchairs"]
+    scored = model.log_likelihoods(Texts(words, contexts, masking="blank", want_starts=True))
+    for i, (context, word) in enumerate(zip(contexts, words, strict=True)):
+        assert scored.row(i) == pytest.approx(by_stereoset(model, context, word), abs=1e-4)
+        tokens = model.tokenizer(word, add_special_tokens=False, return_offsets_mapping=True)
+        part = slice(*scored.offsets[i : i + 2])
+        assert scored.token_ids[part].tolist() == tokens["input_ids"]
+        assert scored.starts[part].tolist() == [start for start, _ in tokens["offset_mapping"]]
+    assert scored.counts.min() > 1
+
+
+def test_a_space_in_front_says_how_roberta_cuts_the_word_and_is_not_doubled(load):
+    from tokenizers import AddedToken
+
+    model, context, word = load("roberta"), "My neighbour is a BLANK person.", "wheelchairs"
+    swallowing = AddedToken("<mask>", lstrip=True, special=True)  # RoBERTa's own takes in the space before it
+    model.tokenizer.backend_tokenizer.add_special_tokens([swallowing])
+    texts = Texts([word, f" {word}"], [context] * 2, masking="blank")
+    scored = model.log_likelihoods(texts)
+    spaced = model.tokenizer.encode(f" {word}", add_special_tokens=False)
+    assert scored.token_ids[scored.offsets[1] :].tolist() == spaced
+    assert scored.token_ids[: scored.offsets[1]].tolist() != spaced
+    whole = model.tokenizer.encode(context.replace("BLANK", word))
+    place = next(k for k in range(len(whole)) if whole[k : k + len(spaced)] == spaced)
+    mask, behind = model.tokenizer.mask_token_id, whole[place + len(spaced) :]
+    expected = [
+        forward(model, [*whole[: place + k], mask, *behind], place + k, token)
+        for k, token in enumerate(spaced)
+    ]
+    assert scored.row(1) == pytest.approx(expected, abs=1e-4), "the tokens are those of the sentence"
+    assert scored.row(0) == pytest.approx(by_stereoset(model, context, word), abs=1e-4)
+    assert np.abs(scored.row(0)[0] - scored.row(1)[0]) > 0.1
+
+
+def test_a_space_in_front_changes_nothing_for_bert(load):
+    texts, contexts = ["oldish", " oldish"], ["My neighbour is an BLANK person."] * 2
+    model = load("bert")
+    scored = model.log_likelihoods(Texts(texts, contexts, masking="blank"))
+    assert np.array_equal(scored.row(0), scored.row(1)) and scored.counts[0] > 1
+    plan = masked_inputs(model.tokenizer, Texts(texts, contexts, masking="blank"))
+    assert len(plan.inputs) == scored.counts[0], "and is not asked again"
+
+
+def test_blanks_that_cannot_be_filled(load):
+    model = load("bert")
+    contexts = ["An old person.", None, "A BLANK.", "BLANK " + "kind " * 80]
+    scored = model.log_likelihoods(Texts(["kind", "kind", " ", "kind"], contexts, masking="blank"))
+    lacking = ResponseError.NO_SCORED_TOKEN
+    assert scored.errors == [lacking, lacking, ResponseError.EMPTY_TEXT, ResponseError.TOO_LONG]
+    assert scored.details[0] == "its context has no BLANK to be filled"
+    with pytest.raises(UsageError, match="whole texts, and spans"):
+        model.log_likelihoods(Texts(["kind"], ["A BLANK."], [(0, 2)], masking="blank"))
 
 
 def test_the_same_masked_input_is_run_once(load, tiny_tokenizer):

@@ -431,6 +431,7 @@ def test_rows_of_a_group_move_together() -> None:
 
     class Recorder:
         model, device, staggers, tokens_read = None, torch.device("cpu"), False, 0
+        name, pads = "a list", True
 
         def finish(self, places: torch.Tensor) -> None:
             calls.append(places.tolist())
@@ -458,7 +459,8 @@ def test_what_cannot_be_steered(tiny_folder: Callable[..., Path]) -> None:
         steerable(load_puppet("puppet/random"))
     model = loaded(tiny_folder, "gpt2")
     assert isinstance(model, SteerableModel) and steerable(model) is model
-    model.writer.reason_for_equal_lengths = "padding changes this model's answers"
+    model.writer.ways.reason_for_equal_lengths = "padding changes this model's answers"
+    model.writer.ways.tried = 100  # tokens that rows may have without being tried anew
     for ask in (
         lambda: model.generate_steered(PROMPTS, Decoding(max_new_tokens=3), STEERING),
         lambda: model.steered_log_likelihoods(PROMPTS, steering=STEERING),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.prompts.own_files.continuations import FALSE_WORDS, TRUE_WORDS, read_continuations
-from evenhand.prompts.own_files.prompts import MISSING_WORDS
+from evenhand.prompts.own_files.tables import MISSING_WORDS
 from evenhand.schema import DataError
 
 

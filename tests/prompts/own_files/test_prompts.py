@@ -58,7 +58,7 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         assert frame["prompt_id"].to_list() == ["1", "2"]
         assert frame["context"].to_list() == [None, "So:"]
         assert frame["span_end"].to_list() == [1, None] and frame["span_end"].dtype == pl.UInt32
-    with pytest.raises(DataError, match="'span_start' must hold whole numbers"):
+    with pytest.raises(DataError, match="row 1: 'span_start' is -1; a whole number"):
         read_prompts(write(tmp_path, "csv", [rows[0] | {"span_start": -1}]))
     with pytest.raises(DataError, match="row 1: 'span_end' is 'end', which is not a number"):
         read_prompts(write(tmp_path, "csv", [rows[0] | {"span_end": "end"}]))
@@ -71,11 +71,28 @@ def test_given_ids_context_and_spans(tmp_path: Path) -> None:
         ("a.csv", "words\nHi\n", r"has no column 'text'; it has words\.$"),
         ("a.csv", "", r"a\.csv is empty"),
         ("a.csv", "text,axis\n", r"a\.csv holds no rows"),
-        ("a.csv", "text,axis\nx,y,z,u\n", r"a\.csv cannot be read as csv"),
-        ("a.csv", b"text\n\xff\xfe\n", r"a\.csv cannot be read as csv"),
+        ("a.csv", "text,axis\nx,y,z,u\n", r"a\.csv, row 1: it has 4 values, and the heading has 2 columns"),
+        ("a.csv", b"text\n\xff\xfe\n", r"a\.csv, line 2: byte 0xff is no UTF-8"),
         ("a.jsonl", '{"text": "x"}\n\n{"text": \n', r"a\.jsonl, line 3: not valid JSON"),
         ("a.jsonl", '{"text": "x"}\n["y"]\n', r"a\.jsonl, line 2: expected an object"),
-        ("a.jsonl", b'{"text": "\xff"}\n', r"a\.jsonl, line 1: not valid JSON"),
+        ("a.csv", "text,axis,axis\nx,y,z\n", r"a\.csv, line 1: the column 'axis' stands there 2 times"),
+        ("a.csv", "text\nx\n".encode("utf-16"), r"a\.csv is text in UTF-16"),
+        ("a.csv", b"text\nx\0\n", r"a\.csv is no text: it holds bytes that are zero"),
+        ("a.csv", "text;axis\nx;y\n", r"separated by semicolons \(';'\)"),
+        ("a.csv", "text\taxis\nx\ty\n", r"separated by tabs"),
+        ("a.csv", "text\n \n", r"'text' is empty in every row"),
+        (
+            "a.csv",
+            "text,span_start,span_end\nabc,1,9\n",
+            r"row 1: the span from 1 to 9 does not lie within the text",
+        ),
+        ("a.jsonl", '{"text": "x", "text": "y"}\n', r"a\.jsonl, line 1: the key 'text' stands there twice"),
+        (
+            "a.jsonl",
+            '{"text": 1' + "0" * 5000 + "}\n",
+            r"a\.jsonl, line 1: not valid JSON: A number has too many digits",
+        ),
+        ("a.jsonl", b'{"text": "\xff"}\n', r"a\.jsonl, line 1: byte 0xff is no UTF-8"),
         ("a.jsonl", "\n\n", r"a\.jsonl holds no rows"),
         ("a.parquet", "not parquet", r"a\.parquet cannot be read as parquet"),
         ("a.xlsx", "x", r"files ending in '\.xlsx' cannot be read"),

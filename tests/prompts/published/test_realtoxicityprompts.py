@@ -90,7 +90,7 @@ def test_broken_lines(tmp_path: Path, broken: str, message: str) -> None:
 def test_broken_calls(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has neither prompts\.jsonl nor challenging_1199\.jsonl"):
         load_realtoxicityprompts(tmp_path)
-    with pytest.raises(UsageError, match="There is no subset 'nontoxic'"):
+    with pytest.raises(UsageError, match="'nontoxic'"):
         load_realtoxicityprompts(tmp_path, "nontoxic")
     with pytest.raises(UsageError, match="hold no challenging prompts"):
         load_realtoxicityprompts(write(tmp_path, line("calm", 0.1)), "challenging")

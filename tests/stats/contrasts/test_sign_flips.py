@@ -29,7 +29,9 @@ def test_many_signs_are_flipped_at_random() -> None:
 def test_five_pairs_can_rule_nothing_out() -> None:
     found = flipped_mean([1.0, 2.0, 3.0, 4.0, 5.0])
     assert (found.smallest_p, found.low, found.high) == (0.0625, -np.inf, np.inf)
-    assert np.isnan(found.detectable(0.05)) and np.isnan(detectable_by_flips(1.0, 9, 0.001))
+    assert np.isnan(detectable_by_flips(found.standard_error, found.freedom + 1)) and np.isnan(
+        detectable_by_flips(1.0, 9, 0.001)
+    )
     assert flipped_mean(np.zeros(8)).p == 1.0
 
 

@@ -143,6 +143,7 @@ def test_unequal_numbers_of_samples_hold_their_size() -> None:
     assert false <= 12  # 5 expected, three standard errors
 
 
+@pytest.mark.slow
 def test_power_at_the_planned_smallest_effect() -> None:
     rng = np.random.default_rng(7)
     planned, _ = planned_effects(np.full(6, 40), 0.1, 1, 0.05)
@@ -213,6 +214,7 @@ def test_what_no_deal_reached_is_told_by_the_tail_of_more_deals() -> None:
     assert small.p[0] >= 1 / (2 * small.count)  # three units are no matter for a closed form
 
 
+@pytest.mark.slow
 def test_a_small_group_that_scatters_more_is_not_named_for_it() -> None:
     """Four prompts whose samples agree beside sixty whose samples do not: no test of variances sees it."""
     rng = np.random.default_rng(10)

@@ -27,6 +27,7 @@ def found_share(
     return named / sets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("groups", "units", "samples", "correlation", "base"),
     [(2, 10, 10, 0.3, 0.1), (3, 4, 25, 0.3, 0.2), (2, 20, 1, 0.0, 0.5)],

@@ -157,7 +157,7 @@ def test_texts_that_benchmarks_share_are_asked_once_and_measured_in_both(house, 
             {"limit": 5, "alpha": 0.01},
             "alpha: stored 0.05, given now 0.01\n  limit: stored null, given now 5",
         ),
-        ({"data": {"stereoset": "/x"}}, 'data.stereoset: stored nothing, given now "/x"'),
+        ({"data": {"stereoset": "/"}}, 'data.stereoset: stored nothing, given now "/"'),
     ],
 )
 def test_going_on_with_other_options_is_refused_with_each_difference(house, tmp_path, options, difference):

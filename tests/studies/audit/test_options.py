@@ -1,5 +1,7 @@
 """Options of an audit: which place wins, and what is said of a wrong one."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -121,3 +123,29 @@ def test_what_decides_the_results_is_everything_but_how_they_are_computed():
 def test_any_options_come_back_from_what_a_manifest_stores(seed, margin, limit, axes):
     config = AuditConfig(model="m", seed=seed, margin=margin, limit=limit, axes=tuple(axes))
     assert AuditConfig.model_validate(config.same_results()) == config
+
+
+def test_a_name_that_stands_twice_in_yaml_is_refused(tmp_path: Path) -> None:
+    """The later one would win without a word."""
+    file = tmp_path / "options.yaml"
+    file.write_text("model: gpt2\nseed: 1\nseed: 2\n")
+    with pytest.raises(DataError, match="'seed' stands there twice"):
+        read_config(file, [], {})
+    with pytest.raises(UsageError, match="'a' stands there twice"):
+        read_config(None, ["data={a: b, a: c}"], {"model": "gpt2"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("seed=9223372036854775808", "seed: Input should be less than or equal to 9223372036854775807"),
+        ("limit=true", "limit: true is no number"),
+        ("margin=.nan", "margin: Input should be a finite number"),
+        ("device=toaster", "no device called 'toaster'"),
+        ('system="\\ud800"', "half a character"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(setting: str, told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_config(None, [setting], {"model": "gpt2"})
+    assert told in str(error.value)

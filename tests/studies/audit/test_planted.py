@@ -82,6 +82,7 @@ def test_the_worst_descriptors_are_the_planted_ones(reference: eh.Run) -> None:
     assert set(worst["descriptor"]) <= planted
 
 
+@pytest.mark.slow
 def test_a_fair_world_is_found_fair(tmp_path: Path) -> None:
     run = eh.audit(fair_world(), output=tmp_path / "fair", limit=20_000)
     assert isinstance(run.outcome, AskOutcome)

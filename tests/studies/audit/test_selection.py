@@ -12,7 +12,7 @@ from evenhand.prompts import PromptSet
 from evenhand.schema import Card, DataError, ResumeRefused, Unsupported
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.selection import _as_asked, select
-from evenhand.studies.audit.trust import check_addresses
+from evenhand.studies.audit.trust import check_addresses, files_of
 
 PERSONAS = "your persona: i am kind.\nyour persona: i cook.\n"
 SENTENCE = "your persona: i am kind.\nyour persona: i cook.\n"
@@ -86,6 +86,6 @@ def test_a_folder_alone_cannot_send_a_file_as_personas_to_a_service(tmp_path: Pa
     server = ["http://localhost:1/v1#model"]
     with pytest.raises(ResumeRefused, match="personas="):
         check_addresses(run, server, files={"personas": str(secret)})
-    check_addresses(run, server, files={"personas": str(secret)}, named=[str(secret)])
-    check_addresses(run, server, files={"personas": None})
+    check_addresses(run, server, files=files_of({"personas": str(secret)}, named=["personas"]))
+    check_addresses(run, server, files=files_of({"personas": None}))
     check_addresses(run, ["gpt2"], files={"personas": str(secret)})

@@ -403,6 +403,8 @@ def test_stopping_loses_nothing_and_nothing_is_asked_twice(prompts, tmp_path):
     repeated = check(METHOD, writes(counted, "house/model"), classifier=third, **options)
     assert len(written) == total and third.asked == []
     assert_frame_equal(repeated.table, checked.table)
+    asked = repeated.to_dict()["asked"]
+    assert asked["sessions"] == 3 and asked["requests"] == 5 * 50 and asked["tokens"] > 0
 
 
 def test_a_stop_while_judging_goes_on_with_what_is_not_judged(prompts, tmp_path):

@@ -165,3 +165,20 @@ def test_where_a_judge_is_optional_the_continuations_alone_will_do(written, tmp_
     assert set(measure_file(scored, "fluency").measured.responses["perplexity_score"]) == {12.5}
     with pytest.raises(DataError, match="has no column 'continuation'"):
         measure_file(save(written[0].drop("continuation"), tmp_path), "fluency")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_groups_that_are_numbers_are_names(tmp_path, kind):
+    """Codes 1 and 2 of a questionnaire: of JSON and Parquet they ended in an error of the join of two tables."""
+    groups, n = [1, 2], 30
+    frame = pl.DataFrame(
+        {
+            "axis": ["age"] * 2 * n,
+            "group": groups * n,
+            "prompt_id": [f"{i}" for i in range(2 * n)],
+            "toxicity_negative": [i % 3 == 0 for i in range(2 * n)],
+        }
+    )
+    measured = measure_file(save(frame, tmp_path, kind), "bold")
+    named = measured.measurements.filter(pl.col("measure") == "group_difference")["group"]
+    assert named.sort().to_list() == ["1", "2"]

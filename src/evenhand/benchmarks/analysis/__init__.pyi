@@ -32,9 +32,11 @@ from .likelihood import (
     several_descriptors as several_descriptors,
 )
 from .pairs import (
+    asked_twice as asked_twice,
     change_rows as change_rows,
     one_row_per_pair as one_row_per_pair,
     preference_rows as preference_rows,
+    scored_as as scored_as,
 )
 from .planned_contrasts import (
     planned_axes as planned_axes,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.schema import Measurement
-from evenhand.stats.contrasts import flipped_mean
+from evenhand.stats.contrasts import detectable_by_flips, flipped_mean
 
 UNIT = "percentage points"
 
@@ -52,11 +52,15 @@ def paired_contrasts(
             ideal=0.0,
             unit=UNIT,
         )
-        rows.append(_tested(row, differences, by, level))
+        sides_of = pairs.select("negative", "negative_second").to_numpy().astype(np.float64)
+        rate = float(sides_of.mean()) if len(sides_of) else 0.0
+        rows.append(_tested(row, differences, by, level, rate))
     return rows
 
 
-def _tested(row: Measurement, differences: npt.NDArray[np.float64], by: str, level: float) -> Measurement:
+def _tested(
+    row: Measurement, differences: npt.NDArray[np.float64], by: str, level: float, rate: float
+) -> Measurement:
     count = len(differences)
     if count < 2:
         return replace(row, obstacle=f"Fewer than two {by}s have judged responses about both groups.")
@@ -71,7 +75,7 @@ def _tested(row: Measurement, differences: npt.NDArray[np.float64], by: str, lev
         return replace(
             row, obstacle=f"Both groups have the same rate in every {by}: nothing varies between them."
         )
-    reach = found.detectable(level)
+    reach = 100 * detectable_by_flips(found.standard_error / 100, count, level, rate)
     return replace(
         row,
         low=found.low,

@@ -4,12 +4,40 @@ import polars as pl
 
 from evenhand.schema import DataError, Measurement, measurement_rows
 
+SCORINGS = ("corrected", "published")
+"""What stands in the column `scoring` where texts are asked twice."""
 UNIT = "% of pairs"
 EFFECT = "percentage points"
 ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods")
 """Columns of each sentence."""
 DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations")
 """Columns of the pair."""
+
+
+def asked_twice(prompts: pl.DataFrame, published: pl.DataFrame | None) -> pl.DataFrame:
+    """Prompts, and behind them the same texts as a published rule asks for them, told apart by a column `scoring`.
+
+    prompts: any. published: rows with the same columns and keys, or None where the model cannot be asked so; then all
+    rows are "corrected". The keys of the published ones get an ending of their own.
+    """
+    corrected, by_rule = SCORINGS
+    rows = prompts.with_columns(scoring=pl.lit(corrected))
+    if published is None:
+        return rows
+    marked = published.with_columns(
+        pl.format("{} ({})", "prompt_id", pl.lit(by_rule)).alias("prompt_id"), scoring=pl.lit(by_rule)
+    )
+    return pl.concat([rows, marked], how="diagonal")
+
+
+def scored_as(scoring: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of one scoring; all of them where the table does not say, as with a user's own scores.
+
+    A column `scoring` with other values than SCORINGS says something else.
+    """
+    if "scoring" not in frame.columns or set(frame["scoring"].unique()) - set(SCORINGS):
+        return frame
+    return frame.filter(pl.col("scoring") == scoring)
 
 
 def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:

@@ -113,7 +113,7 @@ def planned_pairs(rate: float, samples: int = 1) -> Planned:
                 continue
             templates = part["template"].n_unique()
             error = (2 * phi * rate * (1 - rate) / templates) ** 0.5
-            found = 100 * detectable_by_flips(error, templates, options.level)
+            found = 100 * detectable_by_flips(error, templates, options.level, rate)
             rows.append({"axis": axis, "n": part.height * written, "minimum_detectable": found})
         return _table(rows, "percentage points between the two groups, in templates like these", rate)
 

@@ -42,7 +42,7 @@ def planned_rates(
         rows = []
         for (axis,), part in about.group_by("axis"):
             prompts = part.group_by("group").len()["len"].to_numpy().astype(np.int64)
-            if crossed is None:
+            if crossed is None or not set(crossed) <= set(part.columns):
                 smallest = _of_prompts(prompts, background / 100, written, options)
             else:
                 smallest = _of_cells(part, crossed, background / 100, written, options)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.schema import DataError, UsageError, unknown_name
+from evenhand.schema import DataError, UsageError, is_file, parse_toml, unknown_name
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ def load_rubric(name: str) -> Rubric:
     if name in RUBRICS:
         return RUBRICS[name]
     file = Path(name).expanduser()
-    if file.suffix != ".toml" and not file.is_file():
+    if file.suffix != ".toml" and not is_file(file):
         raise unknown_name("rubric", name, [*RUBRICS, "FILE.toml"])
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"Could not read the rubric {file}: {error.strerror}.", "Check the path.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -21,7 +21,7 @@ from evenhand.measures.changes.consistency_verdicts import (
 )
 from evenhand.measures.changes.paired_change import paired_change
 from evenhand.measures.changes.protocol_contrasts import sampled_contrast, share_of_effect
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Flags, Floats, holm, mean_of_known
 
 ATTRIBUTES = ("toxicity", "severe_toxicity", "sexually_explicit", "threat", "profanity", "identity_attack")
@@ -97,6 +97,7 @@ class Consistency:
         )
 
 
+@checked
 def consistency(
     scores: Mapping[str, Mapping[str, npt.ArrayLike | Sequence[npt.ArrayLike]]],
     *,
@@ -123,6 +124,8 @@ def consistency(
     """
     if importance not in ("share", "points"):
         raise UsageError(f"importance is {importance!r}.", "It is share or points.")
+    if not scores or len(set(attributes)) < len(attributes):
+        raise UsageError("consistency needs scores of a domain, and attributes that differ.", "See its help.")
     rows: list[dict[str, object]] = []
     evidence: dict[str, DomainEvidence] = {}
     for domain, by_level in scores.items():
@@ -178,8 +181,13 @@ def _groups(
 ) -> list[Floats]:
     if level not in LEVELS:
         raise UsageError(f"{level!r} is no level of the protocol.", f"Levels: {', '.join(LEVELS)}.")
-    arrays = [np.asarray(one, dtype=np.float64) for one in values] if isinstance(values, list) else [values]
-    checked = [np.asarray(one, dtype=np.float64) for one in arrays]
+    arrays = list(values) if isinstance(values, list) else [values]
+    try:
+        checked = [np.asarray(one, dtype=np.float64) for one in arrays]
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"The {domain} scores of {level} are no numbers: {error}.", "NaN is a missing one."
+        ) from error
     if not checked or any(one.ndim != 2 or one.shape[1] != len(attributes) for one in checked):
         raise DataError(
             f"The {domain} scores of {level} have shape {[one.shape for one in checked]}; "

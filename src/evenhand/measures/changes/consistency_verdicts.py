@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 from evenhand.measures.changes.protocol_contrasts import Advice, Contrast, Share, advise, decides
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, checked, unknown_name
 
 LEVELS = ("default", "original", "opposite", "nonsensical", "blank")
 CONTROLS = ("nonsensical", "blank")
@@ -90,6 +90,7 @@ class Decision:
     advice: Advice | None = None
 
 
+@checked
 def decide(
     evidence: Mapping[str, DomainEvidence], *, rule: Rule = "tested", margin: float = 1.0
 ) -> list[Decision]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
-from evenhand.schema import Card, DataError, Measurement
+from evenhand.schema import Card, DataError, Measurement, checked
 from evenhand.stats.disparity import GroupChanges, group_changes, no_worse
 
 DISPARITY_CHANGE, GROUP_DIFFERENCE_CHANGE = "disparity_change", "group_difference_change"
@@ -52,6 +52,7 @@ class DisparityChange:
         ]
 
 
+@checked
 def disparity_change(
     frame: pl.DataFrame, *, level: float = 0.05, margin: float | None = None, seed: int = 0
 ) -> DisparityChange:

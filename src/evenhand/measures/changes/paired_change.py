@@ -9,7 +9,7 @@ import polars as pl
 from scipy.special import stdtr
 
 from evenhand.measures.columns import require_columns
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats, cluster_t, detectable_mean_difference
 
 CHANGE = {
@@ -43,6 +43,7 @@ RARE = (15, 1.1)
 """Where so few prompts at most would change, flips of their signs are coarse as well (simulated likewise)."""
 
 
+@checked
 def paired_change(
     frame: pl.DataFrame,
     *,

@@ -19,7 +19,7 @@ from evenhand.measures.columns import (
 )
 from evenhand.measures.info import POOLED_OTHERS, MeasureInfo
 from evenhand.measures.rates import rates_beside_others
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import (
     Codes,
     Floats,
@@ -59,6 +59,7 @@ class Agreement:
     groups_p: float | None
 
 
+@checked
 def agreement(
     frame: pl.DataFrame,
     a: str,

@@ -17,7 +17,7 @@ import polars as pl
 
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
-from evenhand.schema import Card, DataError, parse_json
+from evenhand.schema import Card, DataError, checked, parse_json
 from evenhand.stats import all_pairs
 
 FIELDS = ("axis", "template", "descriptor", "noun")
@@ -48,6 +48,7 @@ class PublishedLikelihoodBias:
     frac_samples_below_median_ppl: pl.DataFrame
 
 
+@checked
 def published_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
     """Share of descriptor pairs whose perplexities differ by an uncorrected Mann-Whitney test.
 
@@ -144,6 +145,7 @@ def _love_hate(known: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return ordered, wide.select("axis", "descriptor", *names, difference.alias("love_hate_diff"))
 
 
+@checked
 def frame_from_parlai_lines(lines: Iterable[str]) -> pl.DataFrame:
     """The table of one ParlAI evaluation: axis, template, descriptor, noun (null if absent), perplexity.
 

@@ -15,7 +15,7 @@ import polars as pl
 from evenhand.measures.columns import Per, require_columns, typed, with_log_perplexity, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, FREQUENCY, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.crossed import Crossing, crossings
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats, Indices, benjamini_hochberg
 from evenhand.stats.contrasts import Shifts, moderated_shifts, pairwise_shifts, shift_spread
 
@@ -53,6 +53,7 @@ class LikelihoodSpread:
     per: Per
 
 
+@checked
 def likelihood_spread(
     frame: pl.DataFrame, *, margin: float = 0.5, per: Per | None = None, seed: int = 0
 ) -> LikelihoodSpread:

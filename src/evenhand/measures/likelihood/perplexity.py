@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.measures.info import ROBBIE, MeasureInfo
-from evenhand.schema import Card
+from evenhand.schema import Card, checked
 from evenhand.stats import Floats
 
 
+@checked
 def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     """Perplexity of each text: exp of minus the mean log-likelihood per token.
 
@@ -21,6 +22,7 @@ def perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     return np.exp(-_mean_log_probability(log_likelihood, token_count))
 
 
+@checked
 def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Floats:
     """Geometric mean probability per token, the sentence score of StereoSet for causal models.
 
@@ -33,6 +35,7 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
     return np.exp(_mean_log_probability(log_likelihood, token_count))
 
 
+@checked
 def bits_per_character(log_likelihood: ArrayLike, character_count: ArrayLike) -> Floats:
     """Bits per character: comparable between models whose tokenizers differ, as perplexity is not.
 

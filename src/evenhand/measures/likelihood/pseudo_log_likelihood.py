@@ -18,7 +18,7 @@ from evenhand.measures.likelihood.likelihood_bias_published import (
 )
 from evenhand.measures.likelihood.likelihood_spread import LikelihoodSpread, likelihood_spread
 from evenhand.measures.likelihood.valence import ValenceShift, valence_shift
-from evenhand.schema import Card
+from evenhand.schema import Card, checked
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class PseudoLogLikelihoods:
     contrast: ValenceShift
 
 
+@checked
 def pseudo_log_likelihoods(
     frame: pl.DataFrame,
     *,
@@ -79,6 +80,7 @@ def pseudo_log_likelihoods(
     return PseudoLogLikelihoods(spread=spread, contrast=contrast)
 
 
+@checked
 def published_pseudo_log_likelihood_bias(frame: pl.DataFrame, alpha: float = 0.05) -> PublishedLikelihoodBias:
     """Share of descriptor pairs whose phrase pseudo-log-likelihoods differ, as the paper tests it.
 

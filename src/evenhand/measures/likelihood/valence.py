@@ -21,7 +21,7 @@ import polars as pl
 from evenhand.measures.columns import Per, require_columns, typed, with_surprisal
 from evenhand.measures.info import BESIDE_ITS_AXIS, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.likelihood.contrasted import Contrasts, contrasts_by_axis
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats, benjamini_hochberg, holm, simes
 from evenhand.stats.contrasts import (
     Shifts,
@@ -86,6 +86,7 @@ PAIRS = typed(pl.String, "axis descriptor_0 descriptor_1") | typed(
 )
 
 
+@checked
 def valence_shift(
     frame: pl.DataFrame,
     *,

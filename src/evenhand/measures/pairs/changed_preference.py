@@ -14,7 +14,7 @@ from evenhand.measures.pairs.clustered import flipped_row, once_each
 from evenhand.measures.pairs.preference import STEREOTYPING, PairScores
 from evenhand.measures.pairs.stereoset import StereoSetScores
 from evenhand.measures.pairs.term_means import mean_over_terms
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, checked
 
 CHANGES = (
     typed(pl.String, "axis")
@@ -26,6 +26,7 @@ CHANGES = (
 """Columns of a table of changes: before and after in percent of the pairs that both models have, the rest in points."""
 
 
+@checked
 def preference_change(
     before: PairScores, after: PairScores, *, level: float = 0.05, seed: int = 0
 ) -> pl.DataFrame:
@@ -60,6 +61,7 @@ def preference_change(
     return _table(rows)
 
 
+@checked
 def stereotype_change(
     before: StereoSetScores, after: StereoSetScores, *, level: float = 0.05
 ) -> pl.DataFrame:

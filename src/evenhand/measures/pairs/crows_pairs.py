@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns
+from evenhand.measures.columns import check_kinds, require_columns
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.likelihood import inverse_perplexity
 from evenhand.measures.pairs.clustered import clustered_groups, planned_groups, swapped_words
@@ -31,7 +31,7 @@ from evenhand.measures.pairs.preference import (
     shared_and_changed,
     total,
 )
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats
 
 Architecture = Literal["causal", "encoder-decoder", "masked"]
@@ -41,6 +41,7 @@ TOKENS = ["token_ids_more", "token_ids_less", "token_log_likelihoods_more", "tok
 AGREEING = 3  # of five annotators; fewer is no majority
 
 
+@checked
 def crows_pairs(
     frame: pl.DataFrame,
     *,
@@ -92,6 +93,7 @@ def crows_pairs(
     return PairScores(groups=clustered_groups(pairs, level=level, seed=seed), pairs=pairs)
 
 
+@checked
 def crows_pairs_nangia(frame: pl.DataFrame, *, special_ids: Collection[int] = ()) -> PairScores:
     """CrowS-Pairs as published: summed pseudo-log-likelihood of the shared tokens, rounded to 3 decimals.
 
@@ -105,6 +107,7 @@ def crows_pairs_nangia(frame: pl.DataFrame, *, special_ids: Collection[int] = ()
     return _scores(frame, np.round(more, 3), np.round(less, 3))
 
 
+@checked
 def crows_pairs_bias_bench(
     frame: pl.DataFrame, *, architecture: Architecture, special_ids: Collection[int] = ()
 ) -> PairScores:
@@ -112,7 +115,8 @@ def crows_pairs_bias_bench(
 
     frame: see the module. Masked models: mean pseudo-log-likelihood of the *differing* tokens, rounded to
     3 decimals; pairs in which one sentence has none are left out (here: counted as missing). Others:
-    geometric mean probability of the sentence, unrounded. Ties count as not stereotyped.
+    geometric mean probability of the sentence, unrounded; the official program reads its first token behind the start
+    token and all others without it (`Texts.start_token`). Ties count as not stereotyped.
     Source: Meade et al. 2022; methods/stereotype_pairs.md (b).
     """
     if architecture == "masked":
@@ -127,6 +131,7 @@ def crows_pairs_bias_bench(
     return _scores(frame, more, less)
 
 
+@checked
 def crows_pairs_lm_eval(frame: pl.DataFrame) -> PairScores:
     """CrowS-Pairs as the LM Evaluation Harness scores it: raw sentence log-likelihoods, `pct_stereotype`.
 
@@ -174,6 +179,7 @@ def _names(frame: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     return texts.fill_null(own).alias("pair"), pl.Series("swap", swaps, dtype=pl.String)
 
 
+@checked
 def plan_crows_pairs(pairs: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> pl.DataFrame:
     """What these pairs could find before a model is asked: axis, n, n_units (swaps), minimum_detectable (points).
 
@@ -181,6 +187,7 @@ def plan_crows_pairs(pairs: pl.DataFrame, *, level: float = 0.05, seed: int = 0)
     level, seed: as there. Pairs of one swap are taken to correlate by .05. Null where nothing could be found.
     """
     require_columns(pairs, ["bias_type"], "plan_crows_pairs")
+    check_kinds(pairs, ["sent_more", "sent_less", "pair_id"], "plan_crows_pairs")
     table = pairs.select(pl.col("bias_type").cast(pl.String), *_names(pairs))
     return planned_groups(table, level=level, seed=seed)
 
@@ -218,6 +225,7 @@ def _flags(frame: pl.DataFrame, *, required: bool) -> pl.Series:
     return pl.Series("flagged", [None] * len(frame), dtype=pl.Boolean)
 
 
+@checked
 def lint_crows_pairs(frame: pl.DataFrame) -> pl.DataFrame:
     """What is wrong with each pair, one row per pair in the order given.
 
@@ -329,7 +337,8 @@ CARDS = (
         "crows_pairs_bias_bench",
         "CrowS-Pairs as bias-bench scores it: differing tokens (masked) or inverse perplexity (causal).",
         _TIED,
-        "scores the name of the group itself, so its frequency and tokenisation enter.",
+        "scores the name of the group itself, so its frequency and tokenisation enter. Causal models read the first "
+        "token behind the start token and all others without it, as the official program does.",
         "Meade et al. 2022, An Empirical Survey of Debiasing Techniques",
     ),
     _info(

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 
 from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats
 from evenhand.stats.disparity import Units, compare_units, group_level, smallest_p
 
@@ -38,6 +38,7 @@ class AxisRates:
     axes: pl.DataFrame
 
 
+@checked
 def axis_rates(
     frame: pl.DataFrame, *, cluster: str | None = None, level: float = 0.05, seed: int = 0
 ) -> AxisRates:

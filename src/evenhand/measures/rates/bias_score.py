@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.measures.columns import typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.rates.disparity import Disparity, disparity
-from evenhand.schema import Card
+from evenhand.schema import Card, checked
 
 AXES = (
     typed(pl.String, "axis")
@@ -37,6 +37,7 @@ class BiasScore:
         return float(self.axes["estimate"][0])
 
 
+@checked
 def bias_score(
     frame: pl.DataFrame,
     *,

@@ -8,10 +8,11 @@ import polars as pl
 from scipy.special import ndtr
 
 from evenhand.measures.rates.bias_score_published import LEVEL
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked
 from evenhand.stats import Counts, Flags, benjamini_hochberg, binomial_quantile_interval
 
 
+@checked
 def bias_score_curves(
     *,
     harmed: Sequence[int] = (0, 1, 5, 25),

@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import negative_outcomes
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats, binomial_quantile_interval
 
 LEVEL = 0.975
@@ -41,6 +41,7 @@ class PublishedBiasScore:
     groups: pl.DataFrame
 
 
+@checked
 def published_bias_score(
     frame: pl.DataFrame, background: float | None = None, *, level: float = LEVEL, exact_seed: bool = False
 ) -> PublishedBiasScore:
@@ -105,6 +106,7 @@ def published_bias_score(
     )
 
 
+@checked
 def pooled_bias_score(fails: npt.ArrayLike, totals: npt.ArrayLike) -> float:
     """The published "overall" score of several data sets: groups that fail, in percent of all groups.
 

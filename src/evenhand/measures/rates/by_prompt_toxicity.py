@@ -15,7 +15,7 @@ from evenhand.measures.columns import (
 )
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
 from evenhand.measures.rates.outcome_units import units_of_axes
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats, Limited, difference_of_rates, ratio_of_rates
 from evenhand.stats.disparity import GroupLimits, Z
 
@@ -43,6 +43,7 @@ class RatesByPromptToxicity:
     contrasts: pl.DataFrame
 
 
+@checked
 def rates_by_prompt_toxicity(
     frame: pl.DataFrame,
     *,

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.measures.columns import require_columns
-from evenhand.schema import DataError
+from evenhand.measures.columns import check_kinds, require_columns
+from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats
 from evenhand.stats.disparity import LabelCounts
 
@@ -22,10 +22,12 @@ EXPECTED = (
 _WHAT = "The table of a classifier's errors"
 
 
+@checked
 def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: npt.ArrayLike) -> Floats:
     """The true rate behind a rate of judgements, in shares; outside 0 to 1 where the three contradict each other.
 
-    Arguments: shares of any shapes that broadcast. Returns (rate + specificity - 1) / (sensitivity + specificity
+    Arguments: shares of any shapes that broadcast. Raises UsageError for what is no share.
+    Returns (rate + specificity - 1) / (sensitivity + specificity
     - 1), never clipped; NaN where sensitivity + specificity <= 1, since such a classifier tells nothing.
     Source: Rogan & Gladen 1978, American Journal of Epidemiology 107, pages 71-76.
 
@@ -35,6 +37,11 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     judged_rate, true_positives, true_negatives = (
         np.asarray(value, dtype=np.float64) for value in (rate, sensitivity, specificity)
     )
+    for shares in (judged_rate, true_positives, true_negatives):
+        if ((shares < 0) | (shares > 1)).any():
+            raise UsageError(
+                "rogan_gladen takes shares, which lie between 0 and 1.", "Divide percentages by 100."
+            )
     youden = true_positives + true_negatives - 1
     usable = youden > 0
     return np.asarray(
@@ -42,6 +49,7 @@ def rogan_gladen(rate: npt.ArrayLike, sensitivity: npt.ArrayLike, specificity: n
     )
 
 
+@checked
 def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     """False alarms and hits of a classifier about each group, from counts or from labelled texts.
 
@@ -58,6 +66,7 @@ def error_counts(frame: pl.DataFrame) -> pl.DataFrame:
     """
     counted = "false_alarms" in frame.columns
     require_columns(frame, ["group", *(COUNTS if counted else ("label", "negative"))], _WHAT)
+    check_kinds(frame, KEYS, _WHAT)
     table = frame.with_columns(
         pl.lit(None, pl.String).alias(name) for name in KEYS if name not in frame.columns
     )
@@ -115,8 +124,11 @@ def _tallied(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@checked
 def of_role(counts: pl.DataFrame, role: str) -> pl.DataFrame:
     """The rows of `error_counts` that speak of one role of a classifier, or of any."""
+    if "role" not in counts.columns:
+        raise DataError(f"{_WHAT} lacks role.", "Make it by evenhand.measures.error_counts.")
     return counts.filter(pl.col("role").is_null() | (pl.col("role") == role))
 
 
@@ -125,6 +137,8 @@ def counts_of_axis(counts: pl.DataFrame, axis: str | None, groups: tuple[str, ..
 
     A group takes its own row, of its axis before one of any axis; else the row of all groups.
     """
+    if lacking := [name for name in (*KEYS, *COUNTS) if name not in counts.columns]:
+        raise DataError(f"{_WHAT} lacks {', '.join(lacking)}.", "Make it by evenhand.measures.error_counts.")
     here = counts.filter(pl.col("axis").is_null() | pl.col("axis").eq_missing(pl.lit(axis, pl.String)))
     here = here.sort(pl.col("axis").is_null(), pl.col("role").is_null())
     known: dict[str | None, tuple[float, ...]] = {}

@@ -16,7 +16,7 @@ from evenhand.measures.columns import typed
 from evenhand.measures.rates.classifier_error import counts_of_axis
 from evenhand.measures.rates.outcome_units import AxisUnits, unit_name, units_of_axes
 from evenhand.measures.rates.two_samples import TwoSamples, over_two_samples
-from evenhand.schema import UsageError
+from evenhand.schema import UsageError, checked
 from evenhand.stats import Floats, benjamini_hochberg
 from evenhand.stats.disparity import (
     SKEWED,
@@ -85,6 +85,7 @@ class Disparity:
     pairs: pl.DataFrame
 
 
+@checked
 def disparity(
     frame: pl.DataFrame,
     *,

@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import cluster_column, negative_outcomes, require_columns, typed
+from evenhand.measures.columns import check_kinds, cluster_column, negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, ROBBIE, MeasureInfo
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats.disparity import Departures, Units, departures
 
 Groups = Mapping[str, Sequence[str]] | Sequence[str]
@@ -60,6 +60,7 @@ class Intersections:
     pairs: pl.DataFrame
 
 
+@checked
 def intersections(
     frame: pl.DataFrame,
     groups: Groups,
@@ -129,7 +130,10 @@ def _labelled(frame: pl.DataFrame, groups: Groups) -> tuple[pl.DataFrame, list[s
             'Give groups={"gender": ["female", "male"], "race": ["asian", ...]}.',
         )
     columns = [column for axis in axes for column in groups[axis]] if isinstance(groups, Mapping) else axes
-    require_columns(frame, ["prompt_id", "prompt_toxic", "negative", *columns], "intersections")
+    require_columns(frame, ["prompt_id", "prompt_toxic", "negative"], "intersections")
+    require_columns(frame, columns, "intersections", of_any_kind=True)
+    if isinstance(groups, Mapping):  # else names of groups, or lists of them
+        check_kinds(frame, columns, "intersections", numbers=True)
     checked = negative_outcomes(
         frame.with_columns(group=pl.lit("all")).drop("axis", strict=False), "intersections"
     )

@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.measures.columns import negative_outcomes, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
 from evenhand.measures.rates.outcome_units import AxisUnits, units_of_axes
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import Floats, pool_rates
 from evenhand.stats.disparity import GroupLimits, Units, largest_means
 
@@ -54,6 +54,7 @@ class MaxSubgroupRate:
         return None if value is None else float(value)
 
 
+@checked
 def max_subgroup_rate(
     frame: pl.DataFrame,
     *,

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, NEGATIVE_HARM, ROBBIE, MeasureInfo
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, UsageError, checked
 from evenhand.stats import POWER, Floats
 from evenhand.stats.disparity import GroupLimits, Units, calibrated_differences, deal, smallest_p
 
@@ -42,6 +42,7 @@ class NounContrast:
     contrasts: pl.DataFrame
 
 
+@checked
 def noun_contrast(frame: pl.DataFrame, *, level: float = 0.05, seed: int = 0) -> NounContrast:
     """Difference in the negative rate between male and female nouns beside the same descriptors.
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.measures.columns import negative_outcomes, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, REALTOXICITYPROMPTS, MeasureInfo
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats, clustered_mean, clustered_proportion_interval, log_choose
 
 SAMPLES = (
@@ -36,6 +36,7 @@ class ToxicityOverSamples:
     samples: pl.DataFrame
 
 
+@checked
 def toxicity_over_samples(
     frame: pl.DataFrame,
     *,
@@ -85,6 +86,7 @@ def toxicity_over_samples(
     )
 
 
+@checked
 def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
     """Mean of the largest of k out of n scores over all subsets of k, for each row.
 
@@ -101,13 +103,18 @@ def expected_maximum(scores: npt.ArrayLike, k: int) -> Floats:
     return _over_subsets(values, k, np.asarray)
 
 
+@checked
 def chance_of_any(hits: npt.ArrayLike, totals: npt.ArrayLike, k: int) -> Floats:
     """Chance that k out of `totals` outcomes, of which `hits` are negative, contain a negative one, for each row.
+
+    Raises UsageError for counts that cannot be.
 
     >>> chance_of_any([1, 0, 3], [4, 4, 4], 2).round(4).tolist()
     [0.5, 0.0, 1.0]
     """
     negative, total = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    if k < 1 or (negative < 0).any() or (negative > total).any():
+        raise UsageError("chance_of_any takes 0 to totals hits, and k from 1.", "hits are a part of totals.")
     clean = total - negative
     enough = clean >= k
     none = np.exp(log_choose(np.where(enough, clean, k), k) - log_choose(total, k))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.measures.columns import require_columns
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, checked
 from evenhand.stats import Floats
 
 THRESHOLD = 0.7
@@ -34,6 +34,7 @@ class StyleTree:
     left_out: tuple[str, ...] = ()
 
 
+@checked
 def find_style_clusters(
     styles: npt.ArrayLike,
     labels: Sequence[str],
@@ -86,6 +87,7 @@ def find_style_clusters(
     return StyleTree(clustered, tuple(tuple(styles) for styles in members.values()), tree, left_out)
 
 
+@checked
 def strongest_clusters(
     style_shares: pl.DataFrame, tree: StyleTree, *, top: int = 20, keep: int = 6
 ) -> Mapping[str, tuple[str, ...]]:

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.columns import check_kinds, require_columns, typed
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.cells import complete_replies, style_cells
 from evenhand.measures.styles.own_style import OwnStyle
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import Floats
 from evenhand.stats.contrasts import crossed_spread
 
@@ -66,6 +66,7 @@ class GenerationBias:
     styles: pl.DataFrame
 
 
+@checked
 def generation_bias(
     frame: pl.DataFrame,
     styles: Sequence[str] | None = None,
@@ -158,6 +159,7 @@ def _style_columns(frame: pl.DataFrame, styles: Sequence[str] | None) -> list[st
             "Give one column of probabilities per style.",
         )
     require_columns(frame, names, "generation_bias")
+    check_kinds(frame, names, "generation_bias", numbers=True)
     return names
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.measures.columns import cluster_column, require_columns, typed
+from evenhand.measures.columns import check_kinds, cluster_column, require_columns, typed
 from evenhand.measures.info import CLASSIFIER, HOLISTICBIAS, MeasureInfo
 from evenhand.measures.styles.cells import crossed_prompts
 from evenhand.measures.styles.generation_bias import generation_bias
 from evenhand.measures.styles.own_style import ONE_TEMPLATE
-from evenhand.schema import Card, DataError, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 from evenhand.stats import (
     Floats,
     cluster_bootstrap_table,
@@ -49,6 +49,7 @@ class Offensiveness:
     spread: pl.DataFrame
 
 
+@checked
 def offensiveness(
     frame: pl.DataFrame,
     *,
@@ -97,6 +98,7 @@ def offensiveness(
 
 
 def _checked(frame: pl.DataFrame) -> pl.DataFrame:
+    check_kinds(frame, ["axis", "template"], "offensiveness")
     for name in {"axis", "template", "descriptor"} & set(frame.columns):
         if frame[name].null_count():
             raise DataError(f"offensiveness found rows without {name}.", "Fill or drop these rows.")

@@ -9,7 +9,7 @@ from evenhand.measures.columns import cluster_column, negative_outcomes, require
 from evenhand.measures.info import HOLISTICBIAS, MeasureInfo
 from evenhand.measures.rates import rates_beside_others
 from evenhand.measures.texts.tokens import words
-from evenhand.schema import Card, UsageError
+from evenhand.schema import Card, DataError, UsageError, checked
 
 LONGEST_RUN = 8
 SHORTEST_PROMPT = 3
@@ -58,6 +58,7 @@ class Parroting:
     rates: pl.DataFrame
 
 
+@checked
 def parroting(
     frame: pl.DataFrame,
     *,
@@ -95,6 +96,7 @@ def parroting(
     return Parroting(pl.concat([whole, table]))
 
 
+@checked
 def copied(frame: pl.DataFrame, *, run: int = LONGEST_RUN) -> pl.DataFrame:
     """Of each response whether it copies its prompt (`copied`), begins with all of it (`whole`), and `longest`.
 
@@ -145,12 +147,17 @@ def _words(texts: pl.Series) -> list[list[str] | None]:
     return lists
 
 
+@checked
 def refused(continuations: pl.Series) -> pl.Series:
     """Whether each continuation is a refusal by `REFUSALS`; null for null.
 
     >>> refused(pl.Series(["I'm sorry, but I can't help with that.", "a nurse. I'm sorry for her.", None])).to_list()
     [True, False, None]
     """
+    if continuations.dtype not in (pl.String, pl.Null, pl.Categorical):
+        raise DataError(
+            f"refused takes texts, not {continuations.dtype}.", "Give the column of continuations."
+        )
     text = continuations.cast(pl.String).str.slice(0, HOW_FAR).str.to_lowercase()
     plain = text.str.replace_all("[\u2018\u2019\u02bc]", "'").str.replace_all(r"\s+", " ")
     return plain.str.contains("|".join(f"(?:{pattern})" for pattern in REFUSALS))

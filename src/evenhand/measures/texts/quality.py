@@ -21,7 +21,7 @@ from evenhand.measures.texts.tokens import (
     longest_loop,
     repeated_share,
 )
-from evenhand.schema import Card, DataError, ResponseError, UsageError
+from evenhand.schema import Card, DataError, ResponseError, UsageError, checked
 from evenhand.stats import Codes, Floats, Interval, clustered_mean, clustered_proportion_interval
 
 QUALITY = (
@@ -48,6 +48,7 @@ class TextQuality:
     quality: pl.DataFrame
 
 
+@checked
 def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
     """What text_quality sees in each continuation: empty, refused, length, repetition, longest_loop.
 
@@ -63,6 +64,7 @@ def response_qualities(frame: pl.DataFrame) -> pl.DataFrame:
     return _qualities(frame, flat_texts(_continuations(frame)))
 
 
+@checked
 def text_quality(
     frame: pl.DataFrame,
     *,

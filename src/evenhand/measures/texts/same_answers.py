@@ -8,9 +8,10 @@ import polars as pl
 from evenhand.measures.columns import require_columns
 from evenhand.measures.info import MeasureInfo
 from evenhand.measures.texts.parroting import refused
-from evenhand.schema import Card
+from evenhand.schema import Card, checked
 
 
+@checked
 def given_the_commonest(frame: pl.DataFrame) -> pl.Series:
     """Whether each answer is the text that most prompts got: true or false, null where there is no text.
 

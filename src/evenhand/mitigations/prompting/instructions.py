@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.prompting.prefix import Prefix
-from evenhand.schema import Card, DataError, parse_json, unknown_name, write_json
+from evenhand.schema import Card, DataError, checked, parse_json, unknown_name, write_json
 
 CITATION = "Morabito et al. 2023, Debiasing should be Good and Bad: Measuring the Consistency of Debiasing Techniques."
 
@@ -23,6 +23,7 @@ NONSENSICAL = "Be uf a;wo 3; na;o8d ;n3oi8ue o8 fypaoh3fkjnef for: "
 BLANK = "Be for: "
 
 
+@checked
 def instructive_debiasing(wording: str = "paper") -> Prefix:
     """Instructive Debiasing: the six attributes of self-debiasing, asked for in one sentence.
 
@@ -96,6 +97,7 @@ INSTRUCTIONS = {
 }
 
 
+@checked
 def library_instruction(name: str) -> Prefix:
     """An instruction of our own by name; raises UsageError for an unknown one.
 
@@ -160,6 +162,8 @@ def read_found_instruction(path: Path) -> FoundInstruction:
     file that is absent or unreadable, or JSON that holds no instruction.
     """
     path = Path(path).expanduser()
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(f"The instruction file {path} is no file.", "Give the path of instruction.json.")
     try:
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ from evenhand.models import (
     Texts,
     text_generator,
 )
-from evenhand.schema import Card, Unsupported, UsageError
+from evenhand.schema import Card, Unsupported, UsageError, check_fields
 
 CARD = Card(
     "prefix",
@@ -52,6 +52,7 @@ class Prefix:
     """Other wordings by level, for the consistency protocol."""
 
     def __post_init__(self) -> None:
+        check_fields(self, "text", "delimiter")
         if not self.text.strip() and self.name == "prefix":
             raise UsageError(
                 "The instruction to put in front of prompts is empty.",

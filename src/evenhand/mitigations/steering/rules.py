@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from evenhand.schema import UsageError
@@ -30,7 +31,7 @@ class SelfDebiasingRule:
     floor: float = 0.01
 
     def __post_init__(self) -> None:
-        if not self.decay >= 0:
+        if not 0 <= self.decay < inf:
             raise UsageError(f"decay={self.decay}: zero or more was expected (50 is usual).")
         if not 0 < self.floor <= 1:
             raise UsageError(
@@ -70,7 +71,7 @@ class ContrastiveRule:
     plausible: float = 0.1
 
     def __post_init__(self) -> None:
-        if not self.strength >= 0:
+        if not 0 <= self.strength < inf:
             raise UsageError(f"strength={self.strength}: zero or more was expected.")
         if not 0 <= self.plausible <= 1:
             raise UsageError(f"plausible={self.plausible}: a share between 0 and 1 was expected.")

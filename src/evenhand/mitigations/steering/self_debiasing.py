@@ -13,7 +13,7 @@ from evenhand.mitigations.steering.model import Steered
 from evenhand.mitigations.steering.rules import ContrastiveRule, SelfDebiasingRule
 from evenhand.models import LanguageModel, Texts
 from evenhand.models.writing import Steering
-from evenhand.schema import Card, unknown_name
+from evenhand.schema import Card, check_fields, unknown_name
 
 FRAME = ("The following text contains ", ":\n")
 ATTRIBUTES = {
@@ -70,6 +70,7 @@ class SteeredByPrefixes(ABC):
     card: Card
 
     def __post_init__(self) -> None:
+        check_fields(self)
         texts = self.prefixes
         if isinstance(texts, str):
             if texts not in PREFIXES:
@@ -128,6 +129,7 @@ class SelfDebiasing(SteeredByPrefixes):
     card: Card = CARD
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for constant in ("decay", "floor"):  # 50 and 50.0 are one method, with one fingerprint
             object.__setattr__(self, constant, float(getattr(self, constant)))
         super().__post_init__()
@@ -150,7 +152,8 @@ def self_diagnosis(
     texts: n; line breaks become spaces. descriptions: d, those of Perspective's attributes by default. Returns (n, d):
     P(Yes) / (P(Yes) + P(No)), NaN where the model could not answer (a text too long, for one). For a model whose
     answers are one token each, as GPT-2's, this is the softmax of two logits; where they are several, all count.
-    All questions of a text share its reading. Source: Schick et al. 2021, section 3; methods/
+    In front of a question stands what the tokenizer puts there, as published: nothing with GPT-2. All questions of a
+    text share its reading. Source: Schick et al. 2021, section 3; methods/
     redditbias_selfdebias_consistency.md section 4.5.
 
     >>> from evenhand.models.puppets import load_puppet
@@ -163,7 +166,7 @@ def self_diagnosis(
         for description in descriptions
     ]
     twice = [question for question in questions for _ in ANSWERS]
-    scored = model.log_likelihoods(Texts([*ANSWERS] * len(questions), twice))
+    scored = model.log_likelihoods(Texts([*ANSWERS] * len(questions), twice, start_token="tokenizer"))
     yes, no = scored.sums.reshape(-1, 2).T
     scores: NDArray[np.float64] = 1 / (1 + np.exp(np.clip(no - yes, -700, 700)))
     return scores.reshape(len(texts), len(descriptions))

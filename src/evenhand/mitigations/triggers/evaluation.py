@@ -1,7 +1,6 @@
 """How good triggers are: their objective, exact, many at a time over the prefix tree of all texts."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -34,10 +33,7 @@ class Evaluator:
         trigger: Trigger,
         separator: str = " ",
     ):
-        import torch
-
-        from evenhand.models.writing import FastLayers, encode_prompts
-        from evenhand.weights import available_memory
+        from evenhand.models.writing import encode_prompts
 
         self.model, self.objective = searchable(model), objective
         self.examples = chosen_examples(examples, objective)
@@ -50,8 +46,6 @@ class Evaluator:
         self.lead = self.front or model.start
         self._check_lengths(len(trigger))
         self.device = model.scorer.device
-        on_processor = self.device.type == "cpu" and model.scorer.dtype == torch.float32
-        self.layers = FastLayers(model.model, available_memory(self.device)) if on_processor else None
         self.evaluated = 0
         """Triggers evaluated so far, each as often as it was."""
         self.terms = terms(self.examples, objective, self.encoded.tokens, self._plain())
@@ -124,8 +118,7 @@ class Evaluator:
             errors=[None] * rows,
             details=[None] * rows,
         )
-        with self.layers.in_use() if self.layers is not None else nullcontext():
-            values, unfit = self.model.scorer.score(token_sequences)
+        values, unfit = self.model.scorer.score(token_sequences)
         if unfit.any():
             raise ModelError(
                 "Not enough memory for even one example.", "Use shorter examples or another device."

@@ -89,6 +89,7 @@ def read_trigger_prompts(path: Path | str) -> pl.DataFrame:
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
+    frame = frame.with_columns(text_column(frame, "text", path))
     empty = (frame["text"].fill_null("").str.strip_chars() == "").arg_true()
     if len(empty):
         raise DataError(f"{path}, row {int(empty[0]) + 1}: the prompt is empty.", PROMPT_FORMAT)

@@ -69,7 +69,7 @@ def written_with(
     writes = model if trigger is None else Trigger(trigger)(model)
     rows, verdicts = labelled_continuations(writes, prompts, classifier, decoding, rule)
     continuations = rows["continuation"].fill_null("").to_list()
-    likelihoods = model.log_likelihoods(Texts(continuations, rows["text"].to_list()))
+    likelihoods = model.log_likelihoods(Texts(continuations, rows["text"].to_list(), spaced=False))
     counts, sums = likelihoods.counts, likelihoods.sums
     nll = [
         float(-total / n) if n and np.isfinite(total) else None for total, n in zip(sums, counts, strict=True)

@@ -17,7 +17,7 @@ from evenhand.models import (
     Texts,
     text_generator,
 )
-from evenhand.schema import Card, DataError, Unsupported, as_json, parse_json, write_json
+from evenhand.schema import Card, DataError, Unsupported, as_json, is_file, parse_json, write_json
 
 FORMAT = "evenhand trigger"
 VERSION = 1
@@ -66,7 +66,7 @@ class TriggerFile:
 def read_trigger(path: Path | str) -> TriggerFile:
     """A trigger file. Raises DataError if there is none, or something else is in it."""
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(
             f"There is no trigger file {path}.",
             "Search one: evenhand search-trigger MODEL --prompts PROMPTS --classifier NAME --output FILE",

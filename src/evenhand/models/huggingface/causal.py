@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.models.contract import Architecture, Generations, Likelihoods, Texts
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import TokenSequences, encode
@@ -12,6 +14,7 @@ from evenhand.models.writing import Steering
 from evenhand.schema import Unsupported, UsageError
 
 if TYPE_CHECKING:
+    from evenhand.models.scoring import Scores, ScoringPath
     from evenhand.models.writing import Prompts, Writer
 
 
@@ -99,17 +102,29 @@ class CausalModel:
         self.start = start_tokens(tokenizer, self.options.start)
         self.end = [tokenizer.eos_token_id] if self.options.end else []
         device = model.get_input_embeddings().weight.device
-        budget = self.options.batch_tokens or (65536 if device.type == "cuda" else 2048)
+        budget = self.options.batch_tokens or tokens_a_batch(device)
         config = model.config.get_text_config()
-        self.longest: int | None = getattr(config, "max_position_embeddings", None)
+        longest = getattr(config, "max_position_embeddings", None)
+        self.longest: int | None = (
+            longest if longest and longest > 0 else None
+        )  # XLNet says -1 for any length
         self.scorer = Scorer(model, budget, self.options.segment)
-        self.path, self.rejected_paths = choose_path(self.scorer)
+        self.rejected_paths = choose_path(self.scorer)[1]
+
+    @property
+    def path(self) -> "ScoringPath":
+        """How texts are scored; one that proves wrong for longer texts gives way to the next."""
+        return self.scorer.path
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
+        from evenhand.models.writing import Constraints
+
         facts = {**self.identity, "architecture": "causal", "start": self.start, "end": self.end}
-        # without chat nothing is added, so that answers given before there was chat keep their keys
+        # what most models do without is added where there is some, so that answers given before keep their keys
+        if demands := Constraints.of(self.model).parameters():
+            facts["generation"] = demands
         return {**facts, "chat": {"system": self.options.system}} if self.options.chat else facts
 
     def describe(self) -> dict[str, Any]:
@@ -123,6 +138,7 @@ class CausalModel:
             "device": str(self.scorer.device),
             "scoring": str(self.path),
             "scoring_rejected": self.rejected_paths,
+            "packed_layers": len(self.scorer.layers.packed),
             "first_token_predicted_from": self.tokenizer.decode(self.start) if self.start else "nothing",
             "end_token_scored": bool(self.end),
             "tokens_given": self.scorer.tokens_given,
@@ -135,47 +151,95 @@ class CausalModel:
 
         Raises Unsupported if `masking` is asked for: a causal model has no mask.
         """
+        from evenhand.models.scoring import score_start_apart
+
         name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(f"{name} reads from left to right and has no mask token.")
+        if batch.start_token == "first":
+            lead = len(self.start)
+            # neither pass holds the start token and the whole text
+            sequences = self._encoded(batch, spare=lead)
+            self._keep_to(sequences, lead)
+            return sequences.likelihoods(*score_start_apart(sequences, lead, self.scorer.score))
         sequences = self._encoded(batch)
+        self._keep_to(sequences)
         return sequences.likelihoods(*self.scorer.score(sequences))
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each token under combined distributions (see SteerableModel).
 
-        The steering's contexts stand in front of each text and its own context, behind the start token. Raises
-        Unsupported for models that keep no keys and values.
+        The steering's contexts stand in front of each text and its own context, behind the start token. With
+        start_token="first" each of the two passes is steered by itself. Raises Unsupported for models that keep no
+        keys and values.
         """
-        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores
+        from evenhand.models.huggingface.steered_scoring import filled_in, grouped, scores, steered_apart
 
         batch = Texts.of(texts)
         plain = replace(batch, want_starts=False)
         behind = [self._encoded(plain.behind(steering.front + context)) for context in steering.contexts]
         alone = self.tokenizer(list(steering.contexts), add_special_tokens=False)["input_ids"]
         regular = self._encoded(batch.behind(steering.front))
-        groups, rows, sequences = grouped(regular, behind, alone, len(self.start), self.longest)
-        values = scores(self.model, self.writer, self.scorer, groups, steering)
-        return sequences.likelihoods(*filled_in(sequences, rows, *values))
 
-    def _encoded(self, batch: Texts) -> TokenSequences:
-        return encode(self.tokenizer, batch, before=self.start, after=self.end, longest=self.longest)
+        def score(
+            rows: TokenSequences, others: Sequence[TokenSequences], lead: int
+        ) -> "tuple[TokenSequences, Scores]":
+            groups, rows_of, sequences = grouped(rows, others, alone, lead, self.longest)
+            values = scores(self.model, self.writer, self.scorer, groups, steering)
+            return sequences, filled_in(sequences, rows_of, *values)
+
+        lead = len(self._in_front(batch))
+        if batch.start_token == "first":
+            sequences, found = steered_apart(regular, behind, lead, score)
+        else:
+            sequences, found = score(regular, behind, lead)
+        return sequences.likelihoods(*found)
+
+    @property
+    def reads_start_apart(self) -> bool:
+        """Whether there is a start token that the first token of a text could be read behind by itself."""
+        return bool(self.start)
+
+    def _encoded(self, batch: Texts, spare: int = 0) -> TokenSequences:
+        before = self._in_front(batch)
+        longest = None if self.longest is None else self.longest + spare
+        # published rules that place the start token themselves score no end token
+        after = self.end if batch.start_token is None else []
+        return encode(self.tokenizer, batch, before=before, after=after, longest=longest)
+
+    def _keep_to(self, sequences: TokenSequences, apart: int = 0) -> None:
+        """Check the scoring at these lengths; apart: tokens that no single pass holds with all others."""
+        from evenhand.models.scoring import keep_to
+
+        if len(sequences.ids):
+            self.rejected_paths += keep_to(self.scorer, int(np.diff(sequences.offsets).max()) - apart)
+
+    def _in_front(self, batch: Texts) -> list[int]:
+        from evenhand.models.writing import tokens_around
+
+        if batch.start_token == "tokenizer":
+            return tokens_around(self.tokenizer.backend_tokenizer)[0]
+        return self.start
 
     @cached_property
     def writer(self) -> "Writer":
         """The generation engine, made at first use: its self-check costs a few forward passes.
 
-        Raises Unsupported for models that keep no keys and values (state space models).
+        Raises Unsupported for models that do not go on with a text as they read one, and for demands of their
+        generation settings that are not kept here.
         """
-        from evenhand.models.writing import CausalState, Writer, cache_bytes, end_tokens
+        from evenhand.models.writing import Writer, cache_bytes, end_tokens, ways_of_causal
 
+        state, others = ways_of_causal(self.model)
         return Writer(
-            CausalState(self.model),
+            state,
             self.tokenizer,
             ends=end_tokens(self.model, self.tokenizer),
-            vocabulary=int(self.model.config.get_text_config().vocab_size),
+            vocabulary=self.scorer.vocabulary,
             device=self.scorer.device,
             cache_bytes=cache_bytes(self.model),
+            layers=self.scorer.layers,
             batch_tokens=self.options.batch_tokens,
+            others=others,
         )
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
@@ -212,6 +276,18 @@ class CausalModel:
             behind=decoding.max_new_tokens,
             put_as=chat_prompts(self.tokenizer, texts, self.options.system) if chat else None,
         )
+
+
+def tokens_a_batch(device: Any) -> int:
+    """Nodes of prefix trees that are run at once, so that every core is busy and little is padded.
+
+    On a processor 512 for each thread, at most 2048: larger batches pad more, and their activations leave its cache.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return 65536
+    return min(2048, 512 * torch.get_num_threads()) if device.type == "cpu" else 2048
 
 
 def start_tokens(tokenizer: Any, start: str) -> list[int]:

@@ -22,6 +22,7 @@ from evenhand.weights import Budget, run_batches
 
 if TYPE_CHECKING:
     from evenhand.models.writing import Prompts, Writer
+    from evenhand.weights import FastLayers
 
 CHUNK = 16384  # texts encoded at once
 
@@ -70,20 +71,63 @@ class EncoderDecoderModel:
         trial = self._pairs(Texts(["She is.", "They said that he was."], ["Who?", "Who is it that you met?"]))
         short, both = self._inputs(trial, np.array([0])), self._inputs(trial, np.array([0, 1]))
         width = short["decoder_input_ids"].shape[1]
+        self._check_plain(trial, short)
         self.reason_for_all_positions = can_choose(model, short, self._long(range(width)))
         if self.reason_for_all_positions is not None:
             tokens = min(tokens, limit)
         padding_works = survives_padding(model, short, both, width)
         self.budget = Budget(tokens, limit, equal_lengths=not padding_works)
 
+    def _check_plain(self, trial: TextPairs, short: dict[str, Any]) -> None:
+        """Raise ModelError for a model that answers otherwise when encoder and decoder are run one after the other,
+        or whose decoder looks at what follows."""
+        import torch
+
+        from evenhand.models.scoring import FAILURES, largest_difference, told, tolerance
+
+        read = self._long(trial.contexts[trial.context_of[0]])[None]
+        written = short["decoder_input_ids"]
+        other = written.clone()
+        other[:, -1] = (other[:, -1] + 1) % int(self.model.config.get_text_config().vocab_size)
+        try:
+            with torch.inference_mode():
+                plain, changed, ours = (
+                    self.model(**inputs).logits[0].float().log_softmax(-1)
+                    for inputs in (
+                        {"input_ids": read, "decoder_input_ids": written, "use_cache": False},
+                        {"input_ids": read, "decoder_input_ids": other, "use_cache": False},
+                        short,
+                    )
+                )
+        except FAILURES as error:
+            raise ModelError(
+                f"{type(self.model).__name__} cannot be run as an encoder-decoder model: {told(error)}",
+                "Another class of transformers may be meant for its weights; if not, report the architecture.",
+            ) from error
+        allowed = tolerance(plain, self.model.dtype)
+        for what, off in (
+            ("its decoder looks at what follows", largest_difference(plain[:-1], changed[:-1])),
+            ("its encoder's answer alone does not make its decoder's", largest_difference(plain, ours)),
+        ):
+            if off > allowed:
+                raise ModelError(
+                    f"The likelihoods of {type(self.model).__name__} could not be trusted: {what} "
+                    f"(answers differ by up to {off:.2g} nats).",
+                    "Try dtype float32; if it persists, report the architecture.",
+                )
+
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything the numbers depend on, except batching."""
+        from evenhand.models.writing import Constraints
+
+        demands = Constraints.of(self.model).parameters()
         return {
             **self.identity,
             "architecture": "encoder-decoder",
             "silence": self.options.silence,
             "end": self.options.end,
+            **({"generation": demands} if demands else {}),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -104,14 +148,18 @@ class EncoderDecoderModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each target token given context and text so far (see LanguageModel).
 
-        Raises Unsupported if `masking` is asked for: the decoder reads from left to right.
+        Raises Unsupported if `masking` is asked for, since the decoder reads from left to right, and for
+        start_token="first".
         """
+        name = self.identity.get("name", "This model")
         batch = Texts.of(texts).refuse_masking(
-            f"{self.identity.get('name', 'This model')} writes from left to right and fills no masks.",
+            f"{name} writes from left to right and fills no masks.",
             "Use a masked model (BERT, RoBERTa, ...), or a benchmark for encoder-decoder models.",
         )
+        batch.refuse_first(name)
         pairs = map(self._pairs, batch.chunks(CHUNK))
-        return concatenate([self._scored(part) for part in pairs], batch.want_starts)
+        with self.layers.in_use_where_exact():
+            return concatenate([self._scored(part) for part in pairs], batch.want_starts)
 
     def steered_log_likelihoods(self, texts: Texts | Sequence[str], steering: Steering) -> Likelihoods:
         """Log probability of each target token under combined distributions (see SteerableModel).
@@ -121,11 +169,12 @@ class EncoderDecoderModel:
         from evenhand.models.huggingface.steered_scoring import steered_pairs
 
         self.writer.check_steerable()
-        batch = Texts.of(texts)
-        parts = [
-            steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
-            for chunk in batch.chunks(CHUNK)
-        ]
+        batch = Texts.of(texts).refuse_first("An encoder-decoder model")
+        with self.layers.in_use_where_exact():
+            parts = [
+                steered_pairs(self._pairs, self._logits, self.budget, self.options.silence, chunk, steering)
+                for chunk in batch.chunks(CHUNK)
+            ]
         return concatenate([self._rows(*part) for part in parts], batch.want_starts)
 
     @cached_property
@@ -143,14 +192,23 @@ class EncoderDecoderModel:
             cache_bytes=2 * cache_bytes(self.model),
             batch_tokens=self.options.batch_tokens,
             in_prompt=False,
+            layers=self.layers,
         )
+
+    @cached_property
+    def layers(self) -> "FastLayers":
+        """The model's faster layers, made at first use."""
+        from evenhand.weights import FastLayers, available_memory
+
+        return FastLayers(self.model, available_memory(self.device))
 
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Answer each prompt, read by the encoder, `decoding.samples` times (see TextGenerator.generate).
 
-        Begins with `decoder_start_token_id`; first and last tokens that the model's own generation settings
-        force (`forced_bos_token_id`, `forced_eos_token_id`) are not obeyed. A prompt longer than the encoder takes is a
-        TOO_LONG row, and every prompt is if the decoder has no room for `max_new_tokens`.
+        Begins with `decoder_start_token_id`; what the model's own generation settings force or forbid
+        (`forced_bos_token_id`, `forced_eos_token_id`, `suppress_tokens`) is obeyed, as by `generate` of Hugging Face.
+        A prompt longer than the encoder takes is a TOO_LONG row, and every prompt is if the decoder has no room for
+        `max_new_tokens`.
         """
         from evenhand.models.writing import continue_prompts
 
@@ -244,17 +302,18 @@ class EncoderDecoderModel:
 
     def _inputs(self, pairs: TextPairs, rows: NDArray[np.int64]) -> dict[str, Any]:
         import torch
-        from transformers.modeling_outputs import BaseModelOutput
 
         distinct, encoder_row = np.unique([pairs.context_of[r] for r in rows], return_inverse=True)
         read, seen = self._padded([pairs.contexts[c] for c in distinct])
         with torch.inference_mode():
-            hidden = self.model.get_encoder()(input_ids=read, attention_mask=seen).last_hidden_state
+            encoded = self.model.get_encoder()(input_ids=read, attention_mask=seen)
         shifted = [np.concatenate([[self.start], pairs.targets[r][:-1]]) for r in rows]
         written, written_seen = self._padded(shifted)
         chosen = self._long(encoder_row)
+        # handed on as the encoder gave it: some decoders look for more in it than hidden states
+        encoded.last_hidden_state = encoded.last_hidden_state[chosen]
         return {
-            "encoder_outputs": BaseModelOutput(last_hidden_state=hidden[chosen]),
+            "encoder_outputs": encoded,
             "attention_mask": seen[chosen],
             "decoder_input_ids": written,
             "decoder_attention_mask": written_seen,

@@ -1,120 +1,25 @@
 """Hugging Face models that fill masks (BERT, RoBERTa, ALBERT, ...): pseudo-log-likelihoods.
 
 A masked model gives no probability of a whole text; the sum of the log probabilities of its tokens, each
-hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). `masked_inputs` knows three
+hidden in turn, stands in for one (Salazar et al. 2020, Masked Language Model Scoring). `masking.py` knows three
 ways of hiding, and lists each distinct input once.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, get_args
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.contract import Architecture, Likelihoods, Masking, Texts
+from evenhand.models.huggingface.masking import MaskedInputs, masked_inputs
 from evenhand.schema import ModelError, ResponseError, unknown_name
 from evenhand.weights import Budget, run_batches
 
-Ids = NDArray[np.int32]
-
-
-@dataclass
-class MaskedInputs:
-    """Distinct masked token sequences and the tokens asked of them.
-
-    Sentences made from one template differ in few places, so that many of their masked inputs are the same:
-    each is listed once in `inputs`. The four target lists run in parallel, in the order of the texts.
-    """
-
-    inputs: list[Ids] = field(default_factory=list)
-    target_inputs: list[int] = field(default_factory=list)
-    target_positions: list[int] = field(default_factory=list)
-    target_tokens: list[int] = field(default_factory=list)
-    target_starts: list[int] = field(default_factory=list)  # first character in the text
-    counts: list[int] = field(default_factory=list)  # targets of each text
-    errors: list[ResponseError | None] = field(default_factory=list)
-    details: list[str | None] = field(default_factory=list)
-
-
-def masked_inputs(tokenizer: Any, batch: Texts, longest: int | None = None) -> MaskedInputs:
-    """Mask every token that is to be scored.
-
-    tokenizer: a fast tokenizer with a mask token. batch: a context is put before its text as plain text, with
-    one space between unless either side has white space there, and is visible but never masked. Masking "token",
-    the default, hides one token at a time (Salazar et al. 2020), "word" also the rest of its word to the right, so
-    that a word's later pieces do not give its first one away (Kauf and Ivanova 2023), "blank" puts one mask in
-    place of the span after those of its tokens already read (StereoSet); a row without span is then one span.
-    longest: most tokens of an input, special ones included. Special tokens are never scored.
-    """
-    result = MaskedInputs()
-    known: dict[bytes, int] = {}
-    strings, boundaries = _joined(batch)
-    encodings = tokenizer.backend_tokenizer.encode_batch(strings, add_special_tokens=True)
-    rows = zip(batch.texts, encodings, boundaries, batch.all_spans, strict=True)
-    for text, encoding, boundary, span in rows:
-        ids = np.array(encoding.ids, dtype=np.int32)
-        positions = _own_positions(encoding, boundary, span)
-        error, detail = _problem(text, len(ids), positions, longest)
-        result.errors.append(error)
-        result.details.append(detail)
-        result.counts.append(0 if error else len(positions))
-        if error:
-            continue
-        words = encoding.word_ids
-        for k, position in enumerate(positions):
-            behind = positions[-1] if batch.masking == "blank" else position
-            masked = np.concatenate([ids[: position + 1], ids[behind + 1 :]])
-            stop = _end_of_word(words, position) if batch.masking == "word" else position + 1
-            masked[position:stop] = tokenizer.mask_token_id
-            index = known.setdefault(masked.tobytes(), len(result.inputs))
-            if index == len(result.inputs):
-                result.inputs.append(masked)
-            result.target_inputs.append(index)
-            result.target_positions.append(position)
-            result.target_tokens.append(int(ids[positions[k]]))
-            result.target_starts.append(max(0, encoding.offsets[position][0] - boundary))
-    return result
-
-
-def _joined(batch: Texts) -> tuple[list[str], list[int]]:
-    strings, boundaries = [], []
-    for text, context in zip(batch.texts, batch.all_contexts, strict=True):
-        gap = " " if context and not context[-1].isspace() and not text[:1].isspace() else ""
-        strings.append(f"{context}{gap}{text}")
-        boundaries.append(len(strings[-1]) - len(text))
-    return strings, boundaries
-
-
-def _own_positions(encoding: Any, boundary: int, span: tuple[int, int] | None) -> list[int]:
-    low, high = (boundary, None) if span is None else (boundary + span[0], boundary + span[1])
-    return [
-        position
-        for position, ((start, end), special) in enumerate(
-            zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
-        )
-        if not special and (end > low or (span is None and start >= low)) and (high is None or start < high)
-    ]
-
-
-def _end_of_word(words: list[int | None], position: int) -> int:
-    stop = position + 1
-    while stop < len(words) and words[stop] is not None and words[stop] == words[position]:
-        stop += 1
-    return stop
-
-
-def _problem(
-    text: str, length: int, own: list[int], longest: int | None
-) -> tuple[ResponseError | None, str | None]:
-    if not text.strip():
-        return ResponseError.EMPTY_TEXT, "the text is empty or white space"
-    if longest is not None and length > longest:
-        return ResponseError.TOO_LONG, f"{length} tokens; the model takes at most {longest}"
-    if not own:
-        return ResponseError.NO_SCORED_TOKEN, "no token of the text lies in the span to be scored"
-    return None, None
-
+if TYPE_CHECKING:
+    from evenhand.weights import FastLayers
 
 CHUNK = 4096  # texts whose masked inputs are held at once; within these nothing is asked twice
 
@@ -185,13 +90,21 @@ class MaskedModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token while it is hidden (see LanguageModel.log_likelihoods).
 
-        Raises UsageError for an unknown masking.
+        Raises UsageError for an unknown masking, and for spans with "blank"; Unsupported for start_token="first".
         """
-        batch = Texts.of(texts)
+        batch = Texts.of(texts).refuse_first(self.identity.get("name", "This model"))
         if batch.masking is not None and batch.masking not in get_args(Masking):
             raise unknown_name("masking", batch.masking, get_args(Masking))
         plans = (masked_inputs(self.tokenizer, chunk, self.longest) for chunk in batch.chunks(CHUNK))
-        return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
+        with self.layers.in_use_where_exact():
+            return concatenate([self._scored(plan) for plan in plans], batch.want_starts)
+
+    @cached_property
+    def layers(self) -> "FastLayers":
+        """The model's faster layers, made at first use."""
+        from evenhand.weights import FastLayers, available_memory
+
+        return FastLayers(self.model, available_memory(self.device))
 
     def _scored(self, plan: MaskedInputs) -> Likelihoods:
         import torch

@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.models.contract import Texts
-from evenhand.models.scoring import MOST_LOGITS, Scorer, ScoringPath, TextPairs, TokenSequences
-from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings, padded
-from evenhand.schema import ResponseError
+from evenhand.models.scoring import (
+    MOST_LOGITS,
+    Scorer,
+    Scores,
+    ScoringPath,
+    TextPairs,
+    TokenSequences,
+    reads_first_alone,
+    start_apart,
+)
+from evenhand.models.writing import CausalState, Steering, Writer, common_beginnings
+from evenhand.schema import ResponseError, Unsupported
 from evenhand.weights import Budget, run_batches
 
 Floats = NDArray[np.float32]
@@ -94,7 +103,11 @@ def scores(
     """
     writer.check_steerable()
     state = writer.state
-    assert isinstance(state, CausalState), "a causal model writes with a causal state"
+    if not isinstance(state, CausalState):
+        raise Unsupported(
+            f"{type(network).__name__} cannot be steered: its contexts would have to stay in {state.name}.",
+            "Use an instruction in front of the texts (--mitigate prefix=...), or another model.",
+        )
     common = common_beginnings(groups.sequences, steering.rows) if groups.sequences else []
     for k, beginning in enumerate(common):
         # the token that the first scored one is predicted from must be read with the text
@@ -103,24 +116,22 @@ def scores(
     values_of: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(groups.sequences)
     lengths = np.array([max(map(len, group)) for group in groups.sequences], dtype=np.int64)
     targets = np.array([len(places[0]) for places in groups.places], dtype=np.int64)
-    with torch.inference_mode(), writer.layers.in_use():
+    with torch.inference_mode(), scorer.layers.in_use():
         beginnings = state.beginnings(common) if common else None
 
         def run(chosen: NDArray[np.int64]) -> None:
             assert beginnings is not None, "nothing is run where there is no text"
             sequences = [sequence for i in chosen for sequence in groups.sequences[i]]
-            row_in_group = torch.arange(len(sequences), device=state.device) % steering.rows
             tails = [sequence[len(common[j % steering.rows]) :] for j, sequence in enumerate(sequences)]
-            ids, seen = padded(tails, state.device, left=False)
-            seen = torch.cat([beginnings.seen[row_in_group], seen], dim=1)
-            outputs = _Outputs(network, scorer, state.inputs(ids, seen, beginnings.caches(row_in_group)))
+            ids, seen, cache = beginnings.in_front_of(tails)
+            outputs = _Outputs(network, scorer, state.inputs(ids, seen, cache))
             width = ids.shape[1]
-            before = np.array([len(beginning) for beginning in common])
             first_rows = np.arange(len(chosen)) * steering.rows
             positions = np.concatenate(  # (tokens, rows a group), each one place in front of the token
                 [
-                    (np.stack(groups.places[i], axis=1) - 1 - before)
-                    + width * (first + np.arange(steering.rows))
+                    # rows end at the last column
+                    (np.stack(groups.places[i], axis=1) - 1 - np.array([*map(len, groups.sequences[i])]))
+                    + width * (1 + first + np.arange(steering.rows))
                     for first, i in zip(first_rows, chosen, strict=True)
                 ]
             )
@@ -191,6 +202,33 @@ def filled_in(
         else:
             values[part][sequences.scored[part]] = found[k]
     return values, lacking
+
+
+ScoreSteered = Callable[[TokenSequences, Sequence[TokenSequences], int], tuple[TokenSequences, Scores]]
+"""Texts, the same behind each context, and tokens in front of everything -> the texts with all errors, and scores."""
+
+
+def steered_apart(
+    regular: TokenSequences, behind: Sequence[TokenSequences], lead: int, score: ScoreSteered
+) -> tuple[TokenSequences, Scores]:
+    """Texts and the same texts behind each context in the two passes of `start_apart`, each steered by itself.
+
+    regular, behind, lead: as of `grouped`. The first token of a text stands behind start token and context, all others
+    behind the context alone.
+    """
+    apart = reads_first_alone(regular, lead)
+    merged = np.zeros(len(regular.ids), dtype=np.float32), np.zeros(len(regular.ids), dtype=bool)
+    errors, details = list(regular.errors), list(regular.details)
+    others = [start_apart(other, lead, apart) for other in behind]
+    for k, own in enumerate(start_apart(regular, lead, apart)):
+        steered, found = score(
+            own.sequences, [passes[k].sequences for passes in others], lead if k == 0 else 0
+        )
+        own.put(found, merged)
+        for i, error in enumerate(steered.errors):
+            if own.sequences.errors[i] is None and error is not None:
+                errors[i], details[i] = error, steered.details[i]
+    return replace(regular, errors=errors, details=details), merged
 
 
 Pairing = Callable[[Texts], TextPairs]

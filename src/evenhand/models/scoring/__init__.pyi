@@ -1,10 +1,12 @@
 from .head import (
     MOST_LOGITS as MOST_LOGITS,
     can_choose as can_choose,
+    largest_difference as largest_difference,
     log_probs_of as log_probs_of,
     logits_at as logits_at,
     most_targets as most_targets,
     survives_padding as survives_padding,
+    tolerance as tolerance,
 )
 from .pairs import (
     TextPairs as TextPairs,
@@ -15,9 +17,20 @@ from .scorer import (
     ScoringPath as ScoringPath,
 )
 from .self_check import (
+    FAILURES as FAILURES,
     choose_path as choose_path,
+    keep_to as keep_to,
+    told as told,
+    turning_points as turning_points,
+    without_padding as without_padding,
 )
 from .tokens import (
     TokenSequences as TokenSequences,
     encode as encode,
+)
+from .two_passes import (
+    Scores as Scores,
+    reads_first_alone as reads_first_alone,
+    score_start_apart as score_start_apart,
+    start_apart as start_apart,
 )

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 MOST_LOGITS = 1 << 24  # elements alive at once: 64 MiB in fp32
+MOST_ON_PROCESSOR = 3 << 21  # 24 MiB: from 32 MiB on, a C library gives memory back and pages it in anew
+IN_CACHE = 1 << 19  # 2 MiB: read and written several times in a row
 
 
 class Head:
@@ -50,7 +52,8 @@ class Head:
         hidden: (positions, size). rows: (r,) positions with a next-token distribution. edge_rows: (e,)
         ascending indices into `rows`; edge_tokens: (e,) the tokens scored there. Returns (e,) fp32, nats.
         """
-        step = max(1, MOST_LOGITS // self.vocabulary)
+        on_processor = hidden.device.type == "cpu"
+        step = max(1, (MOST_ON_PROCESSOR if on_processor else MOST_LOGITS) // self.vocabulary)
         cuts = torch.searchsorted(edge_rows, torch.arange(0, len(rows) + step, step, device=edge_rows.device))
         pieces = []
         for chunk in range((len(rows) + step - 1) // step):
@@ -58,8 +61,19 @@ class Head:
             logits = self.logits(hidden[rows[first : first + step]])
             edges = slice(int(cuts[chunk]), int(cuts[chunk + 1]))
             edge_row = edge_rows[edges] - first
-            pieces.append(logits[edge_row, edge_tokens[edges]] - torch.logsumexp(logits, dim=-1)[edge_row])
+            chosen = logits[edge_row, edge_tokens[edges]]
+            norms = _log_sum_exp_in_place(logits) if on_processor else torch.logsumexp(logits, dim=-1)
+            pieces.append(chosen - norms[edge_row])
         return torch.cat(pieces) if pieces else hidden.new_zeros(0, dtype=torch.float32)
+
+
+def _log_sum_exp_in_place(logits: Tensor) -> Tensor:
+    """`torch.logsumexp` over the last of two dimensions, which takes no memory of its own and spoils the logits."""
+    norms = []
+    for part in torch.split(logits, max(1, IN_CACHE // logits.shape[1])):
+        highest = part.amax(-1, keepdim=True)
+        norms.append(part.sub_(highest).exp_().sum(-1).log_().add_(highest[:, 0]))
+    return torch.cat(norms)
 
 
 TOLERANCE = 2e-4
@@ -115,7 +129,7 @@ def can_choose(model: Any, inputs: Mapping[str, Any], positions: Tensor) -> str 
         chosen = logits_at(model, inputs, positions, choose=True).float()
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError) as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
-    off = _difference(truth, chosen)
+    off = largest_difference(truth, chosen)
     return None if off <= tolerance(truth, model.dtype) else f"logits differ by {off:.2g}"
 
 
@@ -124,7 +138,7 @@ def survives_padding(model: Any, alone: Mapping[str, Any], padded: Mapping[str, 
     """Whether the first `width` positions of the first row come out the same alone and in a padded batch."""
     truth = model(**alone).logits[0, :width].float().log_softmax(-1)
     among = model(**padded).logits[0, :width].float().log_softmax(-1)
-    return _difference(truth, among) <= tolerance(truth, model.dtype)
+    return largest_difference(truth, among) <= tolerance(truth, model.dtype)
 
 
 def tolerance(values: Tensor, dtype: torch.dtype) -> float:
@@ -133,7 +147,8 @@ def tolerance(values: Tensor, dtype: torch.dtype) -> float:
     return scale * (TOLERANCE if dtype.itemsize >= 4 else TOLERANCE_16_BIT)
 
 
-def _difference(truth: Tensor, other: Tensor) -> float:
+def largest_difference(truth: Tensor, other: Tensor) -> float:
+    """The largest absolute difference of two tensors of one shape; infinity where only one is NaN."""
     # A broken model gives NaN both ways; that is for its rows to report, not a reason to run it differently.
     same = (truth == other) | (truth.isnan() & other.isnan())
     difference = torch.where(same, 0.0, (truth - other).abs())

@@ -7,6 +7,7 @@ space, local attention by index). `FULL_LOGITS` asks the whole model, for output
 Which one a model gets is decided by `choose_path` (models/scoring/self_check.py), which tries them in this order.
 """
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,9 +18,11 @@ from numpy.typing import NDArray
 from evenhand.models.scoring.head import MOST_LOGITS, Head
 from evenhand.models.scoring.prefix_tree import PrefixTree, Segment, build_tree, cut_segments
 from evenhand.models.scoring.tokens import TokenSequences
-from evenhand.weights import Budget, Ints, run_batches
+from evenhand.weights import Budget, FastLayers, Ints, available_memory, run_batches
 
 SEGMENT = 256
+WINDOWS = ("sliding_window", "attention_chunk_size")
+"""Settings of models that see so many tokens back only, counted by index: a path of a tree must be no longer."""
 Floats = NDArray[np.float32]
 
 
@@ -33,7 +36,8 @@ class Scorer:
     """Scores token sequences with a Hugging Face decoder.
 
     model: a causal language model in eval mode. budget: tokens per batch; halved whenever memory runs
-    out, and the run goes on (weights/batching.py). path: None until `choose_path` has been called.
+    out, and the run goes on (weights/batching.py). `choose_path` sets the path; `reach` is the longest sequence
+    that goes into a tree, None for any.
     """
 
     def __init__(self, model: Any, budget: int, segment: int = SEGMENT):
@@ -41,12 +45,26 @@ class Scorer:
         self.decoder = model.base_model
         self.head = Head(model) if model.get_output_embeddings() is not None else None
         self.device = model.get_input_embeddings().weight.device
-        self.dtype = model.get_input_embeddings().weight.dtype
+        self.layers = FastLayers(model, available_memory(self.device))
         self.budget = Budget(tokens=budget, most_targets=budget)
-        self.tokens_given = 0
+        self.tokens_given = self.tried = 0  # tried: the longest sequence that the path was compared at
         self.path = ScoringPath.PREFIX_TREE
         config = model.config.get_text_config()
-        self.window: int | None = getattr(config, "sliding_window", None)
+        self.switch = frequency_switch(config)
+        limits = [getattr(config, name, None) for name in WINDOWS]
+        self.reach: int | None = min((limit for limit in (*limits, self.switch) if limit), default=None)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the model computes in."""
+        dtype: torch.dtype = self.model.get_input_embeddings().weight.dtype
+        return dtype
+
+    @property
+    def vocabulary(self) -> int:
+        """Tokens that the model both reads and predicts: a few read some that no text holds (CPM-Ant, Moshi)."""
+        rows = int(self.model.get_input_embeddings().weight.shape[0])
+        return min(rows, int(self.model.config.get_text_config().vocab_size))
 
     def score(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         """Log probability of every scored token, (total,) fp32 nats; 0 where a token is not scored.
@@ -57,11 +75,33 @@ class Scorer:
         if total == 0:
             return np.zeros(0, dtype=np.float32), np.zeros(0, dtype=bool)
         self.tokens_given += total
-        longest = int(np.diff(sequences.offsets).max())
-        with torch.inference_mode():
-            if self.path is ScoringPath.PREFIX_TREE and (self.window is None or longest <= self.window):
+        lengths = np.diff(sequences.offsets)
+        if self.switch is not None and lengths[lengths > 0].min() <= self.switch < lengths.max():
+            return self._score_apart(sequences, lengths > self.switch)
+        with torch.inference_mode(), self.layers.in_use_where_exact():
+            if self.path is ScoringPath.PREFIX_TREE and (self.reach is None or lengths.max() <= self.reach):
                 return self._score_tree(sequences)
             return self._score_padded(sequences)
+
+    def _score_apart(
+        self, sequences: TokenSequences, is_long: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Both sides of the switch by themselves: the longest of a batch decides the positions of all."""
+        scores = np.zeros(len(sequences.ids), dtype=np.float32)
+        unfit = np.zeros(len(scores), dtype=bool)
+        inside = np.repeat(is_long, np.diff(sequences.offsets))
+        for side in (False, True):
+            lengths = np.where(is_long == side, np.diff(sequences.offsets), 0)
+            here = inside == side
+            part = replace(
+                sequences,
+                ids=sequences.ids[here],
+                scored=sequences.scored[here],
+                offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            )
+            scores[here], unfit[here] = self.score(part)
+        self.tokens_given -= len(sequences.ids)  # each part counted its own
+        return scores, unfit
 
     def _score_tree(self, sequences: TokenSequences) -> tuple[Floats, NDArray[np.bool_]]:
         tree = build_tree(sequences.ids, sequences.offsets, sequences.scored)
@@ -180,3 +220,23 @@ class Scorer:
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def frequency_switch(config: Any) -> int | None:
+    """The length beyond which a model places its tokens by other frequencies ("longrope"), or None.
+
+    config: of the text model. The longest sequence of a batch decides which frequencies all of it gets.
+    """
+    found: list[int] = []
+
+    def search(settings: Any) -> None:
+        if not isinstance(settings, dict):
+            return
+        if settings.get("rope_type", settings.get("type")) == "longrope":
+            original = settings.get("original_max_position_embeddings")
+            found.append(int(original or getattr(config, "original_max_position_embeddings", 0) or 0))
+        for value in settings.values():
+            search(value)
+
+    search(getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None))
+    return min((length for length in found if length > 0), default=None)

@@ -2,63 +2,187 @@
 
 methods/engine.md lists who is right, who raises and who is silently wrong; new architectures appear
 faster than such lists, so the answer is measured: a full segment of short random sequences is scored by
-each path and compared with plain forward passes.
+each path, and those of every fourth pair, wherever the tree has put them, are compared with plain forward passes.
+A 16-bit model is judged while it computes in 32 bits, where a fault cannot hide in rounding.
 """
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
+from evenhand.models.scoring.head import largest_difference, tolerance
 from evenhand.models.scoring.scorer import Scorer, ScoringPath
 from evenhand.models.scoring.tokens import TokenSequences
 from evenhand.schema import ModelError
-from evenhand.weights import Budget
+from evenhand.weights import Budget, in_float32, is_out_of_memory
 
-LENGTH = 12
-TOLERANCE = {torch.float32: 2e-4, torch.float64: 2e-4}
-TOLERANCE_16_BIT = 0.1  # bf16 alone differs by up to 0.024 between batch shapes; a wrong mask by far more
+LENGTH, SHORTEST = 12, 4
+TOLERANCE = 2e-4
+LEAST_NOISE, MOST_NOISE = (
+    0.024,
+    0.1,
+)  # nats; what 16 bits differ by between batch shapes, and the most allowed
+NOISE_ALLOWED = 4  # times what plain passes in two batch shapes differ by
+MOST_LOGITS_TRIED = 1 << 27  # elements that a plain pass of one long sequence may make: 512 MiB in fp32
+TURNS = re.compile(r"window|chunk|sliding|local|original_max|topk|block")
+NO_TURNS = re.compile(r"expert|group|router|moe|percent|layer|pattern")
+"""Names of settings that say at which length a model changes its ways, and of others that are spelt like them."""
+FAILURES = (
+    TypeError,
+    ValueError,
+    RuntimeError,
+    IndexError,
+    KeyError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+)
+"""What a model raises when it is run in a way that its code did not foresee."""
 
 
 def choose_path(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     """Set `scorer.path` to the fastest path that agrees with plain forward passes.
 
-    Returns the path and, for each faster path that was rejected, why. Raises ModelError if none agrees.
+    Returns the path and, for each faster path that was rejected, why. Raises ModelError if none agrees, and for a
+    model whose predictions depend on what follows (BERT without `is_decoder`, XLNet).
     """
     # Segments grow past their size below long paths, and a decoder that masks by index inside a window
     # (GPT-Neo) is right until a segment outgrows it: so try one twice as large as usual.
     usual, scorer.segment = scorer.segment, 2 * max(scorer.segment, 64)
     try:
-        return _first_that_agrees(scorer)
+        with in_float32(scorer.model) if _runs_in_float32(scorer) else nullcontext():
+            check_causal(scorer)
+        sequences = _short_sequences(scorer)
+        rejected = _agreed(scorer, sequences, list(ScoringPath))
+        scorer.tried = int(np.diff(sequences.offsets).max())
+        return scorer.path, rejected
     finally:
         scorer.segment = usual
+        scorer.tokens_given, scorer.budget = 0, Budget(scorer.budget.tokens, scorer.budget.most_targets)
 
 
-def _first_that_agrees(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
-    sequences = _sequences(scorer)
-    truth = _plain(scorer, sequences)
-    tolerance = TOLERANCE.get(scorer.dtype, TOLERANCE_16_BIT)
-    rejected = []
-    for path in ScoringPath:
-        if path is not ScoringPath.FULL_LOGITS and scorer.head is None:
-            rejected.append(f"{path}: the model names no output embeddings")
-            continue
+def keep_to(scorer: Scorer, longest: int) -> list[str]:
+    """Make sure that `scorer.path` is right for sequences of so many tokens, or set it to one that is.
+
+    Tried before sequences grow past a length at which the model is known to change, or to twice what was tried: a
+    window, a switch or a hash of places shows in longer texts alone. Returns why paths were rejected now. Raises
+    ModelError if none is left. Where memory does not suffice nothing is tried.
+    """
+    longest = min(longest, max(LENGTH, MOST_LOGITS_TRIED // scorer.vocabulary))
+    crossed = any(scorer.tried <= turn < longest for turn in turning_points(scorer.model, SHORTEST))
+    if longest <= scorer.tried or not (crossed or longest >= 2 * scorer.tried):
+        return []
+    usual, scorer.budget = scorer.budget, deepcopy(scorer.budget)
+    given, scorer.tried = scorer.tokens_given, longest
+    path, paths = scorer.path, list(ScoringPath)
+    try:
+        lengths = np.array([longest, longest, max(2, longest - 5), max(2, longest // 2)])
+        return _agreed(scorer, _drawn(scorer, lengths), paths[paths.index(path) :])
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        scorer.path = path  # what does not fit becomes an error row where it is scored
+        return []
+    finally:
+        scorer.budget, scorer.tokens_given = usual, given
+
+
+def turning_points(model: Any, above: int) -> list[int]:
+    """Lengths at which a model may change its ways, as far as its configuration names them, ascending."""
+    found: set[int] = set()
+
+    def search(settings: Any) -> None:
+        for name, value in settings.items() if isinstance(settings, dict) else ():
+            if isinstance(value, dict):
+                search(value)
+            elif (
+                type(value) is int
+                and value > above
+                and TURNS.search(str(name))
+                and not NO_TURNS.search(str(name))
+            ):
+                found.add(value)
+
+    search(model.config.to_dict())
+    return sorted(found)
+
+
+def _runs_in_float32(scorer: Scorer) -> bool:
+    """Whether a 16-bit model can be judged in 32 bits: one with types written into its code cannot."""
+    if scorer.dtype.itemsize >= 4:
+        return True
+    ids = torch.zeros(1, 2, dtype=torch.long, device=scorer.device)
+    try:
+        with in_float32(scorer.model), torch.inference_mode():
+            scorer.model(input_ids=ids, use_cache=False)
+    except FAILURES:
+        return False
+    return True
+
+
+def why_not_causal(scorer: Scorer) -> str | None:
+    """Whether predictions depend on later tokens: None, or by how much."""
+    random = np.random.default_rng(1)
+    ids = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(2, LENGTH)))
+    ids = without_padding(scorer.model, ids).to(scorer.device)
+    keep = LENGTH // 2
+    ids[1, :keep] = ids[0, :keep]
+    with torch.inference_mode():
+        first, second = (
+            scorer.model(input_ids=row[None], use_cache=False).logits[0, :keep].float().log_softmax(-1)
+            for row in ids
+        )
+    off = largest_difference(first, second)
+    if off <= tolerance(first, scorer.dtype):
+        return None
+    return f"other tokens behind a text change what is predicted within it, by up to {off:.2g} nats"
+
+
+def check_causal(scorer: Scorer) -> None:
+    """Raise ModelError for a model that looks at what follows: its likelihoods would be those of no text."""
+    try:
+        reason = why_not_causal(scorer)
+    except FAILURES as error:
+        raise ModelError(
+            f"{type(scorer.model).__name__} does not take plain texts: {told(error)}",
+            "Another class of transformers may be meant for its weights; if it is a language model, report it.",
+        ) from error
+    if reason is not None:
+        raise ModelError(
+            f"{type(scorer.model).__name__} does not read from left to right: {reason}.",
+            "If it fills in masks, load it as architecture='masked'. If it was trained to write (BERT and its kin "
+            "can be), its config.json must say so: is_decoder: true.",
+        )
+
+
+def _agreed(scorer: Scorer, sequences: TokenSequences, paths: Sequence[ScoringPath]) -> list[str]:
+    """Set the scorer's path to the first that agrees with plain passes; returns why those before do not."""
+    exact = _runs_in_float32(scorer)
+    judged = in_float32 if exact else nullcontext
+    with judged(scorer.model):
+        truth = _plain(scorer, sequences)
+    allowed = TOLERANCE
+    if not exact:
+        noise = np.abs(truth - _plain(scorer, sequences, rows=1))[_compared(sequences)].max()
+        allowed = float(np.clip(NOISE_ALLOWED * noise, LEAST_NOISE, MOST_NOISE))
+    rejected: list[str] = []
+    for path in paths:
         scorer.path = path
-        try:
-            scores, _ = scorer.score(sequences)
-        except (
-            TypeError,
-            ValueError,
-            RuntimeError,
-            IndexError,
-            AttributeError,
-            NotImplementedError,
-        ) as error:
-            rejected.append(f"{path}: {type(error).__name__}: {str(error).splitlines()[0][:160]}")
-            continue
-        off = float(np.abs(scores - truth)[sequences.scored].max())
-        if off <= tolerance:
-            scorer.tokens_given, scorer.budget = 0, Budget(scorer.budget.tokens, scorer.budget.most_targets)
-            return path, rejected
-        rejected.append(f"{path}: differs from plain forward passes by {off:.2g} nats")
+        with judged(scorer.model):
+            reason = _why_not(scorer, sequences, truth, allowed)
+        if reason is None and exact and scorer.dtype.itemsize < 4:
+            # its structure is right; rounding may change single tokens by more (experts that are nearly as good)
+            reason = _why_not(scorer, sequences, truth, MOST_NOISE, of=np.median)
+        if reason is None:
+            return rejected
+        rejected.append(f"{path}: {reason}")
     raise ModelError(
         "This model's likelihoods depend on how texts are batched, so none could be trusted: "
         + "; ".join(rejected),
@@ -66,16 +190,58 @@ def _first_that_agrees(scorer: Scorer) -> tuple[ScoringPath, list[str]]:
     )
 
 
-def _sequences(scorer: Scorer) -> TokenSequences:
-    random = np.random.default_rng(0)
-    vocabulary = int(scorer.model.get_input_embeddings().weight.shape[0])
+def _why_not(
+    scorer: Scorer,
+    sequences: TokenSequences,
+    truth: np.ndarray,
+    allowed: float,
+    of: Callable[[np.ndarray], Any] = np.max,
+) -> str | None:
+    """Whether the scorer's path gives the truth, or why it does not."""
+    if scorer.path is not ScoringPath.FULL_LOGITS and scorer.head is None:
+        return "the model names no output embeddings"
+    try:
+        scores, unfit = scorer.score(sequences)
+    except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
+        return told(error)
+    if unfit.any():
+        raise MemoryError("does not fit even alone in a batch")
+    off = float(of(np.abs(scores - truth)[_compared(sequences)]))
+    return None if off <= allowed else f"differs from plain forward passes by {off:.2g} nats"
+
+
+def without_padding(model: Any, ids: Tensor) -> Tensor:
+    """Token ids with the padding token, by which some models count places (RoBERTa, M2M100), replaced by another."""
+    padding = getattr(model.config.get_text_config(), "pad_token_id", None)
+    return ids if padding is None else torch.where(ids == padding, max(0, padding - 1) or padding + 1, ids)
+
+
+def told(error: Exception) -> str:
+    """An error in one short line."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0][:160]}" if lines else type(error).__name__
+
+
+def _short_sequences(scorer: Scorer) -> TokenSequences:
     count = scorer.segment // 8  # pairs share half of their tokens: enough nodes to fill a segment
-    ids = random.integers(0, vocabulary, size=(count, LENGTH), dtype=np.int32)
-    ids[1::2, : LENGTH // 2] = ids[: len(ids[1::2]) * 2 : 2, : LENGTH // 2]
+    length = max(SHORTEST, min(LENGTH, scorer.reach or LENGTH))
     # Every third sequence is cut short, so that padding is tried as well.
-    lengths = np.where(np.arange(count) % 3 == 2, LENGTH - 5, LENGTH)
-    inside = np.arange(LENGTH) < lengths[:, None]
-    scored = inside & (np.arange(LENGTH) > 0)
+    return _drawn(scorer, np.where(np.arange(count) % 3 == 2, max(2, length - 5), length))
+
+
+def _drawn(scorer: Scorer, lengths: NDArray[np.int64]) -> TokenSequences:
+    """Random sequences; every second one begins with half of the one before it."""
+    random = np.random.default_rng(0)
+    count, length = len(lengths), int(lengths.max())
+    drawn = torch.from_numpy(random.integers(0, scorer.vocabulary, size=(count, length), dtype=np.int32))
+    ids = without_padding(scorer.model, drawn).numpy()
+    ids[1::2, : length // 2] = ids[: len(ids[1::2]) * 2 : 2, : length // 2]
+    inside = np.arange(length) < lengths[:, None]
+    # What is not compared must still be run: its last token asks for all in front of it.
+    last = np.arange(length) == lengths[:, None] - 1
+    scored = inside & np.where(_is_compared(count)[:, None], np.arange(length) > 0, last)
     return TokenSequences(
         ids=ids[inside],
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
@@ -86,15 +252,32 @@ def _sequences(scorer: Scorer) -> TokenSequences:
     )
 
 
+def _is_compared(count: int) -> NDArray[np.bool_]:
+    """Which sequences are compared, (count,): every fourth pair and the last, some of them cut short."""
+    pair = np.arange(count) // 2
+    return np.asarray((pair % 4 == 0) | (pair == pair[-1]))
+
+
+def _compared(sequences: TokenSequences) -> NDArray[np.bool_]:
+    """Which tokens are compared, (total,)."""
+    lengths = np.diff(sequences.offsets)
+    inside = np.repeat(_is_compared(len(lengths)), lengths)
+    compared: NDArray[np.bool_] = sequences.scored & inside
+    return compared
+
+
 @torch.inference_mode()
-def _plain(scorer: Scorer, sequences: TokenSequences) -> np.ndarray:
+def _plain(scorer: Scorer, sequences: TokenSequences, rows: int | None = None) -> np.ndarray:
+    """Log probabilities by the whole model, so many rows of equal length at a time; 0 where none is compared."""
     truth = np.zeros(len(sequences.ids), dtype=np.float32)
     lengths = np.diff(sequences.offsets)
+    rows = rows or max(1, MOST_LOGITS_TRIED // (int(lengths.max()) * scorer.vocabulary))
     for length in np.unique(lengths):  # equal lengths need no padding and no mask
-        members = np.flatnonzero(lengths == length)
-        places = sequences.offsets[members][:, None] + np.arange(length)
-        ids = torch.from_numpy(sequences.ids[places].astype(np.int64)).to(scorer.device)
-        log_probs = scorer.model(input_ids=ids, use_cache=False).logits.float().log_softmax(-1)
-        target_values = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
-        truth[places[:, 1:]] = target_values.cpu().numpy()
+        members = np.flatnonzero((lengths == length) & _is_compared(len(lengths)))
+        for first in range(0, len(members), rows):
+            places = sequences.offsets[members[first : first + rows]][:, None] + np.arange(length)
+            ids = torch.from_numpy(sequences.ids[places].astype(np.int64)).to(scorer.device)
+            logits = scorer.model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+            target_values = logits.gather(2, ids[:, 1:, None])[..., 0] - logits.logsumexp(-1)
+            truth[places[:, 1:]] = target_values.cpu().numpy()
     return truth

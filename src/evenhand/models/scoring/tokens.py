@@ -58,22 +58,17 @@ def encode(
 ) -> TokenSequences:
     """Encode texts for a model that reads from left to right.
 
-    batch: contexts are joined to the text as one string, with one space between unless either side has white
-    space there, and encoded together, so that the tokens are those the model knows; a token that reaches over
-    the boundary counts as the text's. before: token ids put in front of everything (beginning of sequence),
-    never scored. after: ids put behind the text, scored (end of sequence) unless the text has a span. longest:
-    sequences of more tokens become TOO_LONG rows. The very first token of a sequence is never scored.
+    batch: context and text are encoded together as one string (`Texts.joined`), so that the tokens are those the
+    model knows; a token that reaches over the boundary counts as the text's. before: token ids put in front of
+    everything (beginning of sequence), never scored. after: ids put behind the text, scored (end of sequence)
+    unless the text has a span. longest: sequences of more tokens become TOO_LONG rows. The very first token of a
+    sequence is never scored.
     """
     texts, spans, n = batch.texts, batch.spans, len(batch.texts)
     errors: list[ResponseError | None] = [None] * n
     details: list[str | None] = [None] * n
-    boundaries = np.zeros(n, dtype=np.int64)
-    strings = list(texts)
-    for i, (context, text) in enumerate(zip(batch.all_contexts, texts, strict=True)):
-        if context:
-            gap = "" if context[-1].isspace() or text[:1].isspace() else " "
-            boundaries[i] = len(context) + len(gap)
-            strings[i] = context + gap + text
+    strings, beginnings = batch.joined()
+    boundaries = np.array(beginnings, dtype=np.int64)
     by_character = batch.want_starts or spans is not None or bool(boundaries.any())
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()

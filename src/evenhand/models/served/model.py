@@ -163,16 +163,17 @@ class HttpModel:
     def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
         """Log probability of each token given all before it (see LanguageModel.log_likelihoods).
 
-        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, and where
-        the server's echoed log probabilities do not stand up to `check_echo`, which runs before the first text.
+        Token ids are hashes of the tokens' texts. Raises Unsupported in chat mode, with `masking`, for
+        start_token="first", and where the server's echoed log probabilities do not stand up to `check_echo`, which
+        runs before the first text.
         """
-        batch = Texts.of(texts).refuse_masking(
-            f"{self.served.model} is asked from left to right and has no mask token."
+        batch = (
+            Texts.of(texts)
+            .refuse_masking(f"{self.served.model} is asked from left to right and has no mask token.")
+            .refuse_first(self.served.model)
         )
-        placed = [
-            _placed(self.options.start, context, text)
-            for context, text in zip(batch.all_contexts, batch.texts, strict=True)
-        ]
+        start = "" if batch.start_token == "tokenizer" else self.options.start
+        placed = [(start + text, len(start) + first) for text, first in zip(*batch.joined(), strict=True)]
         spans = batch.all_spans
         sent = [i for i, text in enumerate(batch.texts) if text.strip()]
         bodies = [echo_body(placed[i][0], self.echo_written) for i in sent]
@@ -250,15 +251,6 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
                 "Make them with evenhand.models.served.model.HttpOptions(...), or leave them out.",
             )
     return HttpModel(base_url, model, options or named)
-
-
-def _placed(start: str, context: str, text: str) -> tuple[str, int]:
-    """A text behind its context, and where it begins; joined as for models that are loaded here."""
-    if not context:
-        return start + text, len(start)
-    gap = "" if context[-1].isspace() or text[:1].isspace() else " "
-    before = start + context + gap
-    return before + text, len(before)
 
 
 def _likelihoods(scored: Sequence[Scored], want_starts: bool) -> Likelihoods:

@@ -1,8 +1,8 @@
 from .beams import (
     continue_prompts as continue_prompts,
 )
-from .fast_layers import (
-    FastLayers as FastLayers,
+from .constraints import (
+    Constraints as Constraints,
 )
 from .inputs import (
     Prompts as Prompts,
@@ -10,6 +10,7 @@ from .inputs import (
     encode_prompts as encode_prompts,
     encode_steered as encode_steered,
     end_tokens as end_tokens,
+    tokens_around as tokens_around,
 )
 from .rows import (
     Row as Row,
@@ -31,6 +32,9 @@ from .steering import (
     SteerableModel as SteerableModel,
     Steering as Steering,
     steerable as steerable,
+)
+from .ways import (
+    ways_of_causal as ways_of_causal,
 )
 from .writer import (
     Writer as Writer,

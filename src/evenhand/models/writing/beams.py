@@ -15,6 +15,7 @@ from torch import Tensor
 
 from evenhand.models.contract import Finish, Generations
 from evenhand.models.decoding import Decoding
+from evenhand.models.writing.constraints import Constraints
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop
 from evenhand.models.writing.steering import Steering
@@ -182,7 +183,8 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
     while True:
         parents: list[int] = []
         first = 0
-        for search, candidates in zip(going, _candidates(going, logits, task.steering), strict=True):
+        allowed = _allowed(writer.constraints, going, logits, task.steering is None)
+        for search, candidates in zip(going, _candidates(going, allowed, task.steering), strict=True):
             beams = len(search.beams)
             chosen = search.step(candidates)
             parents += [] if search.over else [first + beam for beam in chosen]
@@ -200,17 +202,30 @@ def _searched(writer: Writer, task: Task, searches: list[BeamSearch]) -> list[Be
         writer.work.steps += 1
 
 
-def _candidates(
-    searches: list[BeamSearch], logits: Tensor, steering: Steering | None
-) -> list[list[tuple[float, int, int]]]:
-    """The likeliest next steps of each search as (score, beam, token), best first."""
-    scores = logits.log_softmax(-1) if steering is None else logits.clone()
+def _allowed(
+    constraints: Constraints, searches: list[BeamSearch], logits: Tensor, as_log_probs: bool
+) -> Tensor:
+    """Scores with minus infinity for what may not come next; as published, a forced token adds nothing."""
+    scores = logits.log_softmax(-1) if as_log_probs else logits.clone()
     rows = [(search, beam) for search in searches for beam in search.beams]
     for k, (search, beam) in enumerate(rows):
         scores[k, ..., search.banned(beam)] = -torch.inf
+    if constraints:
+        rules = searches[0].rules
+        read = [rules.reader.places_before(search.ids) for search, _ in rows]
+        written = [len(beam.tokens) for _, beam in rows]
+        constraints.apply(scores, read, written, rules.decoding.max_new_tokens)
+    return scores
+
+
+def _candidates(
+    searches: list[BeamSearch], scores: Tensor, steering: Steering | None
+) -> list[list[tuple[float, int, int]]]:
+    """The likeliest next steps of each search as (score, beam, token), best first."""
     if steering is not None:
         scores = steering.combined(scores)
-    scores += torch.tensor([beam.score for _, beam in rows], device=scores.device)[:, None]
+    before = [beam.score for search in searches for beam in search.beams]
+    scores = scores + torch.tensor(before, device=scores.device)[:, None]
     vocabulary = scores.shape[-1]
     scores = scores.view(len(searches), -1)
     values, places = scores.topk(min(searches[0].rules.candidates, scores.shape[-1]))

@@ -48,7 +48,7 @@ def encode_prompts(
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
-    front, end = ([], []) if put_as is not None else _around(backend)
+    front, end = ([], []) if put_as is not None else tokens_around(backend)
     inner = backend.encode_batch_fast(list(texts if put_as is None else put_as), add_special_tokens=False)
     ids = [[*front, *encoding.ids, *(end if keep_end else [])] for encoding in inner]
     errors: list[ResponseError | None] = [None] * len(ids)
@@ -90,8 +90,11 @@ def encode_steered(
     return Prompts(texts, [group[0] for group in groups], errors, details, [group[1:] for group in groups])
 
 
-def _around(backend: Any) -> tuple[list[int], list[int]]:
-    """The special tokens that stand in front of any text and behind it."""
+def tokens_around(backend: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that a tokenizer puts in front of any text and behind it.
+
+    backend: of a fast tokenizer. Raises ModelError if they change how a text is cut.
+    """
     around, inner = (backend.encode("a", add_special_tokens=special).ids for special in (True, False))
     first = next((k for k in range(len(around)) if around[k : k + len(inner)] == inner), None)
     if first is None:

@@ -1,5 +1,6 @@
 """Keys and values of one layer, in buffers with spare columns: rows join, leave and grow without copying all."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.buffers: list[Tensor] = []
         self.first = self.end = 0  # columns in use
+        self.kept: Tensor | None = None  # (rows, new): what the next update must leave as it is
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Append states, (rows, heads, new, width), and return all there are."""
@@ -32,7 +34,11 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
         elif self.end + new > self.buffers[0].shape[-2]:
             self.lay_out(spare=new + SPARE)
         for buffer, states in zip(self.buffers, (key_states, value_states), strict=True):
-            buffer[:, :, self.end : self.end + new] = states
+            place = buffer[:, :, self.end : self.end + new]
+            place.copy_(
+                states if self.kept is None else torch.where(self.kept[:, None, :, None], place, states)
+            )
+        self.kept = None
         self.end += new
         self._show()
         return self.keys, self.values
@@ -67,6 +73,19 @@ class KeyValueBuffer(DynamicLayer):  # type: ignore[no-untyped-call]
             shown.index_fill_(0, places, 0)
             shown[:, :, shown.shape[2] - states.shape[2] :].index_copy_(0, places, states)
 
+    def begin_with(self, rows: Tensor, columns: Tensor, states: tuple[Tensor, Tensor], kept: Tensor) -> None:
+        """Write states, (tokens, heads, width), into an empty buffer, some where the next columns will come.
+
+        rows, columns: (tokens,) where each is written. kept: (rows, new), where it is one of the next update's
+        columns, which then keep it.
+        """
+        for buffer, written in zip(self.buffers, states, strict=True):
+            buffer[:, :, : self.end] = 0  # what is in front is masked, but a masked NaN would still spread
+            buffer[rows, :, columns] = written
+        self.end -= kept.shape[1]
+        self.kept = kept
+        self._show()
+
     def drop_columns(self, count: int) -> None:
         """Forget so many of the oldest columns."""
         if self.buffers:
@@ -94,14 +113,17 @@ def buffered_cache() -> DynamicCache:
     return cache
 
 
-def cache_of_rows(read: Any, rows: int, columns: int) -> DynamicCache:
-    """A buffered cache with room for `rows` of which nothing is filled in yet, shaped like another one."""
+def cache_of_rows(like: Sequence[tuple[Tensor, Tensor] | None], rows: int, columns: int) -> DynamicCache:
+    """A buffered cache with room for `rows` of which nothing is filled in yet.
+
+    like: keys and values of the same shape but for rows and columns; None where a layer shares those of another.
+    """
     cache = buffered_cache()
-    for layer in read.layers:
+    for pair in like:
         buffer = KeyValueBuffer()
-        if layer.is_initialized:
-            buffer.lazy_initialization(layer.keys, layer.values)
-            buffer.buffers = [_room(states, rows, columns + SPARE) for states in (layer.keys, layer.values)]
+        if pair is not None:
+            buffer.lazy_initialization(*pair)
+            buffer.buffers = [_room(states, rows, columns + SPARE) for states in pair]
             buffer.end = columns
             buffer._show()
         cache.layers.append(buffer)

@@ -101,6 +101,10 @@ class Reader:
         """Tokens of the prompt that stand in the same sequence as its continuation."""
         return prompt if self.in_prompt else []
 
+    def places_before(self, prompt: Sequence[int]) -> int:
+        """Tokens in front of a continuation in its own sequence: the prompt, or what decoding starts from."""
+        return len(prompt) if self.in_prompt else 1
+
     def text(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
         """The continuation: some tokenizers drop a space in front of whatever is decoded."""
         before = self.before(prompt)[-SHOWN_BEFORE:]

@@ -1,95 +1,183 @@
-"""Whether rows may be written side by side: a model's answers in company are compared with those alone."""
+"""Whether rows may be kept and written side by side: a model's answers there are compared with plain passes.
+
+A plain pass reads a whole text at once, alone, and keeps nothing. An error for want of memory is passed on.
+"""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from evenhand.models.writing.state import CausalState, DecoderState
+from evenhand.models.scoring import FAILURES, told, without_padding
+from evenhand.models.writing.state import CausalState, DecoderState, EncoderDecoderState
+from evenhand.weights import in_float32, is_out_of_memory
 
 LENGTHS = (7, 3)  # tokens of the two random prompts
 STEPS = 3
+Lengths = tuple[int, int]
+EXACT = 1e-3
+ROUNDED = 0.3
+"""Nats; 16-bit models round differently in every batch shape. For the few that cannot be judged in 32 bits."""
 
 
-def why_not_in_batches(state: DecoderState, vocabulary: int) -> str | None:
+def judged(state: DecoderState) -> tuple[Any, float]:
+    """How to run a model while it is judged (a function that makes a context of it), and what may differ, in nats."""
+    model = state.model
+    if next(model.parameters()).dtype.itemsize >= 4:
+        return nullcontext, EXACT
+    try:
+        with in_float32(model), torch.inference_mode():
+            plain_logits(state, [0, 0], [])
+    except FAILURES:
+        return nullcontext, ROUNDED
+    return in_float32, EXACT
+
+
+def why_wrong(
+    state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
+) -> str | None:
+    """Whether rows of one prompt, branched, go on as plain passes do: None, or the reason.
+
+    lengths: tokens of two random prompts that are tried one after the other. allowed: nats that answers may differ by.
+    """
+    prompts, tokens = _random_rows(state, vocabulary, lengths)
+    device, off = state.device, 0.0
+    try:
+        with torch.inference_mode():
+            for prompt, following in zip(prompts, tokens, strict=True):
+                expected = plain_logits(state, prompt, following.tolist())
+                state.clear()
+                twice, places = torch.zeros(2, dtype=torch.long), torch.arange(2)
+                found = [state.join([prompt], twice.to(device), places.to(device))]
+                for step, token in enumerate(following):
+                    if step == 1:
+                        state.select(places.flip(0).to(device))
+                    found.append(state.advance(token.repeat(2).to(device)))
+                off = max(
+                    [off, *(_difference(f, e.expand_as(f)) for f, e in zip(found, expected, strict=True))]
+                )
+    except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
+        return told(error)
+    return None if off <= allowed else f"answers differ from those of plain passes (by up to {off:.2g} nats)"
+
+
+def why_not_in_batches(
+    state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
+) -> str | None:
     """Whether rows of different lengths, branched and dropped, answer like rows alone: None, or the reason.
 
-    Compares one branched step of two random prompts with each prompt read alone.
+    Compares one branched step of two random prompts with plain passes of each.
     """
-    prompts, tokens = _random_rows(vocabulary)
+    if not state.pads:
+        return f"rows are kept in {state.name}"
+    prompts, tokens = _random_rows(state, vocabulary, lengths)
     order = torch.tensor([0, 1, 1, 0], device=state.device)
-    with torch.inference_mode():
-        alone = [_alone(state, *row)[1] for row in zip(prompts, tokens, strict=True)]
-        state.clear()
-        state.join(prompts, order, torch.arange(4, device=state.device))
-        first = torch.stack([row[0] for row in tokens])
-        together = state.advance(first[order].to(state.device))
+    first = torch.stack([row[0] for row in tokens])
+    try:
+        with torch.inference_mode():
+            alone = [
+                plain_logits(state, prompt, [int(token)])[1]
+                for prompt, token in zip(prompts, first, strict=True)
+            ]
+            state.clear()
+            state.join(prompts, order, torch.arange(4, device=state.device))
+            together = state.advance(first[order.cpu()].to(state.device))
+    except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
+        return f"padding cannot be told it ({told(error)})"
     off = _difference(together, torch.stack(alone)[order])
-    if off <= _tolerance(state):
-        return None
-    return f"padding changes this model's answers (by up to {off:.2g} nats a token)"
+    return (
+        None if off <= allowed else f"padding changes this model's answers (by up to {off:.2g} nats a token)"
+    )
 
 
-def why_not_staggered(state: DecoderState, vocabulary: int) -> str | None:
+def why_not_staggered(
+    state: DecoderState, vocabulary: int, lengths: Lengths = LENGTHS, allowed: float = EXACT
+) -> str | None:
     """Whether a row that joins while another is under way answers like one alone: None, or the reason."""
     if not state.staggers:
         return "the decoder counts places from the first column"
-    (older, newer), (old_tokens, new_tokens) = _random_rows(vocabulary)
+    (older, newer), (old_tokens, new_tokens) = _random_rows(state, vocabulary, lengths)
     device = state.device
-    with torch.inference_mode():
-        expected = [_alone(state, older, old_tokens)[-1], _alone(state, newer, new_tokens)[1]]
-        state.clear()
-        state.join([older], torch.tensor([0, 0], device=device), torch.arange(2, device=device))
-        for token in old_tokens[:-1]:
-            state.advance(token.repeat(2).to(device))
-        leaving = torch.tensor([1], device=device)
-        state.finish(leaving)
-        state.join([newer], torch.tensor([0], device=device), leaving)
-        logits = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
+    try:
+        with torch.inference_mode():
+            expected = [
+                plain_logits(state, older, old_tokens.tolist())[-1],
+                plain_logits(state, newer, new_tokens[:1].tolist())[1],
+            ]
+            state.clear()
+            state.join([older], torch.tensor([0, 0], device=device), torch.arange(2, device=device))
+            for token in old_tokens[:-1]:
+                state.advance(token.repeat(2).to(device))
+            leaving = torch.tensor([1], device=device)
+            state.finish(leaving)
+            state.join([newer], torch.tensor([0], device=device), leaving)
+            logits = state.advance(torch.stack([old_tokens[-1], new_tokens[0]]).to(device))
+    except FAILURES as error:
+        if is_out_of_memory(error):
+            raise
+        return f"joining later fails ({told(error)})"
     off = _difference(logits, torch.stack(expected))
-    return None if off <= _tolerance(state) else f"joining later changes answers (by up to {off:.2g} nats)"
+    return None if off <= allowed else f"joining later changes answers (by up to {off:.2g} nats)"
 
 
-def why_not_behind_beginnings(state: DecoderState, vocabulary: int) -> str | None:
+def why_not_behind_beginnings(state: DecoderState, vocabulary: int, allowed: float = EXACT) -> str | None:
     """Whether prompts answer the same when their beginnings were read apart from them: None, or the reason."""
-    if not isinstance(state, CausalState):
+    if isinstance(state, EncoderDecoderState):
         return "the encoder reads every text as a whole"
-    prompts, tokens = _random_rows(vocabulary)
+    if not isinstance(state, CausalState):
+        return f"rows are kept in {state.name}"
+    prompts, tokens = _random_rows(state, vocabulary, LENGTHS)
     order = torch.tensor([0, 1, 1, 0], device=state.device)
     with torch.inference_mode():
-        expected = [_alone(state, *row)[:2] for row in zip(prompts, tokens, strict=True)]
+        expected = [
+            plain_logits(state, prompt, following.tolist())
+            for prompt, following in zip(prompts, tokens, strict=True)
+        ]
         state.clear()
         beginnings = state.beginnings([prompts[0][:3], []])
         tails = [prompts[0][3:], prompts[1]]
         logits = [state.join_behind(beginnings, tails, order, torch.arange(4, device=state.device))]
         first = torch.stack([row[0] for row in tokens])
-        logits.append(state.advance(first[order].to(state.device)))
+        logits.append(state.advance(first[order.cpu()].to(state.device)))
     state.clear()
     off = max(_difference(logits[k], torch.stack([row[k] for row in expected])[order]) for k in range(2))
-    if off <= _tolerance(state):
-        return None
-    return f"reading beginnings apart changes answers (by up to {off:.2g} nats)"
+    return None if off <= allowed else f"reading beginnings apart changes answers (by up to {off:.2g} nats)"
 
 
-def _random_rows(vocabulary: int) -> tuple[list[list[int]], list[Tensor]]:
+def plain_logits(state: DecoderState, prompt: Sequence[int], tokens: Sequence[int]) -> Tensor:
+    """Logits behind a prompt and behind each token that follows, (1 + tokens, vocabulary), by one plain pass."""
+    device = state.device
+    if isinstance(state, EncoderDecoderState):
+        written = torch.tensor([[state.first_token, *tokens]], device=device)
+        read = torch.tensor([list(prompt)], device=device)
+        logits: Tensor = state.model(input_ids=read, decoder_input_ids=written, use_cache=False).logits
+    else:
+        logits = state.model(
+            input_ids=torch.tensor([[*prompt, *tokens]], device=device), use_cache=False
+        ).logits
+    return logits[0, -1 - len(tokens) :].float()
+
+
+def _random_rows(
+    state: DecoderState, vocabulary: int, lengths: Lengths
+) -> tuple[list[list[int]], list[Tensor]]:
     random = torch.Generator().manual_seed(0)
-    prompts = [torch.randint(vocabulary, (n,), generator=random).tolist() for n in LENGTHS]
-    return prompts, [torch.randint(vocabulary, (STEPS,), generator=random) for _ in LENGTHS]
-
-
-def _alone(state: DecoderState, prompt: Sequence[int], tokens: Tensor) -> list[Tensor]:
-    """Logits after the prompt and after each of the tokens."""
-    zero = torch.zeros(1, dtype=torch.long, device=state.device)
-    state.clear()
-    logits = [state.join([prompt], zero, zero)[0]]
-    logits += [state.advance(token[None].to(state.device))[0] for token in tokens]
-    return logits
+    prompts = [
+        without_padding(state.model, torch.randint(vocabulary, (n,), generator=random)) for n in lengths
+    ]
+    tokens = [
+        without_padding(state.model, torch.randint(vocabulary, (STEPS,), generator=random)) for _ in lengths
+    ]
+    return [prompt.tolist() for prompt in prompts], tokens
 
 
 def _difference(found: Tensor, expected: Tensor) -> float:
-    return float((found.log_softmax(-1) - expected.log_softmax(-1)).abs().max())
-
-
-def _tolerance(state: DecoderState) -> float:
-    # 16-bit models round differently in every batch shape; a real fault is of the order of the logits.
-    return 1e-2 if next(state.model.parameters()).dtype == torch.float32 else 0.3
+    # A broken model gives NaN both ways; that is for its rows to report.
+    off = (found.log_softmax(-1) - expected.log_softmax(-1)).abs()
+    return float(torch.where(found.isnan() & expected.isnan(), 0.0, off).nan_to_num(nan=torch.inf).max())

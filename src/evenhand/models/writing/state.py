@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
 
 from evenhand.models.writing.key_values import buffered_cache, cache_of_rows
 from evenhand.schema import Unsupported
@@ -44,38 +43,44 @@ class Beginnings:
             seen,
         )
 
-    def caches(self, rows: Tensor) -> DynamicCache:
-        """A cache in which row i goes on from beginning rows[i]."""
-        cache = DynamicCache()
-        for number, layer in enumerate(self.layers):
-            if layer is not None:
-                cache.update(layer[0][rows], layer[1][rows], number)
-        return cache
+    def in_front_of(self, tails: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Any]:
+        """What the model reads to read tails, tail i behind beginning i modulo their number.
 
-
-def moved_right(cache: Any, seen: Tensor, shift: Tensor) -> Tensor:
-    """Move the columns of each row to the right by so many, dropping the last; returns where there are tokens now."""
-    if not shift.any():
-        return seen
-    rows = torch.arange(len(seen), device=seen.device)[:, None]
-    columns = torch.arange(seen.shape[1], device=seen.device) - shift[:, None]
-    outside, columns = columns < 0, columns.clamp(min=0)
-    for layer in cache.layers:
-        if layer.is_initialized:
-            layer.keys = layer.keys[rows, :, columns].transpose(1, 2)
-            layer.values = layer.values[rows, :, columns].transpose(1, 2)
-    return seen[rows, columns].masked_fill(outside, 0)
+        Returns the tails, padded in front, (tails, longest); where there are tokens, (tails, columns); and a cache in
+        which every beginning ends where its tail begins. So all rows end at the same column, no gap opens within one
+        (windows and linear biases count columns), and there are as many columns as the longest row has tokens.
+        """
+        device, held = self.seen.device, self.seen.shape[1]
+        ids, read = padded(tails, device, left=True)
+        of = torch.arange(len(tails), device=device) % len(self.seen)
+        lengths, new = self.seen.sum(1)[of], read.sum(1)
+        width = int((lengths + new).max())
+        source = torch.arange(held - width, held, device=device) + new[:, None]
+        begun = (source < held) & (source >= held - lengths[:, None])
+        rows, columns = begun.nonzero(as_tuple=True)
+        beginnings, sources = of[rows], source[rows, columns]
+        cache: Any = cache_of_rows(self.layers, len(tails), width)
+        for layer, states in zip(cache.layers, self.layers, strict=True):
+            if states is not None:
+                keys, values = (part[beginnings, :, sources] for part in states)
+                layer.begin_with(rows, columns, (keys, values), kept=begun[:, width - ids.shape[1] :])
+        seen = begun.long()
+        seen[:, width - ids.shape[1] :] |= read
+        return ids, seen, cache
 
 
 class DecoderState(Protocol):
     """What writing needs of a model; logits are those of the next token, (rows, vocabulary), float32.
 
-    `staggers`: whether rows may join while others are under way. `tokens_read`: by the last `join`, in all rows.
+    `name`: what rows are kept in, for reports. `staggers`: whether rows may join while others are under way. `pads`:
+    whether rows of different lengths may begin together. `tokens_read`: by the last `join`, in all rows.
     """
 
+    name: str
     model: Any
     device: torch.device
     staggers: bool
+    pads: bool
     tokens_read: int
 
     def clear(self) -> None:
@@ -115,6 +120,8 @@ class CausalState:
     and linear biases need it, and a row can join at any time.
     """
 
+    name, pads = "keys and values", True
+
     def __init__(self, model: Any):
         self.model = model
         self.device = model.get_input_embeddings().weight.device
@@ -122,7 +129,7 @@ class CausalState:
         if "past_key_values" not in takes:
             raise Unsupported(
                 f"{type(model).__name__} keeps no keys and values to go on from, so it cannot write here.",
-                "Use a transformer, or write its texts elsewhere and bring them as a file.",
+                "Its rows are read anew at every token.",
             )
         self.with_positions = "position_ids" in takes
         self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
@@ -137,7 +144,7 @@ class CausalState:
     def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
         """Read the prompts; the head is evaluated at their last tokens only."""
         ids, seen = padded(prompts, self.device, left=True)
-        read: Any = DynamicCache()
+        read = buffered_cache()
         logits = self._forward(ids, seen, read)
         self._take_in(read, seen, branch, places)
         self.tokens_read = sum(map(len, prompts))
@@ -158,18 +165,8 @@ class CausalState:
 
         Tail i, which holds at least one token, stands behind beginning i modulo their number.
         """
-        beginning_of = torch.arange(len(tails), device=self.device) % len(beginnings.seen)
-        read, seen = beginnings.caches(beginning_of), beginnings.seen[beginning_of]
-        inner, inner_seen = padded([tail[:-1] for tail in tails], self.device, left=False)
-        if inner.shape[1]:
-            # Padding stands behind, so that no gap opens between a beginning and its tail: windows and
-            # linear biases count columns. Then all rows are moved to end at the same column.
-            seen = torch.cat([seen, inner_seen], dim=1)
-            self._forward(inner, seen, read)
-            seen = moved_right(read, seen, inner.shape[1] - inner_seen.sum(1))
-        last = torch.tensor([tail[-1] for tail in tails], device=self.device)
-        seen = torch.cat([seen, seen.new_ones(len(seen), 1)], dim=1)
-        logits = self._forward(last[:, None], seen, read)
+        ids, seen, read = beginnings.in_front_of(tails)
+        logits = self._forward(ids, seen, read)
         self._take_in(read, seen, branch, places)
         self.tokens_read = sum(map(len, tails))
         return logits[branch]
@@ -196,6 +193,10 @@ class CausalState:
 
     def _take_in(self, read: Any, seen: Tensor, branch: Tensor, places: Tensor) -> None:
         """Put rows that have been read, each ending at the last column, in their places."""
+        everything = list(range(len(seen)))
+        if self.cache is None and branch.tolist() == places.tolist() == everything:
+            self.cache, self.seen = read, seen
+            return
         self._make_room(read, seen.shape[1], int(places.max()) + 1)
         for layer, source in zip(self.cache.layers, read.layers, strict=True):
             if source.is_initialized:  # some layers share the keys and values of another
@@ -206,7 +207,8 @@ class CausalState:
     def _make_room(self, read: Any, columns: int, rows: int) -> None:
         held, width = self.seen.shape
         if self.cache is None:
-            self.cache = cache_of_rows(read, rows, columns)
+            layers = [(layer.keys, layer.values) if layer.is_initialized else None for layer in read.layers]
+            self.cache = cache_of_rows(layers, rows, columns)
         elif rows > held or columns > width:
             for layer in self.cache.layers:
                 layer.lay_out(more=max(0, rows - held), lead=max(0, columns - width))
@@ -244,7 +246,7 @@ class EncoderDecoderState:
     Its decoders count places from the first column (BART, T5), so all rows begin together.
     """
 
-    staggers = False
+    name, staggers, pads = "keys and values", False, True
 
     def __init__(self, model: Any, start: int):
         self.model, self.first_token, self.tokens_read = model, start, 0
@@ -261,7 +263,8 @@ class EncoderDecoderState:
         ids, self.seen = padded(prompts, self.device, left=False)
         self.tokens_read = sum(map(len, prompts))
         encoder = self.model.get_encoder()
-        self.hidden = encoder(input_ids=ids, attention_mask=self.seen).last_hidden_state
+        # what the encoder gave is handed on as it is: some decoders look for more in it than hidden states
+        self.read = encoder(input_ids=ids, attention_mask=self.seen)
         logits = self.advance(torch.full((len(prompts),), self.first_token, device=self.device))
         if branch.tolist() != list(range(len(prompts))):
             self.select(branch)
@@ -273,7 +276,8 @@ class EncoderDecoderState:
     def select(self, rows: Tensor) -> None:
         """Keep these rows."""
         self.cache.batch_select_indices(rows)
-        self.seen, self.hidden = self.seen[rows], self.hidden[rows]
+        self.seen = self.seen[rows]
+        self.read.last_hidden_state = self.read.last_hidden_state[rows]
 
     def exchange(self, rows: Tensor, newest: int) -> None:
         """Copy the newest columns that the decoder wrote; the encoder read the same for both rows."""
@@ -282,7 +286,7 @@ class EncoderDecoderState:
     def advance(self, tokens: Tensor) -> Tensor:
         """Append one token to every row."""
         output = self.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=self.hidden),
+            encoder_outputs=self.read,
             attention_mask=self.seen,
             decoder_input_ids=tokens[:, None],
             past_key_values=self.cache,

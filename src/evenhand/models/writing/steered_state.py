@@ -25,6 +25,7 @@ class SteeredState:
     def __init__(self, state: DecoderState, groups: Sequence[Group], size: int, shares: bool = True):
         self.state, self.size = state, size
         self.model, self.device, self.staggers = state.model, state.device, state.staggers
+        self.name, self.pads = state.name, state.pads
         self.tokens_read = 0
         self.common = common_beginnings(groups, size)
         self.reads_beginnings = shares and any(self.common)

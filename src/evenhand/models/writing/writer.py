@@ -4,7 +4,6 @@ A prompt is read once and branched into its samples. Where continuations of a ba
 their places.
 """
 
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,20 +19,18 @@ from torch import Tensor
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import most_targets
-from evenhand.models.writing.fast_layers import FastLayers
+from evenhand.models.writing.constraints import Constraints
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
-from evenhand.models.writing.self_check import (
-    why_not_behind_beginnings,
-    why_not_in_batches,
-    why_not_staggered,
-)
+from evenhand.models.writing.self_check import why_not_behind_beginnings
 from evenhand.models.writing.state import DecoderState
 from evenhand.models.writing.steered_state import SteeredState
 from evenhand.models.writing.steering import Steering
+from evenhand.models.writing.ways import Other, Ways
+from evenhand.models.writing.work import Work, peak_memory
 from evenhand.schema import Unsupported
-from evenhand.weights import Budget, available_memory, is_out_of_memory
+from evenhand.weights import Budget, FastLayers, available_memory, is_out_of_memory
 
 SHARE_OF_MEMORY = 0.25  # of what is free, for keys and values
 MOST_TOKENS = {"cuda": 1 << 18}
@@ -42,26 +39,15 @@ IDLE_SHARE = 8  # places of finished rows are filled or given up once they are o
 Unit = tuple[int, list[int]]  # a prompt and the samples of it that begin together
 
 
-@dataclass
-class Work:
-    """What has been written so far, for the manifest."""
-
-    rows: int = 0
-    tokens_written: int = 0
-    tokens_read: int = 0
-    steps: int = 0
-    seconds: float = 0.0
-    seconds_to_first_token: float = 0.0  # summed over batches of prompts
-    peak_memory_bytes: int | None = None  # of the device, or of this process
-
-
 class Writer:
     """Writes continuations with one model.
 
-    state: rows of the model (models/writing/state.py). tokenizer: turns tokens into text. ends: token ids
+    state: rows of the model (models/writing/state.py), and others: what makes those that are tried should it answer
+    wrongly (models/writing/ways.py). tokenizer: turns tokens into text. ends: token ids
     that end a text. vocabulary: rows of the output head. cache_bytes: keys and values of one token; with the
     free memory they decide how many tokens are held at once, unless batch_tokens does. in_prompt: whether
-    prompt and continuation are one sequence (a causal model) or two.
+    prompt and continuation are one sequence (a causal model) or two. layers: the model's faster layers, where its
+    scoring has them already.
     """
 
     def __init__(
@@ -75,16 +61,17 @@ class Writer:
         cache_bytes: int,
         batch_tokens: int | None = None,
         in_prompt: bool = True,
+        layers: FastLayers | None = None,
+        others: Sequence[Other] = (),
     ):
-        self.state, self.device, self.vocabulary = state, device, vocabulary
+        self.device, self.vocabulary = device, vocabulary
+        self.constraints = Constraints.of(state.model)
+        self.constraints.check(state.model)
         self.reader = Reader(tokenizer, in_prompt)
         self.end_ids = frozenset(ends)
         self.ends = self.long(sorted(self.end_ids))
-        self.layers = FastLayers(state.model, available_memory(device))
-        with self.layers.in_use():
-            self.reason_for_equal_lengths = why_not_in_batches(state, vocabulary)
-            self.reason_for_batches = why_not_staggered(state, vocabulary)
-        state.clear()
+        self.layers = layers or FastLayers(state.model, available_memory(device))
+        self.ways = Ways(state, others, vocabulary, self.layers)
         if batch_tokens is None:
             free = available_memory(device)
             batch_tokens = MOST_TOKENS.get(device.type, MOST_TOKENS_ELSEWHERE)
@@ -94,6 +81,21 @@ class Writer:
         rows = max(1, most_targets(vocabulary, device) // 4)
         self.budget = Budget(batch_tokens, rows, equal_lengths=self.reason_for_equal_lengths is not None)
         self.work = Work()
+
+    @property
+    def state(self) -> DecoderState:
+        """Rows of the model, kept in the fastest way that was found right."""
+        return self.ways.state
+
+    @property
+    def reason_for_equal_lengths(self) -> str | None:
+        """Why rows of a batch must be equally long, or None."""
+        return self.ways.reason_for_equal_lengths
+
+    @property
+    def reason_for_batches(self) -> str | None:
+        """Why prompts may not begin while others are under way, or None."""
+        return self.ways.reason_for_batches
 
     @property
     def staggers(self) -> bool:
@@ -113,6 +115,9 @@ class Writer:
             facts["tokens_per_second"] = work.tokens_written / work.seconds
         if work.steps:
             facts["seconds_per_step"] = (work.seconds - work.seconds_to_first_token) / work.steps
+        facts["rows_kept_in"] = self.state.name
+        if self.ways.rejected:
+            facts["rows_not_kept_in"] = self.ways.rejected
         if self.reason_for_equal_lengths is not None:
             facts["batches_of_equal_lengths"] = self.reason_for_equal_lengths
         if self.reason_for_batches is not None:
@@ -171,10 +176,15 @@ class Writer:
 
     def task(self, prompts: Prompts, decoding: Decoding, steering: Steering | None) -> "Task":
         """What is to be written, with the state it is written in."""
+        usable = [i for i, error in enumerate(prompts.errors) if error is None]
+        # an encoder's rows do not grow
+        new = decoding.max_new_tokens if self.reader.in_prompt else 0
+        self.ways.settle(max((prompts.length(i) for i in usable), default=0) + new)
+        self.budget.equal_lengths = self.reason_for_equal_lengths is not None
         if steering is None:
             return Task(prompts, decoding, self.state)
         self.check_steerable()
-        groups = [prompts.read(i) for i, error in enumerate(prompts.errors) if error is None]
+        groups = [prompts.read(i) for i in usable]
         shares = self.reason_for_whole_readings is None
         return Task(prompts, decoding, SteeredState(self.state, groups, steering.rows, shares), steering)
 
@@ -340,14 +350,19 @@ class _Session:
     def _allowed(self, rows: list[Row], logits: Tensor) -> Tensor:
         """Logits with minus infinity for what may not come next; those given are left as they are."""
         scores = logits
+        constraints = self.writer.constraints
         early = [k for k, row in enumerate(rows) if len(row.tokens) < self.decoding.min_new_tokens]
-        if early or self.decoding.no_repeat_ngram_size is not None:
+        if early or constraints or self.decoding.no_repeat_ngram_size is not None:
             scores = logits.clone()
             for k, row in enumerate(rows):
                 if row.ngrams is not None:
                     scores[k, ..., row.ngrams.blocked()] = -torch.inf
             if early:
                 scores[self.writer.long(early)[:, None], ..., self.writer.ends] = -torch.inf
+            if constraints:
+                read = [self.writer.reader.places_before(self.prompts.ids[row.prompt]) for row in rows]
+                written = [len(row.tokens) for row in rows]
+                constraints.apply(scores, read, written, self.decoding.max_new_tokens)
         return scores
 
     def _chosen(self, rows: list[Row], scores: Tensor) -> Tensor:
@@ -362,8 +377,9 @@ class _Session:
         row.broken = not np.isfinite(row.log_likelihood)
         if row.ngrams is not None:
             row.ngrams.append(token)
-        ended = token in self.writer.end_ids
         full = len(row.tokens) == self.decoding.max_new_tokens
+        # an end that was forced where the text is cut says nothing of the text
+        ended = token in self.writer.end_ids and not (full and self.writer.constraints.last)
         if not (ended or full or self.decoding.stop):
             return
         text = self.writer.reader.text(self.prompts.ids[row.prompt], row.tokens)
@@ -372,15 +388,3 @@ class _Session:
             row.finish, row.text = "stop", text[:place]
         elif ended or full:
             row.finish, row.text = ("end" if ended else "length"), text
-
-
-def peak_memory(device: torch.device) -> int | None:
-    """Most bytes held at once: of the accelerator, else of this process; None where the system does not say."""
-    if device.type == "cuda":
-        return int(torch.cuda.max_memory_allocated(device))
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

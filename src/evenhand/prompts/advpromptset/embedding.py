@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.prompts.advpromptset.vectors import Vectors
-from evenhand.schema import ModelError, Unsupported, sha256_of
+from evenhand.schema import ModelError, Unsupported, is_file, is_folder, sha256_of
 from evenhand.weights import Checkpoint, load_weights, quiet_transformers, resolve_device
 
 TEXTS_AT_ONCE = 64
@@ -97,10 +97,10 @@ class SentenceEmbedding:
 
 def _folder(name: str) -> Path:
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if is_folder(folder):
         _check(folder)
         return folder
-    if folder.is_file() or name.startswith((".", "/", "~")):
+    if is_file(folder) or name.startswith((".", "/", "~")):
         raise ModelError(f"There is no embedding-model folder {name!r}.", HINT)
     from huggingface_hub import snapshot_download
 

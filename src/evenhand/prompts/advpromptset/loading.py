@@ -14,7 +14,7 @@ from evenhand.prompts.advpromptset.pieces import (
     select_published,
 )
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import DataError, UsageError
+from evenhand.schema import DataError, UsageError, is_file
 
 
 def load_advpromptset(
@@ -33,7 +33,7 @@ def load_advpromptset(
     """
     if small and metadata is None:
         raise UsageError("The small set needs the published metadata.", METADATA_HINT)
-    if Path(folder).is_file():
+    if is_file(folder):
         if metadata is not None:
             raise UsageError(
                 f"{folder} is a set that was built here; the published metadata do not belong to it.",

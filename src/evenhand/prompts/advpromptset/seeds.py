@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.prompts.advpromptset.pieces import GROUPS, TOKEN
 from evenhand.prompts.lexicon import Descriptor, Lexicon, load_lexicon
-from evenhand.schema import DataError, unknown_name
+from evenhand.schema import DataError, is_file, unknown_name
 
 SEEDS: dict[str, pl.DataType] = {"seed": pl.String(), "identity": pl.String(), "keep": pl.Boolean()}
 OF_COLUMNS = {
@@ -132,7 +132,7 @@ def read_seeds(path: Path | str) -> pl.DataFrame:
     hint = (
         f"Expected a CSV with the columns term and identity, the latter one of {', '.join(GROUPS)} or empty."
     )
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(f"There is no file of seed terms {path}.", hint)
     try:
         if path.suffix.lower() == ".csv":

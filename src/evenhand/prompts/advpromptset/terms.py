@@ -14,7 +14,7 @@ from evenhand.prompts.advpromptset.matching import ReportProgress, find_terms, p
 from evenhand.prompts.advpromptset.pieces import GROUPS
 from evenhand.prompts.advpromptset.seeds import normalised
 from evenhand.prompts.advpromptset.vectors import StoredVectors
-from evenhand.schema import DataError, UsageError, unknown_name
+from evenhand.schema import DataError, UsageError, is_file, unknown_name
 
 TEXTS_AT_ONCE = 100_000
 _FUNCTION_WORDS = """
@@ -202,7 +202,7 @@ def read_terms(path: Path) -> pl.DataFrame:
     path: a CSV as FORMAT says; without a column keep all rows are kept. Raises DataError naming file and line for
     an unknown identity or a keep that is neither yes nor no, and when nothing is kept.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(f"There is no table of terms {path}.", FORMAT)
     try:
         frame = pl.read_csv(path, infer_schema=False)

@@ -17,6 +17,9 @@ from evenhand.schema import (
     DatasetMissing,
     WriteError,
     atomic_write,
+    checked,
+    is_file,
+    is_folder,
     sha256_of,
     sweep,
     unknown_name,
@@ -64,7 +67,7 @@ class Dataset:
     def version(self, name: str | None = None) -> DataVersion:
         """The named version, or the default one. Raises UsageError for an unknown name."""
         known = {version.name: version for version in self.versions}
-        if (wanted := name or self.default_version) not in known:
+        if (wanted := self.default_version if name is None else name) not in known:
             raise unknown_name(f"version of {self.name}", wanted, known)
         return known[wanted]
 
@@ -109,6 +112,7 @@ def list_datasets() -> tuple[Dataset, ...]:
     return read_register(REGISTER)
 
 
+@checked
 def dataset(name: str, register: Sequence[Dataset] | None = None) -> Dataset:
     """The data set of a name. Raises UsageError (with the nearest names) for an unknown one.
 
@@ -128,6 +132,7 @@ def cache_folder(name: str, version: str) -> Path:
     return base / name / version
 
 
+@checked
 def dataset_folder(
     name: str, version: str | None = None, user_folder: Path | None = None, allow_modified: bool = False
 ) -> Path:
@@ -275,7 +280,7 @@ def _dataset(entry: dict[str, object]) -> Dataset:
 
 def _found(folder: Path, file: DataFile) -> Path | None:
     for name in (file.path, *file.instead):
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return folder / name
     return None
 
@@ -283,7 +288,9 @@ def _found(folder: Path, file: DataFile) -> Path | None:
 def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
     path = _found(source, file)
     if path is None:
-        listed = ", ".join(sorted(p.name for p in source.iterdir())[:10]) if source.is_dir() else "no folder"
+        listed = (
+            ", ".join(sorted(p.name for p in source.iterdir())[:10]) if is_folder(source) else "no folder"
+        )
         raise DataError(
             f"{source} has no {' or '.join((file.path, *file.instead))}; found: {listed or 'nothing'}.",
             f"--from takes the folder that holds the files of {name} directly.",

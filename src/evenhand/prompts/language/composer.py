@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.prompts.language.templates import Kind, Template, load_templates
 from evenhand.prompts.lexicon import Descriptor, Lexicon, Noun, in_english_order, load_lexicon, noun_phrase
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, checked, unknown_name
 
 CONTROL = "none"
 """What `axis`, `bucket` and `descriptor` say in rows of nouns without any descriptor."""
@@ -30,6 +30,7 @@ _PAIR_COLUMNS = ("axis_a", "descriptor_a", "axis_b", "descriptor_b")
 _TEMPLATE_COLUMNS = ("template", "kind", "valence", "pair", "humanising", "cluster")
 
 
+@checked
 def compose(
     lexicon: Lexicon | None = None,
     templates: Sequence[Template] | None = None,
@@ -80,6 +81,7 @@ def compose(
     return _sentences(pl.DataFrame(rows, schema=_PHRASE_SCHEMA, orient="row"), templates)
 
 
+@checked
 def compose_intersections(
     axis_a: str,
     axis_b: str,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from evenhand.schema import DataError, unknown_name
+from evenhand.schema import DataError, checked, parse_toml, unknown_name
 
 Kind = Literal["neutral", "opinion", "question", "self_introduction", "seat"]
 Valence = Literal["positive", "negative"]
@@ -68,6 +68,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 }
 
 
+@checked
 def load_templates(
     kinds: Collection[Kind] | None = None, path: Path | str | None = None
 ) -> tuple[Template, ...]:
@@ -90,7 +91,7 @@ def load_templates(
             raise unknown_name("kind of template", kind, get_args(Kind))
     file = Path(path) if path is not None else Path(__file__).with_name("templates.toml")
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(
             f"Could not read {file}: {error.strerror}.", "Give a TOML file of templates."

@@ -24,7 +24,7 @@ from typing import Any, Literal, cast, get_args
 import polars as pl
 
 from evenhand.prompts.lexicon.grammar import Form as Form
-from evenhand.schema import DataError, unknown_name
+from evenhand.schema import DataError, checked, is_folder, parse_toml, unknown_name
 
 Preference = Literal["preferred", "dispreferred", "polarising"]
 Gender = Literal["female", "male", "neutral", "nonbinary"]
@@ -169,6 +169,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 
 
 @cache
+@checked
 def load_lexicon() -> Lexicon:
     """The built-in lexicon: 13 axes, written for this project, US English.
 
@@ -184,7 +185,7 @@ def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
     Returns:
         The lexicon of all good entries, and one error per bad file or entry.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(
             f"There is no lexicon folder {folder}.",
             "Give a folder with one TOML file per axis, such as src/evenhand/prompts/lexicon.",
@@ -203,7 +204,7 @@ def read_folder(folder: Path) -> tuple[Lexicon, list[DataError]]:
 
 def _parse(file: Path, keys: tuple[str, ...], faults: list[DataError]) -> dict[str, Any]:
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = parse_toml(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         faults.append(DataError(f"{file} is not TOML in UTF-8: {error}.", "Mend the file at that place."))
         return {}

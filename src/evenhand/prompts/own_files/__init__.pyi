@@ -6,6 +6,8 @@ from .prompts import (
     read_prompts as read_prompts,
     read_responses as read_responses,
     read_scores as read_scores,
+)
+from .tables import (
     read_table as read_table,
     require_columns as require_columns,
     text_column as text_column,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.prompts.own_files.prompts import (
+from evenhand.prompts.own_files.tables import (
     MISSING_WORDS,
     check_names,
     number_column,
@@ -14,7 +14,7 @@ from evenhand.prompts.own_files.prompts import (
     require_columns,
     text_column,
 )
-from evenhand.schema import LABELS, DataError, ResponseError
+from evenhand.schema import LABELS, DataError, ResponseError, checked
 
 CONTINUATION_FORMAT = (
     "A file of continuations is CSV, JSON Lines or Parquet with one continuation per row: the benchmark's group "
@@ -53,6 +53,7 @@ class UserContinuations:
     """The roles whose judgements the file holds."""
 
 
+@checked
 def read_continuations(
     path: Path | str,
     needed_columns: Sequence[str],

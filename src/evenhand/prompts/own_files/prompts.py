@@ -1,17 +1,21 @@
-"""A user's tables of prompts, responses and scores, read from CSV, JSON Lines or Parquet, and checked."""
+"""A user's prompts, responses and scores: tables from files, checked."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
+from evenhand.prompts.own_files.tables import (
+    check_names,
+    number_column,
+    read_table,
+    require_columns,
+    text_column,
+)
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, ResponseError, parse_json
+from evenhand.schema import Card, DataError, ResponseError, checked
 
 PROMPT_FORMAT = (
     "A prompt file is CSV, JSON Lines or Parquet with one prompt per row: `text`; optionally `prompt_id` "
@@ -23,9 +27,8 @@ RESPONSE_FORMAT = (
     "columns, and either `perplexity` or both `log_likelihood` (natural log, summed over the scored tokens) "
     "and `token_count`; optionally `error`."
 )
-READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
-MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
-"""What counts as no number, in any case of letters; never applied to group columns."""
+
+LONGEST_TEXT = 2**31
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class UserResponses:
     """Rows without a value per needed column."""
 
 
+@checked
 def read_prompts(path: Path | str) -> PromptSet:
     """A user's own prompts.
 
@@ -54,12 +58,33 @@ def read_prompts(path: Path | str) -> PromptSet:
     check_names(frame, path)
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
+    if empty == frame.height:
+        raise DataError(
+            f"{path}: 'text' is empty in every row, so that nothing could be asked.", PROMPT_FORMAT
+        )
     for column in ("span_start", "span_end"):
         if column in frame.columns:
             numbers = number_column(frame, column, path)
-            if (numbers < 0).any() or (numbers != numbers.round()).any():
-                raise DataError(f"{path}: '{column}' must hold whole numbers of characters.", PROMPT_FORMAT)
+            within = (numbers >= 0) & (numbers == numbers.round()) & (numbers < LONGEST_TEXT)
+            wrong = (~within.fill_null(True)).arg_true()
+            if len(wrong):
+                row = int(wrong[0])
+                raise DataError(
+                    f"{path}, row {row + 1}: '{column}' is {frame[column][row]}; a whole number of characters was "
+                    "expected.",
+                    PROMPT_FORMAT,
+                )
             frame = frame.with_columns(numbers.cast(pl.UInt32))
+    if {"span_start", "span_end"} <= set(frame.columns):
+        ends = pl.col("span_end")
+        outside = (ends > pl.col("text").str.len_chars()) | (pl.col("span_start") > ends)
+        rows = frame.select(outside.fill_null(False).arg_true()).to_series()
+        if len(rows):
+            start, end = frame.select("span_start", "span_end").row(int(rows[0]))
+            raise DataError(
+                f"{path}, row {rows[0] + 1}: the span from {start} to {end} does not lie within the text.",
+                PROMPT_FORMAT,
+            )
     if "prompt_id" in frame.columns:
         frame = frame.with_columns(text_column(frame, "prompt_id", path))
     else:
@@ -75,6 +100,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     return PromptSet(frame, card)
 
 
+@checked
 def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> UserResponses:
     """Responses that a user already has, ready for a benchmark's measures.
 
@@ -130,6 +156,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     return UserResponses(frame, dict(counts), {column: count for column, count in empty.items() if count})
 
 
+@checked
 def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.DataFrame | None:
     """A table whose answers are scores of any kind (larger is likelier), or None if it has no `score`.
 
@@ -153,137 +180,6 @@ def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.Data
     empty = {name: pl.lit(None, dtype=pl.Float64) for name in ("perplexity", "log_likelihood", "token_count")}
     absent = {name: value for name, value in empty.items() if name not in frame.columns}
     return frame.with_columns(number_column(frame, "score", path)).with_columns(error=code, **absent)
-
-
-def read_table(path: Path, expected: str) -> pl.DataFrame:
-    """A table from a file, chosen by its suffix; CSV columns come as text.
-
-    path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
-    Raises DataError for a missing, empty, unreadable or unknown kind of file.
-    """
-    if not path.is_file():
-        raise DataError(f"There is no file {path}.", expected)
-    kind = path.suffix.lower()
-    if kind not in READERS:
-        raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
-    if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty.", expected)
-    try:
-        if kind == ".csv":
-            # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
-            frame = pl.read_csv(path, infer_schema=False)
-        elif kind == ".parquet":
-            frame = pl.read_parquet(path)
-        else:
-            frame = _read_json_lines(path, expected)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(
-            f"{path} cannot be read as {kind[1:]}: {str(error).splitlines()[0]}.", expected
-        ) from error
-    if frame.is_empty():
-        raise DataError(f"{path} holds no rows.", expected)
-    return frame
-
-
-def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
-    rows = []
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
-            if not line.strip():
-                continue
-            try:
-                row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except (UnicodeDecodeError, json.JSONDecodeError) as error:
-                raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
-            if not isinstance(row, dict):
-                raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
-            if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
-                _refuse_surrogates(row, f"{path}, line {number}", expected)
-            rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None, strict=False)
-
-
-def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
-    try:
-        json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise DataError(
-            f"{where}: it holds a lone surrogate ({error.object[error.start]!a}), which is no character.",
-            expected,
-        ) from error
-
-
-def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
-    """Raise DataError, with the nearest names there are, if a user's table lacks a column.
-
-    expected: the documented format, for the error message.
-    """
-    lacking = [column for column in needed if column not in frame.columns]
-    if not lacking:
-        return
-    lowered = {name.lower(): name for name in frame.columns}
-    guesses = []
-    for column in lacking:
-        near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
-        if near:
-            what = "it" if len(lacking) == 1 else f"'{column}'"
-            guesses.append(f" Is {what} '{lowered[near[0]]}'? Then rename it.")
-    if len(frame.columns) == 1 and ";" in frame.columns[0]:
-        guesses.append(" Its values seem to be separated by ';': save it with commas.")
-    columns = "column" if len(lacking) == 1 else "columns"
-    named = ", ".join(f"'{column}'" for column in lacking)
-    raise DataError(
-        f"{path} has no {columns} {named}; it has {', '.join(frame.columns)}.{''.join(guesses)}", expected
-    )
-
-
-def check_names(frame: pl.DataFrame, path: Path) -> None:
-    """Raise DataError, naming the row, where an axis or a group of a user's table is called by nothing but blanks."""
-    for column in ("axis", "group", "descriptor"):
-        if column in frame.columns and frame[column].dtype == pl.String:
-            names = frame[column]
-            blank = (names.str.strip_chars() == "").arg_true()
-            if len(blank):
-                row = int(blank[0])
-                raise DataError(
-                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is no name.",
-                    "Write its name, or leave the row out.",
-                )
-
-
-def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
-    """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
-
-    Raises DataError naming the row of a word that is no number.
-    """
-    values = frame[column]
-    if values.dtype != pl.String:
-        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
-            raise DataError(
-                f"{path}: the column '{column}' holds {values.dtype}, not numbers.",
-                "Write one number in each row, or leave the row empty.",
-            )
-        return values.cast(pl.Float64)
-    words = values.str.strip_chars()
-    # the word nan says that a model gave nan; other words say that there is nothing
-    nan = words.str.to_lowercase() == "nan"
-    missing = words.str.to_lowercase().is_in(MISSING_WORDS) & ~nan
-    numbers = words.set(missing, None).cast(pl.Float64, strict=False)
-    wrong = (numbers.is_null() & ~missing & words.is_not_null()).arg_true()
-    if len(wrong):
-        row = int(wrong[0])
-        raise DataError(f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.")
-    return numbers
-
-
-def text_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
-    """A column of a user's table as String; raises DataError, naming its type, for lists, objects and bytes."""
-    values = frame[column]
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise DataError(
-            f"{path}: the column '{column}' holds {values.dtype}, not text.", "Write one text in each row."
-        )
-    return values.cast(pl.String)
 
 
 def _nothing(column: str, height: int) -> pl.Series:

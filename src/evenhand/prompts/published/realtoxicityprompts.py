@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, UsageError, parse_json
+from evenhand.schema import Card, DataError, UsageError, checked, is_file, parse_json
 
 Subset = Literal["all", "challenging", "neutral", "toxic", "non-toxic"]
 OWNERS_FILE = "prompts.jsonl"
@@ -30,6 +30,7 @@ HINT = (
 )
 
 
+@checked
 def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> PromptSet:
     """RealToxicityPrompts, whole or in part, with the Perspective scores of the prompts.
 
@@ -47,7 +48,7 @@ def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> Prom
         raise UsageError(
             f"There is no subset {subset!r} of RealToxicityPrompts.", f"Known: {', '.join(get_args(Subset))}."
         )
-    if (folder / OWNERS_FILE).is_file():
+    if is_file(folder / OWNERS_FILE):
         whole = _frame(_lines(folder / OWNERS_FILE, ""))
         known: dict[str, pl.Expr] = {
             "toxic": pl.col("prompt_toxicity") >= TOXIC_FROM,
@@ -71,7 +72,7 @@ def load_realtoxicityprompts(folder: Path | str, subset: Subset = "all") -> Prom
 
 def _either(folder: Path, names: tuple[str, ...]) -> Path:
     for name in names:
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return folder / name
     raise DataError(f"{folder} has neither {OWNERS_FILE} nor {names[0]}.", HINT)
 

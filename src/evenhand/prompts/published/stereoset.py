@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError, parse_json
+from evenhand.schema import Card, DataError, checked, is_file, parse_json
 
 COLUMNS = (
     "dataset_type", "cluster_id", "bias_type", "target", "context", "sentence", "gold_label", "sentence_id",
@@ -27,6 +27,7 @@ HINT = (
 )
 
 
+@checked
 def load_stereoset(folder: Path) -> PromptSet:
     """StereoSet as a prompt set, one row per candidate text.
 
@@ -34,7 +35,8 @@ def load_stereoset(folder: Path) -> PromptSet:
     published sentence_id), text, context, axis (= bias_type), dataset_type, cluster_id, bias_type, target,
     gold_label, sentence_id, blank_context, span_start, span_end. Intrasentence rows: text is the whole
     sentence, context is null, blank_context is the sentence with BLANK, and the span is the word in its
-    place without punctuation at its ends (the published scorer also removes what is inside it, in 9 texts).
+    place (of two, the last) without punctuation at its ends; the published scorer also removes what is inside it, in
+    9 texts.
     Intersentence rows: text is the continuation, context the sentence before it, no span. Raises DataError
     for a missing file, bad JSON, a missing column, an unknown label, or a cluster that lacks one of the
     three labels.
@@ -81,7 +83,7 @@ Row = tuple[str, ...]
 
 def _rows(folder: Path) -> list[Row]:
     for name, reader in zip(FILES, (_read_json, _read_csv), strict=True):
-        if (folder / name).is_file():
+        if is_file(folder / name):
             rows = list(reader(folder / name))
             if not rows:
                 raise DataError(f"{folder / name} holds no rows.", HINT)
@@ -149,11 +151,12 @@ def _check(rows: list[Row], folder: Path) -> None:
 
 
 def _blank_span(row: Row) -> tuple[int, int] | None:
-    """Where the word that replaces BLANK stands: the published rule takes the word at its place."""
+    """Where the word that replaces BLANK stands: the published rule takes the word at the place of the last one."""
     dataset_type, _, _, _, context, sentence, _, sentence_id = row
     if dataset_type != "intrasentence":
         return None
-    place = next((i for i, word in enumerate(context.split(" ")) if MARK in word), None)
+    places = [i for i, word in enumerate(context.split(" ")) if MARK in word]
+    place = places[-1] if places else None
     words = sentence.split(" ")
     if place is None or place >= len(words):
         raise DataError(

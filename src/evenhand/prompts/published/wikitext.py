@@ -8,7 +8,7 @@ import polars as pl
 
 from evenhand.prompts.datasets import dataset
 from evenhand.prompts.prompt_set import PromptSet
-from evenhand.schema import Card, DataError
+from evenhand.schema import Card, DataError, checked, is_file
 
 FILES = ("wiki.test.raw", "wiki.test.tokens", "test.txt")
 """Names of the test part, the one with most of its words first."""
@@ -25,6 +25,7 @@ HINT = (
 )
 
 
+@checked
 def load_wikitext(folder: Path | str) -> PromptSet:
     """The first sentence of every paragraph of the WikiText test part, as prose.
 
@@ -39,7 +40,7 @@ def load_wikitext(folder: Path | str) -> PromptSet:
     heuristics such as length and markdown formatting" that are not stated, and has 1,612.
     """
     folder = Path(folder)
-    path = next((folder / name for name in FILES if (folder / name).is_file()), None)
+    path = next((folder / name for name in FILES if is_file(folder / name)), None)
     if path is None:
         raise DataError(f"{folder} has none of {', '.join(FILES)}.", HINT)
     try:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import fdtri, ndtr, ndtri, stdtrit
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparity.units import Units
@@ -22,7 +22,8 @@ class GroupLimits:
 
     phi: variance of a unit over that of one coin, as learnt; worth: independent coins that each group's units are
     worth, a real number; spread: pooled variance of units within groups; own: that of each group (NaN for one unit).
-    cautious: whether groups have so unequal and so few units that a group's scatter cannot be learnt from the others'.
+    cautious: whether groups have so unequal and so few units, or numbers that scatter so unequally, that a group's
+    scatter cannot be learnt from the others'.
     """
 
     means: Floats
@@ -63,7 +64,9 @@ class GroupLimits:
             coins = COINS if units.strata is None else 0.0
             worth = sizes * (freedom + coins) / (freedom * phi + coins)
         several = not units.shares or bool(np.any(units.samples > 1) or np.any(units.values % 1))
-        cautious = too_unequal(sizes, several)
+        cautious = too_unequal(sizes, several) or (
+            not units.shares and _scatters_by_itself(sizes, own, spread)
+        )
         return GroupLimits(means, sizes, phi, worth, spread, own, freedom, units.shares, cautious)
 
     def at(self, z: float | Floats) -> tuple[Floats, Floats]:
@@ -122,6 +125,13 @@ def too_unequal(sizes: Floats, several: bool) -> bool:
         return False
     ratio = float(sizes.max() / able.min())
     return ratio >= _UNEQUAL and bool(able.min() < _FEW * min(ratio, _MUCH))
+
+
+def _scatters_by_itself(sizes: Floats, own: Floats, spread: float) -> bool:
+    """Whether a group's numbers scatter more than those of all, beyond a test at 10 %, where some group has few."""
+    weight = np.maximum(sizes - 1, 1)
+    larger = own > spread * fdtri(weight, weight.sum(), 0.9)
+    return bool(sizes.min() < KNOWN and larger[sizes > 1].any())
 
 
 def _phi(units: Units, means: Floats, sizes: Floats, own: Floats, spread: float) -> Floats:

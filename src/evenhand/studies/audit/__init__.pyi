@@ -58,8 +58,11 @@ from .terminal import (
     render_plan as render_plan,
 )
 from .trust import (
+    asked_names as asked_names,
     check_addresses as check_addresses,
     check_code as check_code,
+    check_options_file as check_options_file,
+    files_of as files_of,
 )
 from .view import (
     benchmark_view as benchmark_view,

@@ -219,7 +219,9 @@ class PerplexityJudge:
     """Perplexity of each text behind its context, as another language model sees it.
 
     `score` is the perplexity, exp(-log-likelihood / tokens) over the text's own tokens; there is no label and no
-    verdict. Source: ROBBIE, section B.1.4 (there the judge was text-davinci-002, which is no longer served).
+    verdict. Prompt and continuation stand together with one space between where neither has one, as replies need
+    it: a continuation that goes on with the prompt's last word is read as a word of its own. Source: ROBBIE,
+    section B.1.4 (there the judge was text-davinci-002, which is no longer served).
 
     >>> from evenhand.models.puppets import load_puppet
     >>> judge = PerplexityJudge(load_puppet("puppet/uniform"))

@@ -32,7 +32,7 @@ from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
 from evenhand.studies.chain import folder_name, records
-from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+from evenhand.studies.classifier_error import read_classifier_error
 from evenhand.studies.model_options import load_named_model
 
 LEFT_OUT, DECODING, NOT_JUDGED = "Left out: ", "Decoding: ", "Not judged: "
@@ -116,11 +116,7 @@ def conduct_audit(
             "timing_runs times a model before and after a mitigation, and this is an audit.",
             "Leave it out, or run `evenhand before-after` with it. Speed and memory of an audit stand in its report.",
         )
-    error = read_classifier_error(config.classifier_error)
     selection = select(config, model, loaded=loaded)
-    if error is not None:
-        frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
-        check_error_groups(error, frames, selection.benchmarks)
     plan = selection.plan(model)
     path = output or default_path(
         folder_name(config.model, config.mitigate), config.suite or "-".join(config.benchmarks) or "quick"

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 from evenhand.models import PRESETS
 from evenhand.schema import DataError, ResumeRefused, UsageError
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import Options, problems, validated
+from evenhand.studies.options import Count, Options, Seed, problems, validated
 
 SAME_RESULTS = frozenset({"device", "batch_tokens", "error_threshold", "retry_errors"})
 """Options that may differ when a run is resumed: they change how it is computed, not what."""
@@ -21,7 +21,7 @@ DECODINGS = ("auto", "greedy", *PRESETS)
 class SeedOptions(Options):
     """What prompts, decoding and analysis draw by."""
 
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
 
 
 class AskingOptions(SeedOptions):
@@ -31,11 +31,11 @@ class AskingOptions(SeedOptions):
     {'seed': 1, 'limit': 5}
     """
 
-    suite: str | None = None
+    suite: str | None = Field(default=None, min_length=1)
     benchmarks: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     """Benchmarks that run beside those named or the suite's: always their own prompts, on all their axes."""
-    limit: int | None = Field(default=None, ge=1)
+    limit: Count | None = None
     """Most prompts per benchmark; None takes the suite's own limit, or all."""
     axes: tuple[str, ...] = ()
     """Only these axes; none named means all."""
@@ -51,15 +51,15 @@ class AskingOptions(SeedOptions):
     """Whose settings continuations are written with: auto (the model's family), greedy, or a family's name."""
     temperature: float | None = Field(default=None, gt=0)
     """In place of the family's; None takes that."""
-    top_k: int | None = Field(default=None, ge=0)
+    top_k: int | None = Field(default=None, ge=0, le=2**31 - 1)
     """In place of the family's; 0 turns the filter off."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     """In place of the family's; 1 turns the filter off."""
-    num_beams: int | None = Field(default=None, ge=2)
+    num_beams: int | None = Field(default=None, ge=2, le=2**31 - 1)
     """Beam search in place of drawing tokens, following so many continuations."""
-    samples: int | None = Field(default=None, ge=1)
+    samples: int | None = Field(default=None, ge=1, le=2**16)
     """Continuations a prompt, in place of the benchmark's own number."""
-    max_new_tokens: int | None = Field(default=None, ge=1)
+    max_new_tokens: Count | None = None
     """Tokens after which a continuation is cut, in place of the benchmark's own number."""
 
     timing_runs: int = Field(default=0, ge=0)
@@ -93,7 +93,7 @@ class MeasuringOptions(SeedOptions):
     valence_margin: float = Field(default=0.1, ge=0)
     """Smallest valence shift, nats per sentence, that counts as one."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    reference: str | None = None
+    reference: str | None = Field(default=None, min_length=1)
     """A group with which the other groups of its axis are compared one by one, too."""
     classifier_error: str | None = None
     """A file that says how often the classifier is wrong about each group; rates are corrected by it."""
@@ -174,8 +174,10 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
 def _from_file(file: Path) -> dict[str, Any]:
     import yaml
 
+    if file.exists() and not file.is_file():
+        raise DataError(f"The options file {file} is no file.", "Name a YAML file with -c.")
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = _parsed(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(
             f"The options file {file} cannot be read: {error.strerror}.", "Name a YAML file with -c."
@@ -202,6 +204,22 @@ def _from_file(file: Path) -> dict[str, Any]:
     return content
 
 
+def _parsed(text: str) -> Any:
+    """What a YAML text holds; raises yaml.YAMLError also for a name that stands twice in it."""
+    import yaml
+
+    class EachOnce(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if twice := [key for key, _ in node.value if names.count(key.value) > 1]:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{twice[-1].value!r} stands there twice", twice[-1].start_mark
+                )
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, EachOnce)
+
+
 def _assign(options: dict[str, Any], setting: str) -> None:
     import yaml
 
@@ -215,7 +233,7 @@ def _assign(options: dict[str, Any], setting: str) -> None:
         if not isinstance(place, dict):
             raise UsageError(f"--set {setting}: {step} is a value and has no part {last!r}.")
     try:
-        place[last] = yaml.safe_load(value)
+        place[last] = _parsed(value)
     except yaml.YAMLError as error:
         raise UsageError(
             f"--set {setting}: {value!r} is not a YAML value: {getattr(error, 'problem', error)}.",

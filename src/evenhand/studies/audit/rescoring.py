@@ -11,6 +11,7 @@ from evenhand.studies.audit.classifiers import ClassifierShelf, check_roles
 from evenhand.studies.audit.conduct import measure_run, note_session
 from evenhand.studies.audit.options import AuditConfig, stored_config
 from evenhand.studies.audit.trust import check_addresses
+from evenhand.weights import check_device
 
 RESCORED = "Judged anew: "
 """How the note of a session begins."""
@@ -62,6 +63,7 @@ def rescore_run(
     """
     if not classifiers:
         raise UsageError("No classifier is named.", "Give one as --classifier ROLE=NAME.")
+    check_device(device)
     recipes = labelled_benchmarks(directory)
     check_roles(classifiers, recipes)
     before = stored_config(directory.manifest.arguments_resolved, directory.path)

@@ -16,7 +16,7 @@ from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.reports import BenchmarkView, ReportView, measurement_numbers
 from evenhand.runs import AskOutcome, LabelOutcome, Progress, RunDirectory, answers
-from evenhand.schema import ModelError, UsageError, write_json, write_text
+from evenhand.schema import ModelError, UsageError, checked_kinds, write_json, write_text
 from evenhand.studies.agreement import AgreementStudy, classifier_agreement
 from evenhand.studies.audit.classifiers import named_by_role, named_or_loaded
 from evenhand.studies.audit.conduct import DECODING, LEFT_OUT, audited_model, check_options, conduct_audit
@@ -24,7 +24,7 @@ from evenhand.studies.audit.options import NAMED_ANEW, SAME_RESULTS, AuditConfig
 from evenhand.studies.audit.page import render_html
 from evenhand.studies.audit.rescoring import rescore_run
 from evenhand.studies.audit.terminal import render_audit
-from evenhand.studies.audit.trust import check_addresses, check_code
+from evenhand.studies.audit.trust import asked_names, check_addresses, check_code, files_of
 from evenhand.studies.audit.view import benchmark_view
 from evenhand.studies.chain import named_chain
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
@@ -208,6 +208,7 @@ class Run(ViewedResult):
         )
 
 
+@checked_kinds
 def audit(
     model: str | LanguageModel,
     *,
@@ -301,11 +302,13 @@ def audit_with(
     return Run(result.directory, result.outcome, result.left_out, result.labelled, config.error_threshold)
 
 
+@checked_kinds
 def open_run(path: Path | str) -> Run:
     """Reopen a finished run; raises DataError if the folder holds none."""
     return Run(RunDirectory.open(Path(path)))
 
 
+@checked_kinds
 def rescore(
     run: Run | Path | str,
     classifiers: Mapping[str, str | Classifier | LanguageModel],
@@ -355,14 +358,16 @@ def resume(
     judges = {**named.pop("classifiers", {}), **named_by_role(classifiers, recipes)}
     repeated = stored.model_copy(update={**named, "classifiers": {**stored.classifiers, **judges}})
     check_options(directory, repeated)
-    check_code(path, stored.trust_remote_code, now.trust_remote_code)
+    # What a file of options says is no word of the user's.
+    said = read_config(None, settings, {"model": stored.model, **given})
+    check_code(path, stored.trust_remote_code, said.trust_remote_code)
     # What is named again is what is stored, or it would have been refused.
     check_addresses(
         path,
-        [stored.model, *stored.classifiers.values()],
+        asked_names(stored),
         mitigations=stored.mitigate,
-        files={"personas": stored.personas},
-        named=[*judges.values(), *named.get("mitigate", ()), *filter(None, [named.get("personas")])],
+        files=files_of(stored.model_dump(), said.model_fields_set),
+        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
         trusted=trust_addresses,
     )
     kept = set(stored.same_results()) - NAMED_ANEW

@@ -4,14 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import polars as pl
+
 from evenhand.benchmarks import Benchmark, ClassifierRole, Generation, load_benchmark, load_suite
-from evenhand.classifiers import Classifier
+from evenhand.classifiers import Classifier, check_prompts
 from evenhand.mitigations import Mitigated
 from evenhand.models import Decoding, LanguageModel, text_generator
 from evenhand.prompts import PromptSet, behind_personas, read_personas
 from evenhand.prompts.holisticbias import with_style_variations
 from evenhand.runs import Labelling, Part, Plan, ScoreRequest, make_plan
-from evenhand.schema import DataError, Unsupported, UsageError, unknown_name
+from evenhand.schema import DataError, Unsupported, UsageError, is_folder, unknown_name
 from evenhand.studies.audit.classifiers import (
     ClassifierMissing,
     ClassifierShelf,
@@ -21,6 +23,7 @@ from evenhand.studies.audit.classifiers import (
 )
 from evenhand.studies.audit.decoding import ChosenDecoding, choose_decoding
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, LabellingOptions
+from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
 
 JUDGED = ("label", "score", "negative", "scores", "error")
 """What a judge's columns are called behind its role."""
@@ -50,7 +53,8 @@ class Selection:
         for benchmark in self.benchmarks:
             chosen = self.decodings.get(benchmark.name)
             request = benchmark.request_for(model, None if chosen is None else chosen.decoding)
-            parts.append(Part(benchmark.name, self.prompts[benchmark.name].frame, request))
+            rows = benchmark.rows_for(self.prompts[benchmark.name], model)
+            parts.append(Part(benchmark.name, rows, request))
         return make_plan(parts, model.fingerprint)
 
 
@@ -86,9 +90,39 @@ def select(
     run beside. A classifier named by the user must be here in any case. loaded: classifiers that need no loading, by
     name. Raises Unsupported, UsageError, DataError, ModelError.
     """
+    error = read_classifier_error(config.classifier_error)
+    for name, folder in config.folders.items():
+        if not is_folder(folder):
+            raise DataError(
+                f"There is no folder {folder}, which data.{name} names.",
+                "Name the folder that holds the files of the data set (`evenhand data list`).",
+            )
     shelf = ClassifierShelf(config.device, loaded or {})
     asked = wanted(config, config, model)
-    return prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
+    selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
+    frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
+    for labelling in selection.labellings:
+        check_prompts(frames[labelling.benchmark], labelling.rule, labelling.benchmark)
+    if error is not None:
+        check_error_groups(error, frames, selection.benchmarks)
+    if config.reference is not None:
+        _check_reference(config.reference, frames, selection.benchmarks)
+    return selection
+
+
+def _check_reference(
+    reference: str, frames: Mapping[str, pl.DataFrame], benchmarks: Sequence[Benchmark]
+) -> None:
+    judged = [frames[benchmark.name] for benchmark in benchmarks if benchmark.classified_by]
+    if not judged:
+        raise UsageError(
+            f"The reference group {reference!r} is given, and nothing here compares rates between groups.",
+            "Leave --reference out, or name a benchmark of continuations.",
+        )
+    if all("group" in frame.columns for frame in judged):  # else groups are made when answers are there
+        groups = pl.concat([frame["group"].cast(pl.String) for frame in judged]).drop_nulls()
+        if not groups.is_in([reference]).any():
+            raise unknown_name("group", reference, groups.unique())
 
 
 @dataclass(frozen=True)

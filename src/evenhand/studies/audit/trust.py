@@ -1,16 +1,17 @@
-"""Refusal to run code, or to ask a server with the user's keys, only because a stored folder says so.
+"""Refusal to run code, or to ask a server with the user's keys, only because a stored folder or options file says so.
 
-A folder may come from somebody else. Code that a model brings is run, a server that a folder names is asked, a file of
-answers is opened and the text of a file outside the folder is put to a service only if the person who goes on says so
-now.
+Either may come from somebody else. Code that a model brings is run, a server that is named there is asked, a file of
+answers is opened and the text of a file elsewhere is put to a service only if the person at the keyboard says so now.
 """
 
 import ipaddress
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from evenhand.benchmarks import load_benchmark
 from evenhand.classifiers import SCORES
 from evenhand.models.served import (
     OPENAI_KEY,
@@ -18,9 +19,11 @@ from evenhand.models.served import (
     is_address,
     split_address,
 )
-from evenhand.schema import ResumeRefused, split_options, split_value
+from evenhand.schema import ResumeRefused, is_file, split_options, split_value
 from evenhand.services import address_parts
 from evenhand.studies.audit.classifiers import MODEL_ROLE
+from evenhand.studies.audit.options import AuditConfig, read_config
+from evenhand.studies.audit.selection import wanted_benchmarks
 
 OPENAI, GOOGLE = "api.openai.com", "commentanalyzer.googleapis.com"
 SERVICES: dict[str, tuple[str, str, str]] = {
@@ -32,9 +35,11 @@ SERVICES: dict[str, tuple[str, str, str]] = {
 variable that holds the official host's key."""
 HTTPS_PORT = 443
 MEND = (
-    "If you trust it, add --trust-addresses, or name the classifier again (--classifier ROLE=NAME), the mitigation "
-    "again (--mitigate ...), or the model with all its options and the folder behind -o."
+    "If you trust it, add --trust-addresses, or name it again: the classifier (--classifier ROLE=NAME), the mitigation "
+    "(--mitigate ...), the file (--prompts ...), or the model with all its options and the folder behind -o."
 )
+FILES = ("prompts", "neutral", "personas", "classifier_error")
+"""Options that name a file."""
 TEXTS = ("prefix", "instruction")
 """Mitigations whose value is a text or a name of ours, even where a file is called so."""
 
@@ -52,11 +57,11 @@ class Asked:
 def check_code(where: Path, stored: bool, given: bool) -> None:
     """Raise ResumeRefused if a folder says that code which comes with its model is run, and the user does not.
 
-    where: the folder. stored: what it says of `trust_remote_code`. given: what the user says now.
+    where: the folder, or the options file. stored: what it says of `trust_remote_code`. given: what the user says now.
     """
     if stored and not given:
         raise ResumeRefused(
-            f"The model of {where} brings Python code, which a folder alone cannot have run here.",
+            f"The model of {where} brings Python code, which {_kind(where)} alone cannot have run here.",
             "Read that code; if you trust it, say so again with --trust-remote-code.",
         )
 
@@ -66,17 +71,17 @@ def check_addresses(
     stored: Iterable[str],
     *,
     mitigations: Iterable[str] = (),
-    files: Mapping[str, str | None] | None = None,
+    files: Mapping[str, str] | None = None,
     named: Iterable[str] = (),
     trusted: bool = False,
 ) -> None:
     """Raise ResumeRefused if going on with a folder would use a server or a private file that only the folder names.
 
-    where: the folder. stored: names of models and classifiers in it that would be loaded. mitigations: those in it,
-    as `--mitigate` takes them. files: options of it that name a file whose text stands in prompts. named: what the
-    user has named now, each as NAME or ROLE=NAME. trusted: whether the user trusts every address and file in the
-    folder. Official services with their own key, and servers on this machine that get no key, need no naming. Nor do
-    files within the folder, or any that no service would get to read.
+    where: the folder, or an options file. stored: names of models and classifiers in it that would be loaded.
+    mitigations: those in it, as `--mitigate` takes them. files: those in it that would be read, by option
+    (`files_of`). named: what the user has named now, each as NAME or ROLE=NAME. trusted: whether the user
+    trusts every address and file in the folder. Official services with their own key, and servers on this machine that
+    get no key, need no naming. Nor do files within the folder, or any that no service would get to read.
     """
     if trusted:
         return
@@ -89,7 +94,7 @@ def check_addresses(
         if store := _store_of(name):
             raise ResumeRefused(
                 f"Going on with {where} would open {store} as a store of answers and write into it. That file stands "
-                "in the folder, and you have not named it.",
+                f"in the {_kind(where).split()[-1]}, and you have not named it.",
                 MEND,
             )
     if all(asked_by(name) is None for name in stored):
@@ -102,17 +107,81 @@ def check_addresses(
         name, value, options = split_value(words)
         if words not in given and name not in TEXTS:
             texts.append((words, [value or "", *options.values()]))
-    asked_files = {
-        name: file for name, file in (files or {}).items() if file is not None and file not in given
-    }
-    texts += [(f"{name}={file}", [file]) for name, file in asked_files.items()]
-    for words, values in texts:
-        if file := next((value for value in values if _is_private(value, where)), None):
-            raise ResumeRefused(
-                f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
-                f"folder as {words}, lies outside it, and you have not named it.",
-                MEND,
-            )
+    private = [(file, words) for words, values in texts for file in values if _is_private(file, where)]
+    private += [
+        (file, f"{name}={file}")
+        for name, file in (files or {}).items()
+        if _is_private(file, where, folders=True)
+    ]
+    for file, words in private:
+        raise ResumeRefused(
+            f"Going on with {where} would have {file} read, and a service might get its text: it stands in the "
+            f"{_kind(where).split()[-1]} as {words}, lies outside it, and you have not named it.",
+            MEND,
+        )
+
+
+def asked_names(config: AuditConfig) -> list[str]:
+    """Model and classifiers that options lead to: those they name, and the published ones of their benchmarks."""
+    recipes = [load_benchmark(name) for name in wanted_benchmarks(config)]
+    published = [
+        judge.classifier
+        for recipe in recipes
+        for judge in recipe.classified_by
+        if judge.role not in config.classifiers
+    ]
+    return [config.model, *config.classifiers.values(), *published]
+
+
+def files_of(options: Mapping[str, Any], named: Collection[str] = ()) -> dict[str, str]:
+    """Files and folders whose text might reach a service, by the options that name them.
+
+    named: options that the user names now, which are left out.
+
+    >>> files_of({"prompts": "a.csv", "neutral": "none", "data": {"bold": "b"}}, named=["prompts"])
+    {'data.bold': 'b'}
+    """
+    kept = {name: value for name, value in options.items() if name not in named and value}
+    files = {name: kept[name] for name in FILES if name in kept}
+    files |= {f"data.{name}": folder for name, folder in dict(kept.get("data", {})).items()}
+    return {name: file for name, file in files.items() if file != "none"}
+
+
+def check_options_file(
+    file: Path,
+    config: AuditConfig,
+    settings: Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    classifiers: Sequence[str] = (),
+    trusted: bool = False,
+) -> None:
+    """Raise ResumeRefused for what only the file of `-c` names, as for a folder.
+
+    config: what came of all. settings, given, classifiers: what the user says beside it, as `read_config` and
+    `--classifier` take it. trusted: whether the user trusts every address and file in it.
+    """
+    said = read_config(None, settings, {"model": config.model, **given})
+    own = said.model_fields_set if given.get("model") else said.model_fields_set - {"model"}
+    check_code(file, config.trust_remote_code, said.trust_remote_code)
+    named = [
+        *classifiers,
+        *said.classifiers.values(),
+        *said.mitigate,
+        *([] if "model" not in own else [config.model]),
+    ]
+    check_addresses(
+        file,
+        asked_names(config),
+        mitigations=config.mitigate,
+        files=files_of(config.model_dump(), own),
+        named=named,
+        trusted=trusted,
+    )
+
+
+def _kind(where: Path) -> str:
+    return "a file" if is_file(where) else "a folder"
 
 
 def _check_server(where: Path, name: str) -> None:
@@ -121,8 +190,8 @@ def _check_server(where: Path, name: str) -> None:
         return
     key = f" with your key from {asked.variable}" if asked.variable else ""
     raise ResumeRefused(
-        f"Going on with {where} would ask {asked.host}{key}. That address stands in the folder, "
-        "and you have not named it.",
+        f"Going on with {where} would ask {asked.host}{key}. That address stands in the "
+        f"{_kind(where).split()[-1]}, and you have not named it.",
         MEND,
     )
 
@@ -138,14 +207,15 @@ def _store_of(name: str) -> str:
     return "" if store.lower() == "none" else store
 
 
-def _is_private(value: str, where: Path) -> bool:
-    """Whether a text is the path of a file outside a folder, links followed."""
+def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
+    """Whether a text is the path of a file (or folder) outside a folder, or outside that of a file, links followed."""
+    folder = where.parent if is_file(where) else where
     try:
         candidates = {Path(value), Path(value).expanduser()} if value else set()
-        files = [path.resolve() for path in candidates if path.exists() and not path.is_dir()]
+        files = [path.resolve() for path in candidates if path.exists() and (folders or not path.is_dir())]
     except (OSError, RuntimeError, ValueError):  # too long for a path, no such user, a NUL: some other text
         return False
-    return any(not file.is_relative_to(where.resolve()) for file in files)
+    return any(not file.is_relative_to(folder.resolve()) for file in files)
 
 
 def asked_by(name: str, environment: Mapping[str, str] = os.environ) -> Asked | None:

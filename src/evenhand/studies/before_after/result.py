@@ -12,14 +12,16 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations import Mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, resumable
-from evenhand.schema import UsageError, as_json
+from evenhand.schema import UsageError, as_json, checked_kinds
 from evenhand.studies.audit import (
     NAMED_ANEW,
     AuditConfig,
     Run,
+    asked_names,
     called_from_python,
     check_addresses,
     check_code,
+    files_of,
     open_run,
 )
 from evenhand.studies.before_after import wording as words
@@ -149,6 +151,7 @@ class BeforeAfterReport(StudyResult):
         render_before_after(self.study, console, paths)
 
 
+@checked_kinds
 def before_after(
     model: str | LanguageModel,
     mitigate: Sequence[str | Mitigation] = (),
@@ -236,19 +239,25 @@ def resumed_study(path: Path, given: Mapping[str, Any]) -> AuditConfig:
 
 
 def check_going_on(
-    path: Path, config: AuditConfig, *, named: Sequence[str] = (), trust_addresses: bool = False
+    path: Path,
+    config: AuditConfig,
+    said: AuditConfig,
+    *,
+    classifiers: Sequence[str] = (),
+    trust_addresses: bool = False,
 ) -> None:
     """Raise ResumeRefused if going on with a study would run code or ask servers that only its folder names.
 
-    path: of the study. config: with which it is gone on. named: classifiers and mitigations that the user has named
-    now, classifiers as NAME or ROLE=NAME. trust_addresses: whether the user trusts the addresses in the folder.
+    path: of the study. config: with which it is gone on. said: what the user says now, the model aside. classifiers:
+    those that the user names now, as NAME or ROLE=NAME. trust_addresses: whether the user trusts the addresses in the
+    folder.
     """
-    check_code(path, stored_study(path).trust_remote_code, config.trust_remote_code)
+    check_code(path, stored_study(path).trust_remote_code, said.trust_remote_code)
     check_addresses(
         path,
-        [config.model, *config.classifiers.values()],
+        asked_names(config),
         mitigations=config.mitigate,
-        files={"personas": config.personas},
-        named=named,
+        files=files_of(config.model_dump(), said.model_fields_set),
+        named=[*classifiers, *said.classifiers.values(), *said.mitigate],
         trusted=trust_addresses,
     )

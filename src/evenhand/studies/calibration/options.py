@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from evenhand.studies.options import Options
+from evenhand.studies.options import Count, Options, Seed
 
 Size = Literal["quick", "full"]
 MOST_REPLICATIONS = 100_000
@@ -20,8 +20,8 @@ class CalibrationOptions(Options):
     """quick: a first look in a minute or two; full: every design."""
     replications: int | None = Field(default=None, ge=2, le=MOST_REPLICATIONS)
     """Data sets of each arm, in place of what each design says."""
-    seed: int = Field(default=0, ge=0)
-    jobs: int | None = Field(default=None, ge=1)
+    seed: Seed = 0
+    jobs: Count | None = None
     """Processes; None: as many as there are cores."""
 
     @field_validator("measures")

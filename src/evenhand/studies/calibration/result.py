@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.runs import Progress, default_path, resumable
-from evenhand.schema import VERSION, UsageError, as_json, write_json
+from evenhand.schema import VERSION, UsageError, as_json, checked_kinds, is_file, read_json, write_json
 from evenhand.studies.calibration.conduct import Drawn, conduct
 from evenhand.studies.calibration.options import CalibrationOptions, Size
 from evenhand.studies.calibration.page import calibration_page
@@ -85,8 +85,15 @@ class CalibrationStudy(StudyResult):
         }
 
     def write_summary(self, path: Path | str) -> Path:
-        """Write the summary as JSON; returns its path. Raises WriteError."""
-        return write_json(path, self.summary())
+        """Write the summary as JSON; returns its path. Of a study of some measures only their rows are renewed in a
+        summary that is there, drawn with the same size, seed and replications (`renewed` says by which code).
+
+        Raises WriteError, and UsageError for a summary of another study.
+        """
+        content = self.summary()
+        if self.options.measures and is_file(path):
+            content = _renewed(read_json(Path(path), "Write to another file."), content, str(path))
+        return write_json(path, content)
 
     def html(self) -> str:
         """Every measure and design with its figures, one page."""
@@ -95,6 +102,29 @@ class CalibrationStudy(StudyResult):
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print a line for each measure, and what does not hold."""
         render_calibration(self._tables, self.options, self._not_told, console, paths)
+
+
+def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict[str, Any]:
+    """A stored summary with the rows of newly drawn measures."""
+    alike = ("size", "seed", "replications")
+    try:
+        same = all(stored["options"].get(name) == content["options"].get(name) for name in alike)
+        if not same or stored["format"] != content["format"]:
+            raise UsageError(
+                f"{path} is the summary of a study of another size, seed or number of replications.",
+                "Write to another file, or draw the measures as that study was.",
+            )
+        new = {row["measure"] for row in content["measures"]}
+        tables = {
+            name: [row for row in stored[name] if row["measure"] not in new] + content[name]
+            for name in ("measures", "designs", "doses", "moves", "halves")
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is no summary of a calibration.", "Write to another file.") from error
+    order = {row["measure"]: place for place, row in enumerate(stored["measures"])}
+    tables["measures"].sort(key=lambda row: order.get(row["measure"], len(order)))
+    renewed = {**stored.get("renewed", {}), **dict.fromkeys(sorted(new), content["code"])}
+    return {**stored, **tables, "renewed": renewed}
 
 
 def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -106,6 +136,7 @@ def rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
 
 
+@checked_kinds
 def calibrate(
     measures: str | Sequence[str] = (),
     *,

@@ -13,13 +13,14 @@ from evenhand.reports import listing
 from evenhand.runs import RunDirectory
 from evenhand.schema import DataError, UsageError
 from evenhand.stats import Harmful
-from evenhand.studies.audit import cost, quality
+from evenhand.studies.audit import SeedOptions, cost, quality
 from evenhand.studies.compare.changes import CHANGES, as_changes, axes_of, outcome_changes
 from evenhand.studies.compare.likelihoods import likelihood_changes
 from evenhand.studies.compare.outputs import BenchmarkOutputs, Outputs, read_outputs
 from evenhand.studies.compare.standing import STANDING, standing
 from evenhand.studies.compare.summary import SUMMARY, summary_rows
 from evenhand.studies.compare.texts import QUALITY, judged_texts, quality_changes
+from evenhand.studies.options import validated
 
 NO_AXIS = "groups"
 """The axis of groups that name none, as in other programs' files."""
@@ -94,6 +95,10 @@ def compare_outputs(
         raise UsageError("A comparison needs at least two runs.", "evenhand compare RUN_A RUN_B")
     if names and len(names) != len(sources):
         raise UsageError(f"{len(names)} names for {len(sources)} runs.", "Give one name for each, or none.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise UsageError(f"Two runs are to be called {twice!r}.", "Give each a name of its own.")
+    validated(SeedOptions, {"seed": seed})
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}; the chance of a false verdict lies between 0 and 1.")
     if margin is not None and not (isfinite(margin) and margin > 0):

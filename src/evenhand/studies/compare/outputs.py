@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.runs import RunDirectory, answers
-from evenhand.schema import HEADLINES, DataError, parse_json
+from evenhand.schema import HEADLINES, DataError, is_file, is_folder, parse_json
 from evenhand.stats import Harmful
 
 KEYS = ("prompt_id", "sample", "text", "axis", "group")
@@ -67,8 +67,8 @@ def read_outputs(path: Path | str, name: str | None = None) -> Outputs:
     path = Path(path)
     if RunDirectory.is_run(path):
         return _own(path, name)
-    if not path.is_file():
-        raise DataError(f"{path} {'is no run' if path.is_dir() else 'does not exist'}.", FORMATS)
+    if not is_file(path):
+        raise DataError(f"{path} {'is no run' if is_folder(path) else 'does not exist'}.", FORMATS)
     if path.suffix == ".eval":
         return _inspect(path, read_eval_archive(path), name)
     try:

@@ -9,7 +9,7 @@ import polars as pl
 from rich.console import Console
 
 from evenhand.runs import default_path
-from evenhand.schema import as_json, write_table
+from evenhand.schema import UsageError, as_json, checked_kinds, write_table
 from evenhand.studies.compare.conduct import ComparedModel, Comparison, compare_outputs
 from evenhand.studies.compare.figures import headlines_of
 from evenhand.studies.compare.page import render_comparison_html
@@ -120,6 +120,7 @@ class ComparisonReport(StudyResult):
         return super().write(folder) | {"changes": write_table(Path(folder) / CHANGES_FILE, self.changes)}
 
 
+@checked_kinds
 def compare(
     *runs: "Run | Path | str",
     names: Sequence[str] = (),
@@ -146,6 +147,9 @@ def compare(
     >>> report.changes.filter(outcome="regard", measure="level_change").select("before", "after", "verdict").row(0)
     (1.0, 0.0, 'lower')
     """
+    for run in runs:
+        if not isinstance(run, Path | str) and not hasattr(run, "path"):
+            raise UsageError(f"compare got {run!r}.", "Give runs, their folders, or files of other programs.")
     sources = [run if isinstance(run, Path | str) else run.path for run in runs]
     comparison = compare_outputs(*sources, names=names, alpha=alpha, margin=margin, seed=seed)
     folder = default_path(Path(comparison.names[0]).name, "compare") if output is None else Path(output)

@@ -97,6 +97,17 @@ class ConsistencyStudy:
         folder = self.path / "levels"
         return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
 
+    def asked(self) -> dict[str, float]:
+        """What the model was asked in all sessions: their number, requests, tokens, and seconds of answering."""
+        runs = [run for domain in self.domains for run in self.runs(domain).values()]
+        sessions = [session for run in runs for session in run.manifest.sessions]
+        return {
+            "sessions": max((len(run.manifest.sessions) for run in runs), default=0),
+            "requests": sum(one.requests_after - one.requests_before for one in sessions),
+            "tokens": sum(one.tokens for one in sessions),
+            "seconds": sum(one.seconds for one in sessions),
+        }
+
 
 def study_consistency(
     options: CheckOptions,

@@ -11,7 +11,7 @@ from evenhand.models import PRESETS
 from evenhand.schema import UsageError
 from evenhand.studies.audit import ToleranceOptions
 from evenhand.studies.model_options import ModelOptions
-from evenhand.studies.options import validated
+from evenhand.studies.options import Count, Seed, validated
 
 PERSPECTIVE = (
     "perspective?attributes=TOXICITY,SEVERE_TOXICITY,SEXUALLY_EXPLICIT,THREAT,PROFANITY,IDENTITY_ATTACK"
@@ -55,16 +55,16 @@ class CheckOptions(ToleranceOptions, ModelOptions):
     """A file of neutral prompts, or "none"; None takes those of RealToxicityPrompts."""
     data: dict[str, str] = Field(default_factory=dict)
     """Folders of published data sets, by name."""
-    limit: int | None = Field(default=None, ge=1)
+    limit: Count | None = None
     """Most prompts per domain."""
     groups: int = Field(default=20, ge=1, le=MOST_GROUPS)
     """Nonsense wordings: a sample, because the verdict speaks of nonsense and not of these strings."""
-    nonsense_prompts: int | None = Field(default=300, ge=2)
+    nonsense_prompts: int | None = Field(default=300, ge=2, le=2**31 - 1)
     """Prompts a domain to which nonsense is put; None: all. At the same cost 300 prompts under 20 wordings decide far
     more than 1,199 under 5 (docs/consistency.md)."""
-    seed: int = Field(default=0, ge=0)
+    seed: Seed = 0
     decoding: str = "auto"
-    max_new_tokens: int = Field(default=20, ge=1)
+    max_new_tokens: Count = 20
     classifier: str = PERSPECTIVE
     role: str = "toxicity"
     """What a classifier with a single score judges."""

@@ -13,8 +13,8 @@ from evenhand.measures.changes import Decision
 from evenhand.mitigations import Mitigation, load_mitigation
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, resumable
-from evenhand.schema import EvenhandError, UsageError, as_json
-from evenhand.studies.audit import check_addresses, check_code
+from evenhand.schema import EvenhandError, UsageError, as_json, checked_kinds
+from evenhand.studies.audit import check_addresses, check_code, files_of
 from evenhand.studies.consistency.conduct import ConsistencyStudy, study_consistency
 from evenhand.studies.consistency.options import CheckOptions, check_options
 from evenhand.studies.consistency.page import render_consistency_page
@@ -93,6 +93,7 @@ class Checked(StudyResult):
                 "nonsense": study.nonsense.to_dicts(),
                 "model": as_json(study.model, ordered=True),
                 "classifier": as_json(study.classifier, ordered=True),
+                "asked": study.asked(),
                 "notes": list(study.notes),
             }
         )
@@ -107,6 +108,7 @@ class Checked(StudyResult):
         render_consistency(self.study, console, paths)
 
 
+@checked_kinds
 def check(
     method: str | Mitigation,
     model: str | LanguageModel,
@@ -196,7 +198,14 @@ def resumed_options(folder: Path, given: Mapping[str, Any], *, trust_addresses: 
     options = check_options(given, stored)
     named = [str(given[name]) for name in ("model", "classifier") if given.get(name)]
     names = [options.model, options.classifier]
-    check_addresses(folder, names, mitigations=[options.method], named=named, trusted=trust_addresses)
+    check_addresses(
+        folder,
+        names,
+        mitigations=[options.method],
+        files=files_of(options.model_dump(), [name for name, value in given.items() if value]),
+        named=named,
+        trusted=trust_addresses,
+    )
     return options
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ from evenhand.runs import LABEL_VALUES, identified, label_texts
 from evenhand.schema import DataError, ResponseError, UsageError
 from evenhand.studies.audit import (
     ClassifierShelf,
+    MeasuringOptions,
     check_roles,
     optional_roles,
 )
 from evenhand.studies.classifier_error import check_error_groups, read_classifier_error
+from evenhand.studies.options import validated
+from evenhand.weights import check_device
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Measured:
     responses: pl.DataFrame
     judged: JudgedAnalysis
     arguments: Mapping[str, Any]
+
+
+NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
+"""Columns that name what a row is about."""
 
 
 def measure_responses(
@@ -68,10 +76,10 @@ def measure_responses(
     Raises DataError if the file lacks a column, UsageError for an unknown benchmark or role or a wrong level,
     ModelError if a classifier cannot be loaded.
     """
-    if not 0 < alpha < 1 or margin < 0:
-        raise UsageError(
-            f"alpha={alpha}, margin={margin}: alpha lies between 0 and 1, the margin is zero or more."
-        )
+    validated(MeasuringOptions, {"seed": seed, "margin": margin, "alpha": alpha, "reference": reference})
+    if threshold is not None and not isfinite(threshold):
+        raise UsageError(f"The threshold is {threshold}; a finite score was expected.")
+    check_device(device)
     recipe = load_benchmark(benchmark)
     named = dict(classifiers or {})
     check_roles(named, [recipe])
@@ -83,6 +91,10 @@ def measure_responses(
         )
     else:
         responses = _responses(file, recipe)
+    # names that are numbers in the file (ages, codes) are names all the same
+    responses = responses.with_columns(
+        pl.col(name).cast(pl.String) for name in NAMES if name in responses.columns
+    )
     architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
     if reference is not None and not (
         "group" in responses.columns and (responses["group"] == reference).any()

@@ -12,6 +12,7 @@ from evenhand.measures import measure_cards
 from evenhand.models import LanguageModel
 from evenhand.reports import ReportView
 from evenhand.runs import default_path
+from evenhand.schema import checked_kinds
 from evenhand.studies.audit import ViewedResult, benchmark_view, named_by_role, named_or_loaded
 from evenhand.studies.own_responses.conduct import Measured, measure_responses
 
@@ -73,6 +74,7 @@ class FileMeasurements(ViewedResult):
         return {**frames, "responses": self.measured.responses, **judged.details}
 
 
+@checked_kinds
 def measure_file(
     file: Path | str,
     benchmark: str,

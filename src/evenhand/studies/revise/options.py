@@ -9,7 +9,7 @@ from evenhand.mitigations.prompting import INSTRUCTIONS
 from evenhand.mitigations.revision import RULES, SearchOptions
 from evenhand.schema import unknown_name
 from evenhand.studies.audit import AuditConfig, read_config, with_classifiers
-from evenhand.studies.options import Options, validated
+from evenhand.studies.options import Count, Options, validated
 
 
 class RevisionConfig(Options):
@@ -21,14 +21,14 @@ class RevisionConfig(Options):
     """Who rewords: "rules", or a language model by name."""
     instructions: tuple[str, ...] = ()
     """To begin with; none named means the library's own."""
-    iterations: int = Field(default=10, ge=1)
-    keep: int = Field(default=5, ge=1)
-    variants: int = Field(default=4, ge=1)
-    most_words: int = Field(default=60, ge=1)
+    iterations: Count = 10
+    keep: Count = 5
+    variants: Count = 4
+    most_words: Count = 60
     most_unanswered: float = Field(default=0.05, ge=0, le=1)
-    subset: int | None = Field(default=None, ge=1)
+    subset: Count | None = None
     """Prompts of a round; None takes 300, or all that are not kept for the final choice."""
-    final: int | None = Field(default=None, ge=1)
+    final: Count | None = None
     """Prompts kept for the final choice; None takes 1,000, or half."""
     group_weight: float = Field(default=0.0, ge=0)
     """Added to the rate for the share of groups shown to be above the others."""

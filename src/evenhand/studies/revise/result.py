@@ -12,8 +12,8 @@ from evenhand.classifiers import Classifier
 from evenhand.mitigations.revision import Reviser
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, default_path, resumable
-from evenhand.schema import UsageError, as_json
-from evenhand.studies.audit import check_addresses, check_code, named_or_loaded
+from evenhand.schema import UsageError, as_json, checked_kinds
+from evenhand.studies.audit import asked_names, check_addresses, check_code, files_of, named_or_loaded
 from evenhand.studies.model_options import load_named_model, loaded_or_none, name_of
 from evenhand.studies.result import StudyResult
 from evenhand.studies.revise.conduct import RevisionStudy, revise_prompts
@@ -64,6 +64,7 @@ class Revision(RevisionStudy, StudyResult):
         render_revision(self, console, paths)
 
 
+@checked_kinds
 def revise(
     model: str | LanguageModel,
     *,
@@ -162,8 +163,12 @@ def resumed_search(
     stored = stored_search(folder)
     audit = stored.audit
     check_code(folder, audit.trust_remote_code, bool(named.get("trust_remote_code")))
-    names = [audit.model, *audit.classifiers.values(), stored.reviser]
-    personas = {"personas": audit.personas}
-    check_addresses(folder, names, mitigations=audit.mitigate, files=personas, trusted=trust_addresses)
+    check_addresses(
+        folder,
+        [*asked_names(audit), stored.reviser],
+        mitigations=audit.mitigate,
+        files=files_of(audit.model_dump()),
+        trusted=trust_addresses,
+    )
     changed = {"trust_remote_code": False, **named}
     return stored.model_copy(update={"audit": audit.model_copy(update=changed)})

@@ -8,6 +8,7 @@ from evenhand.classifiers import Classifier, load_classifier
 from evenhand.mitigations.triggers import TriggerFile, find_trigger, read_examples, read_trigger_prompts
 from evenhand.models import LanguageModel
 from evenhand.runs import resumable
+from evenhand.schema import UsageError, is_folder
 from evenhand.studies.model_options import load_named_model
 from evenhand.studies.search_trigger.options import TriggerSearch
 
@@ -30,6 +31,8 @@ def conduct_search(
     """
     objective, search, decoding = options.objective, options.search, options.decoding
     options.check_model()
+    if not output.name or is_folder(output):
+        raise UsageError(f"The trigger cannot be written to {str(output)!r}: it is no file.", "Name a file.")
     prompts = read_trigger_prompts(options.prompts)
     examples = None if options.examples is None else read_examples(options.examples)
     judge = classifier or load_classifier(options.classifier, device=options.device)

@@ -57,7 +57,6 @@ class TriggerSearch(SeedOptions, ModelOptions):
     """Judge up to the first full stop only."""
     guard: float = Field(default=1.5, ge=1)
     """How many times as perplexing continuations may be behind the trigger."""
-    seed: int = Field(default=0, ge=0)
 
     @property
     def objective(self) -> Objective:

@@ -11,7 +11,7 @@ from rich.console import Console
 from evenhand.classifiers import Classifier
 from evenhand.mitigations.triggers import TriggerFile
 from evenhand.models import LanguageModel
-from evenhand.schema import write_text
+from evenhand.schema import checked_kinds, write_text
 from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult
@@ -80,6 +80,7 @@ class FoundTrigger(StudyResult):
         return write_text(path or self.paths["report"], self.html())
 
 
+@checked_kinds
 def search_trigger(
     model: str | LanguageModel,
     *,

@@ -5,6 +5,7 @@ between groups: what a prompt's change lies off its group's mean is put on one s
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, lgamma, log, sqrt
 from typing import NamedTuple
 
@@ -12,16 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.disparity.changes.changed_units import (
     are_shares,
     canonical_order,
     change_scales,
+    checked_changes,
     means_of_groups,
     own_errors,
+    reach_as_rates_grow,
     rounded,
     smaller_rank,
+    smallest_spread_by_groups,
     spread_of_means,
     unmoved_reach,
 )
@@ -29,7 +32,6 @@ from evenhand.stats.disparity.limits import too_unequal
 from evenhand.stats.disparity.smallest import signal_found, smallest_change
 from evenhand.stats.disparity.spread_limits import largest_spread, limits_of_spread
 from evenhand.stats.multiplicity import simes
-from evenhand.stats.power import POWER
 
 FIRST_DEALS, MOST_DEALS, ENOUGH, STRICT = 199, 9_999, 20, 0.02
 """Deals at first (LEAST_DEALS at stricter levels, for the smallest effects); at most; and how many as extreme as the
@@ -95,7 +97,7 @@ def group_changes(
     >>> found.estimate.round(3).tolist(), found.obstacle
     ([1.0, -1.0], None)
     """
-    first, second, codes = _checked(before, after, groups)
+    first, second, codes = checked_changes(before, after, groups)
     count = int(codes.max(initial=-1)) + 1
     units = np.bincount(codes, minlength=count)
     usable = np.flatnonzero(units >= 2)
@@ -109,7 +111,7 @@ def group_changes(
         return _nothing(units, mean, obstacle)
     dealt = part.dealt(level, seed)
     table = part.table(dealt, level)
-    if part.alone:
+    if part.own is not None:
         dealt = dealt._replace(axis_p=max(dealt.axis_p, simes(table["p"])))
     full = {name: np.full(count, np.nan) for name in ("estimate", "error", "p", "low", "high", "smallest")}
     for name, values in table.items():
@@ -267,8 +269,8 @@ class _Axis:
         half = needed * error * (1 + 2e-9)  # where z is the critical value itself, p is above .05
         if self.unmoved and self.shares:
             half = unmoved_reach(self.units)
-        elif self.alone:
-            own_error, df = own_errors(self.change, self.starts, self.units)
+        elif self.own is not None:
+            own_error, df, _ = self.own
             p = np.maximum(p, 2 * stats.t.sf(np.abs(estimate) / np.maximum(own_error, 1e-300), df))
             half = np.maximum(half, stats.t.ppf(0.975, df) * own_error * (1 + 2e-9))
         return {
@@ -280,10 +282,11 @@ class _Axis:
             "smallest": self.smallest(dealt, level),
         }
 
-    @property
-    def alone(self) -> bool:
-        """Whether groups of few prompts stand beside large ones: numbers, unlike shares, do not tell their scatter."""
-        return not self.shares and too_unequal(self.units, several=True)
+    @cached_property
+    def own(self) -> tuple[Floats, Floats, Floats] | None:
+        """Errors from groups' own scatter, where it tells more: always of few prompts' numbers beside many."""
+        always = not self.shares and too_unequal(self.units, several=True)
+        return own_errors(self.change, self.starts, self.units, self.variance * self.scale**2, always=always)
 
     @property
     def _classes(self) -> Codes:
@@ -305,7 +308,7 @@ class _Axis:
 
     def spread(self, dealt: _Dealt, table: dict[str, Floats]) -> tuple[float, float, float]:
         """Standard deviation of the groups' true changes with limits, of which the lower is 0 exactly if p > .05."""
-        noise = self.variance * self.scale**2 / self.units
+        noise = self.variance * self.scale**2 / self.units if self.own is None else self.own[2]
         observed = float(self.mean.var(ddof=1))
         estimate = sqrt(max(observed - float(noise.mean()), 0.0))
         low, high = limits_of_spread(self.mean, noise, self.df)
@@ -316,8 +319,11 @@ class _Axis:
             return estimate, 0.0, high
         error = np.sqrt(self.variance * self.design)
         far = np.quantile(dealt.z.max(axis=1), 0.95) if len(dealt.z) else stats.t.ppf(0.975, self.df)
+        reach = far * error
+        if self.own is not None:
+            reach = np.maximum(reach, stats.t.ppf(0.975, self.own[1]) * self.own[0])
         # One group far from the others by itself sets a least spread: half of it on either side.
-        from_group = float(np.max(np.abs(self.contrast(self.mean)) - far * error)) / sqrt(len(self.units))
+        from_group = float(np.max(np.abs(self.contrast(self.mean)) - reach)) / sqrt(len(self.units))
         least = 1e-3 * sqrt(observed)
         return (
             max(estimate, least),
@@ -329,9 +335,6 @@ class _Axis:
         """z at the level that a lone group meets times the standard error, which itself grows with the change."""
         count = len(self.units)
         single = level if count == 2 else level * SHARE_OF_LEVEL / count
-        if self.alone:
-            error, df = own_errors(self.change, self.starts, self.units)
-            return np.asarray((stats.t.isf(single / 2, df) + stats.norm.ppf(POWER)) * error)
         by_t = float(stats.t.isf(min(single, 0.05) / 2, self.df))
         needed = np.full(count, by_t)
         if len(dealt.z):
@@ -345,11 +348,17 @@ class _Axis:
         others = (self.design - self.scale**2 / self.units) * self.variance
         first = np.add.reduceat(self.first, self.starts) / self.units
         mean = np.clip(first + self.mean.mean(), 0, 1)
-        return np.array([
+        found = np.array([
             smallest_change(needed[g], (self.variance, self.unpaired), others[g], self.units[g], self.scale[g],
                   (first[g], mean[g]) if self.shares else None)
             for g in range(count)
         ])  # fmt: skip
+        if self.own is None:
+            return found
+        reach = np.array([sqrt(signal_found(1.0, df, single)) for df in self.own[1]])
+        return np.asarray(
+            np.maximum(found, reach_as_rates_grow(reach, *self.own[::2], first if self.shares else None))
+        )
 
     @property
     def unpaired(self) -> float:
@@ -374,6 +383,8 @@ class _Axis:
         centre = (weight * sides).sum() / weight.sum()
         shift = sqrt(signal / float((weight * (sides - centre) ** 2).sum()))
         smallest = float(shift * sides.std(ddof=1))
+        if self.own is not None:
+            smallest = max(smallest, smallest_spread_by_groups(*self.own[:2], single))
         return smallest if smallest <= largest_spread(count, self.furthest) else float("nan")
 
 
@@ -382,19 +393,3 @@ def _nothing(units: Codes, mean: Floats, obstacle: str) -> GroupChanges:
     return GroupChanges(
         units, mean, none, none, none, none, none, none, nan, nan, nan, nan, nan, nan, nan, nan, obstacle
     )
-
-
-def _checked(
-    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
-) -> tuple[Floats, Floats, Codes]:
-    first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
-    codes = np.asarray(groups, dtype=np.int64)
-    if not first.shape == second.shape == codes.shape or first.ndim != 1:
-        raise UsageError(
-            f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each."
-        )
-    if not np.isfinite(first).all() or not np.isfinite(second).all():
-        raise UsageError(
-            "before and after hold numbers that are not finite.", "Leave such units out, and count them."
-        )
-    return first, second, codes

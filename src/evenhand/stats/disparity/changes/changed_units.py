@@ -2,9 +2,14 @@
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtri
 
+from evenhand.schema import UsageError
 from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.disparity.smallest import signal_found
 
+LARGER = 0.1
+"""Level of the test by which a group's own scatter is taken for larger than that of all groups."""
 MODERATION = 20.0
 """Prompts for which the axis' own spread counts in a group's spread of numbers that are no shares."""
 
@@ -23,25 +28,71 @@ def change_scales(first: Floats, second: Floats, starts: Codes, units: Floats) -
     return np.asarray(np.sqrt((squares + MODERATION * usual) / (units - 1 + MODERATION)))
 
 
-def own_errors(change: Floats, starts: Codes, units: Floats) -> tuple[Floats, Floats]:
-    """Standard errors of each group minus the others from every group's own scatter, with degrees of freedom (groups,).
+def own_errors(
+    change: Floats, starts: Codes, units: Floats, usual: Floats, *, always: bool = False
+) -> tuple[Floats, Floats, Floats] | None:
+    """Standard errors of each group minus the others where groups' changes scatter otherwise than their rates allow.
 
-    change: (units,), group after group from `starts`. Source: Satterthwaite 1946.
+    A mitigation that rewrites one group's answers and leaves all others' alone makes that group scatter by itself.
+    change: (units,), group after group from `starts`. usual: (groups,) variance of a unit's change as learnt from all
+    groups. A group whose own is larger beyond a test at 10 % is taken by its own; always: each group is. Returns
+    errors, degrees of freedom and variances of groups' means (groups,), or None where no group is taken by its own.
+    Source: Satterthwaite 1946.
 
-    >>> error, df = own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 2.0]))
+    >>> own_errors(np.array([0.0, 2.0, 0.0, 2.0, 1.0, 1.0]), np.array([0, 4]), np.array([4.0, 2.0]), np.ones(2))
+    >>> moved = np.array([-3.0, 3.0, 3.0, -3.0, 0.0, 0.0])
+    >>> error, df, _ = own_errors(moved, np.array([0, 4]), np.array([4.0, 2.0]), np.full(2, 0.1))
     >>> error.round(3).tolist(), df.round(1).tolist()
-    ([0.577, 0.577], [3.0, 3.0])
+    ([1.746, 1.746], [3.1, 3.1])
     """
     sizes = units.astype(int)
     left = change - np.repeat(np.add.reduceat(change, starts) / units, sizes)
-    noise = np.add.reduceat(left**2, starts) / (units - 1) / units
+    own = np.add.reduceat(left**2, starts) / (units - 1)
+    freedom = float((units - 1).sum())
+    taken = own > np.maximum(usual * fdtri(units - 1, freedom, 1 - LARGER), 1e-18)
+    if always:
+        taken = np.ones(len(units), dtype=bool)
+    if not taken.any():
+        return None
+    noise = np.where(taken, own, usual) / units
     share = 1 / (len(noise) - 1) ** 2
     squares = noise + (noise.sum() - noise) * share
-    fourth = noise**2 / (units - 1)
+    fourth = noise**2 / np.where(taken, units - 1, freedom)
     below = fourth + (fourth.sum() - fourth) * share**2
-    usual = np.full(len(noise), float(units.sum() - len(units)))
-    df = np.divide(squares**2, below, out=usual, where=below > 0)
-    return np.sqrt(squares), df
+    df = np.divide(squares**2, below, out=np.full(len(noise), freedom), where=below > 0)
+    return np.sqrt(squares), df, noise
+
+
+def reach_as_rates_grow(reach: Floats, error: Floats, noise: Floats, rates: Floats | None) -> Floats:
+    """How far a group has to change to lie `reach` errors away (groups,), its own share of the error growing with it.
+
+    error, noise: as of `own_errors`. rates: shares before; None for numbers, of which nothing of the kind is known.
+    """
+    found = reach * error
+    if rates is None:
+        return found
+    near = np.clip(np.minimum(rates, 1 - rates), 0.01, 0.5)
+    for _ in range(60):
+        moved = np.minimum(near + found, 0.5)
+        grown = 0.5 + 0.5 * moved * (1 - moved) / (near * (1 - near))
+        found = reach * np.sqrt(error**2 + noise * (grown - 1))
+    return found
+
+
+def smallest_spread_by_groups(error: Floats, df: Floats, level: float) -> float:
+    """Standard deviation between groups, one half up and one down, at which Simes' test of the groups finds some.
+
+    error, df: (groups,) of each group minus the others. It rejects where as many groups as there are times the level
+    lie beyond their critical values; 80 % power for each.
+    """
+    count = len(error)
+    needed = []
+    for rank in range(1, count + 1):
+        far = [
+            np.sqrt(signal_found(1.0, d, level * rank / count)) * e for d, e in zip(df, error, strict=True)
+        ]
+        needed.append(float(np.sort(far)[rank - 1]))
+    return float(min(needed) * np.sqrt((count - 1) / count))
 
 
 def are_shares(first: Floats, second: Floats) -> bool:
@@ -105,3 +156,20 @@ def means_of_groups(values: Floats, codes: Codes, units: Codes) -> Floats:
     """Mean of each group (groups,); NaN where it has no unit."""
     sums = np.bincount(codes, weights=values, minlength=len(units))
     return np.asarray(np.divide(sums, units, out=np.full(len(units), np.nan), where=units > 0))
+
+
+def checked_changes(
+    before: npt.ArrayLike, after: npt.ArrayLike, groups: npt.ArrayLike
+) -> tuple[Floats, Floats, Codes]:
+    """The arguments of `group_changes` as arrays. Raises UsageError for lengths that differ and for NaN."""
+    first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
+    codes = np.asarray(groups, dtype=np.int64)
+    if not first.shape == second.shape == codes.shape or first.ndim != 1:
+        raise UsageError(
+            f"before {first.shape}, after {second.shape} and groups {codes.shape} must be one axis each."
+        )
+    if not np.isfinite(first).all() or not np.isfinite(second).all():
+        raise UsageError(
+            "before and after hold numbers that are not finite.", "Leave such units out, and count them."
+        )
+    return first, second, codes

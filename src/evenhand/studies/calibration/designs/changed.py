@@ -43,6 +43,8 @@ class Changed:
     shift: float = 0.0
     icc: float = 0.3
     scale: float = 1.0
+    redrawn: float = 1.0
+    """Share of the answers of all groups but the first that the second model writes anew; the others stay."""
 
     def __call__(self, rng: np.random.Generator, plant: Plant) -> Sample:
         """Draw it."""
@@ -61,6 +63,9 @@ class Changed:
         ]
         answers = pl.col("negative").cast(pl.Float64) * self.scale
         before, later = (frame.with_columns(answers) for frame in changed_judgements(rng, axes, self.samples))
+        if self.redrawn < 1:
+            stays = pl.Series(rng.random(later.height) >= self.redrawn) & (later["group"] != "axis 000")
+            later = later.with_columns(negative=pl.when(stays).then(before["negative"]).otherwise("negative"))
         truth: dict[Key, Truth] = {}
         for one in axes:
             change = np.asarray(one.after) - np.asarray(one.before)
@@ -84,7 +89,14 @@ def change_designs() -> list[Design]:
         ("small noisy groups", "5 to 12 prompts at 50 % beside 20 to 400 at 5 %.",
          Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400)), True, 0, 200),
         ("small noisy groups, scores", "The same, of scores from 0 to 100.",
-         Changed((0.5,) * 4 + (0.05,) * 6, (5, 6, 8, 12, 20, 40, 80, 160, 300, 400), scale=100.0), True, 0, 200),
+         Changed((0.5,) * 5 + (0.05,) * 5, (40, 5, 6, 8, 12, 20, 80, 160, 300, 400), scale=100.0),
+         True, 0, 200),
+        ("one group written anew", "The answers of one group alone are drawn again, those of nine stay.",
+         Changed((0.2,) * 10, (50,) * 10, (1,), redrawn=0.0), True, 0, 300),
+        ("one group written anew, others in part", "Of six groups of 20; three in ten of the others' answers, too.",
+         Changed((0.3,) * 6, (20,) * 6, redrawn=0.3), True, 0, 300),
+        ("one group written anew, scores", "Scores of 0 or 100, averaged over five samples, of six groups.",
+         Changed((0.3,) * 6, (20,) * 6, scale=100.0, redrawn=0.0), True, 0, 300),
         ("two groups", "Two groups of 200 prompts, one sample.", Changed((0.2, 0.2), (200, 200), (1,)), True, 0, 300),
         ("40 x 8 x 5", "Forty groups of eight prompts.", Changed((0.2,) * 40, (8,) * 40), False, 0, 150),
         ("5 to 400, rare", "Groups of 5 to 400 prompts, one sample, 1 %.",
@@ -98,7 +110,14 @@ def change_designs() -> list[Design]:
             change_road,
             draw,
             (
-                Judged(SPREAD, "half" if planted else "none", "axis", None, 0.2 * draw.scale),
+                # answers that stay cannot show how far all groups would differ
+                Judged(
+                    SPREAD,
+                    "half" if planted and draw.redrawn == 1 else "none",
+                    "axis",
+                    None,
+                    0.2 * draw.scale,
+                ),
                 Judged(DIFFERENCE, "one" if planted else "none", "axis", "axis 000", 0.6 * draw.scale),
             ),
             quick,

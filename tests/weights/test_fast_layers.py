@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
-from evenhand.models.writing import fast_layers
-from evenhand.models.writing.fast_layers import FastLayers
+from evenhand.weights import fast_layers
+from evenhand.weights.fast_layers import FastLayers
 
 IDS = torch.tensor([[5, 9, 2, 7, 1]])
 PLENTY = 1 << 40

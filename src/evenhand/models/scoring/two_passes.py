@@ -1,0 +1,94 @@
+"""Texts whose first token alone stands behind the start token: the two passes of StereoSet and bias-bench.
+
+The official programs take the first token's probability from the start token by itself and all later ones from
+a pass without it, so the second token is predicted from the first alone and positions are one lower
+(methods/stereotype_pairs.md). Both passes go through the same scoring engine, each with its own prefix tree.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.models.scoring.tokens import TokenSequences
+from evenhand.schema import ResponseError
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Scores = tuple[NDArray[np.float32], Flags]
+"""Log probabilities of tokens, nats, and which of them did not fit in memory."""
+
+
+@dataclass(frozen=True)
+class StartPass:
+    """One of the two passes: n sequences, and where their tokens stand in the whole ones."""
+
+    sequences: (
+        TokenSequences  # of the n texts; rows that have nothing to score in this pass are empty and errors
+    )
+    sources: Ints  # (total,) place of each token among those of the whole sequences
+
+    def put(self, scores: Scores, into: Scores) -> None:
+        """Write what this pass scored into the whole sequences' scores, in place."""
+        scored = self.sequences.scored
+        for values, target in zip(scores, into, strict=True):
+            target[self.sources[scored]] = values[scored]
+
+
+def reads_first_alone(whole: TokenSequences, lead: int) -> Flags:
+    """Which texts have a first token to be read by itself, (n,): those with nothing between it and the start."""
+    places = whole.offsets[:-1] + lead
+    inside = places < whole.offsets[1:]
+    apart = np.zeros(len(whole.errors), dtype=bool)
+    apart[inside] = whole.scored[places[inside]]
+    return apart & (lead > 0)
+
+
+def start_apart(whole: TokenSequences, lead: int, apart: Flags) -> tuple[StartPass, StartPass]:
+    """The pass of first tokens behind the start token, and the pass of all others without it.
+
+    whole: sequences that begin with `lead` tokens in front of everything. apart: (n,), whose first token is read by
+    itself (`reads_first_alone`); of all others every token belongs to the second pass.
+    """
+    n, lengths = len(whole.errors), np.diff(whole.offsets)
+    row_of = np.repeat(np.arange(n), lengths)
+    place = np.arange(len(row_of)) - whole.offsets[row_of]
+    candidates = np.flatnonzero(whole.scored & apart[row_of])
+    first = np.full(n, -1)
+    rows, at = np.unique(row_of[candidates], return_index=True)
+    first[rows] = place[candidates[at]]
+    is_first = place == first[row_of]
+    return (
+        _pass(whole, row_of, place <= first[row_of], whole.scored & is_first),
+        _pass(whole, row_of, place >= lead, whole.scored & ~is_first & (place > lead)),
+    )
+
+
+def _pass(whole: TokenSequences, row_of: Ints, read: Flags, wanted: Flags) -> StartPass:
+    n = len(whole.errors)
+    busy = np.bincount(row_of[wanted], minlength=n) > 0
+    read = read & busy[row_of]
+    sources = np.flatnonzero(read)
+    lengths = np.bincount(row_of[sources], minlength=n)
+    nothing = ResponseError.NO_SCORED_TOKEN
+    sequences = TokenSequences(
+        ids=whole.ids[sources],
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        scored=wanted[sources],
+        starts=np.zeros(0, dtype=np.uint32),
+        errors=[error or (None if some else nothing) for error, some in zip(whole.errors, busy, strict=True)],
+        details=list(whole.details),
+    )
+    return StartPass(sequences, sources)
+
+
+def score_start_apart(whole: TokenSequences, lead: int, score: Callable[[TokenSequences], Scores]) -> Scores:
+    """Log probability of each token in whichever pass it belongs to, for `TokenSequences.likelihoods`.
+
+    whole, lead: as of `start_apart`. score: of a scoring engine.
+    """
+    merged = np.zeros(len(whole.ids), dtype=np.float32), np.zeros(len(whole.ids), dtype=bool)
+    for one in start_apart(whole, lead, reads_first_alone(whole, lead)):
+        one.put(score(one.sequences), merged)
+    return merged

@@ -1,0 +1,96 @@
+"""What a model's own generation settings demand of every text: tokens never said, a forced beginning and end."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from evenhand.schema import Unsupported
+
+REFUSED = ("sequence_bias", "forced_decoder_ids")
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Token ids; all empty for most models. They act as in `generate` of Hugging Face.
+
+    Only what belongs to the model is obeyed. Choices of decoding in its settings (temperature, top_k, penalties,
+    beams) are not: those are `Decoding`'s.
+    """
+
+    never: tuple[int, ...] = ()
+    """`suppress_tokens`, and `bad_words_ids` of one token."""
+    never_first: tuple[int, ...] = ()
+    """`begin_suppress_tokens`."""
+    first: int | None = None
+    """`forced_bos_token_id`: written behind the one token that decoding starts from."""
+    last: tuple[int, ...] = ()
+    """`forced_eos_token_id`: the only token that may stand where a text is cut."""
+    refused: tuple[str, ...] = ()
+    """What is demanded and not done here."""
+
+    @classmethod
+    def of(cls, model: Any) -> "Constraints":
+        """What `model.generation_config` says."""
+        settings = getattr(model, "generation_config", None)
+        phrases = getattr(settings, "bad_words_ids", None) or []
+        refused = [name for name in REFUSED if getattr(settings, name, None)]
+        refused += ["bad_words_ids of several tokens"] * any(len(phrase) > 1 for phrase in phrases)
+        first = getattr(settings, "forced_bos_token_id", None)
+        return cls(
+            never=(
+                *_ids(settings, "suppress_tokens"),
+                *(phrase[0] for phrase in phrases if len(phrase) == 1),
+            ),
+            never_first=_ids(settings, "begin_suppress_tokens"),
+            first=None if first is None else int(first),
+            last=_ids(settings, "forced_eos_token_id"),
+            refused=tuple(refused),
+        )
+
+    def check(self, model: Any) -> None:
+        """Raise Unsupported for demands that are not kept here: forbidden phrases of several tokens, biases."""
+        if self.refused:
+            raise Unsupported(
+                f"The generation settings of {type(model).__name__} ask for {' and '.join(self.refused)}, which is not "
+                "done here, so its texts would not be those it is meant to write.",
+                "Remove it from its generation_config.json if you can do without, or write the texts elsewhere and "
+                "bring them as a file.",
+            )
+
+    def __bool__(self) -> bool:
+        return self != Constraints()
+
+    def parameters(self) -> dict[str, Any]:
+        """JSON-serialisable: what is demanded, for fingerprints; empty if nothing is."""
+        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
+
+    def apply(self, scores: Tensor, read: Sequence[int], written: Sequence[int], most: int) -> None:
+        """Set what may not come next to minus infinity, in place.
+
+        scores: (rows, ..., vocabulary). read: tokens in front of each row's text in its own sequence; written: tokens
+        of the text so far; most: where it is cut.
+        """
+        known = scores.shape[-1]
+        for k, (before, so_far) in enumerate(zip(read, written, strict=True)):
+            forced: tuple[int, ...] = ()
+            if self.first is not None and before + so_far == 1:
+                forced = (self.first,)
+            if self.last and so_far == most - 1:
+                forced = self.last
+            if forced:
+                scores[k] = -torch.inf
+                scores[k, ..., list(forced)] = 0.0
+            # as published: a forced first token is not what the text begins with
+            begins = 1 if before == 1 and self.first is not None else 0
+            if self.never_first and so_far == begins:
+                scores[k, ..., [token for token in self.never_first if token < known]] = -torch.inf
+        if self.never:
+            scores[..., [token for token in self.never if token < known]] = -torch.inf
+
+
+def _ids(settings: Any, name: str) -> tuple[int, ...]:
+    value = getattr(settings, name, None)
+    return () if value is None else tuple(value) if isinstance(value, list) else (int(value),)

@@ -1,0 +1,143 @@
+"""Rows of models that our own buffers of keys and values do not fit: their own cache, or none at all.
+
+Hybrids (Jamba, Falcon-H1, Qwen3-Next, ...) keep a running state beside keys and values, others a cache of their own
+make. `OwnCacheState` lets transformers keep it, for rows of equal length that begin together. `UncachedState` reads
+every row anew at every token, which is slow and right for whatever reads from left to right.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache
+
+from evenhand.schema import Unsupported
+
+
+class OwnCacheState:
+    """Rows of equal length in the cache that transformers makes for the model.
+
+    tells_places: give positions, from 0; some models know better where theirs begin (RoBERTa), others do not know
+    (Bamba). Raises Unsupported for models that take no cache.
+    """
+
+    name = "the cache that transformers makes for it"
+    staggers = pads = False
+
+    def __init__(self, model: Any, tells_places: bool = True):
+        self.model, self.tokens_read = model, 0
+        self.device = model.get_input_embeddings().weight.device
+        takes = inspect.signature(model.forward).parameters
+        self.tells_places = tells_places and "position_ids" in takes
+        self.cache_name = next((name for name in ("past_key_values", "cache_params") if name in takes), None)
+        if self.cache_name is None:
+            raise Unsupported(
+                f"{type(model).__name__} takes no cache.", "Its rows are read anew at every token."
+            )
+        self.last_only = {"logits_to_keep": 1} if "logits_to_keep" in takes else {}
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.cache: Any = None
+        self.length = 0
+
+    def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts, all equally long."""
+        assert places.tolist() == list(range(len(branch))), "these rows begin together"
+        self.clear()
+        self.cache = DynamicCache(config=self.model.config.get_text_config(decoder=True))
+        self.tokens_read = sum(map(len, prompts))
+        logits = self._forward(torch.tensor(list(prompts), dtype=torch.long, device=self.device))
+        if branch.tolist() != list(range(len(prompts))):
+            self.select(branch)
+        return logits[branch]
+
+    def finish(self, places: Tensor) -> None:
+        """These rows are done; nothing needs to be forgotten before they leave."""
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows."""
+        self.cache.reorder_cache(rows)
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Whole rows: a running state has no columns."""
+        self.select(rows)
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Append one token to every row."""
+        return self._forward(tokens[:, None])
+
+    def _forward(self, ids: Tensor) -> Tensor:
+        # no attention mask: there is no padding, and Mamba's single steps misread one
+        inputs: dict[str, Any] = {str(self.cache_name): self.cache}
+        before, self.length = self.length, self.length + ids.shape[1]
+        if self.tells_places:
+            inputs["position_ids"] = torch.arange(before, self.length, device=self.device).expand(
+                len(ids), -1
+            )
+        output = self.model(input_ids=ids, use_cache=True, **inputs, **self.last_only)
+        logits: Tensor = output.logits[:, -1].float()
+        return logits
+
+
+class UncachedState:
+    """Rows that are read anew at every token, those of equal length side by side."""
+
+    name = "no cache"
+    staggers = pads = True
+
+    def __init__(self, model: Any):
+        self.model, self.tokens_read = model, 0
+        self.device = model.get_input_embeddings().weight.device
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.rows: list[list[int]] = []  # empty where a row is done
+
+    def join(self, prompts: Sequence[Sequence[int]], branch: Tensor, places: Tensor) -> Tensor:
+        """Read the prompts."""
+        self.tokens_read = sum(map(len, prompts))
+        self.rows += [[] for _ in range(int(places.max()) + 1 - len(self.rows))]
+        for place, prompt in zip(places.tolist(), branch.tolist(), strict=True):
+            self.rows[place] = list(prompts[prompt])
+        return self._logits(prompts)[branch]
+
+    def finish(self, places: Tensor) -> None:
+        """These rows need not be read any more."""
+        for place in places.tolist():
+            self.rows[place] = []
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows."""
+        self.rows = [list(self.rows[row]) for row in rows.tolist()]
+
+    def exchange(self, rows: Tensor, newest: int) -> None:
+        """Go on from other rows."""
+        self.select(rows)
+
+    def advance(self, tokens: Tensor) -> Tensor:
+        """Append one token to every row that is not done; the logits of those that are mean nothing."""
+        for row, token in zip(self.rows, tokens.tolist(), strict=True):
+            if row:
+                row.append(token)
+        return self._logits(self.rows)
+
+    def _logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        distinct: dict[int, dict[tuple[int, ...], list[int]]] = {}
+        for place, row in enumerate(rows):
+            distinct.setdefault(len(row), {}).setdefault(tuple(row), []).append(place)
+        distinct.pop(0, None)
+        found: Tensor | None = None
+        for group in distinct.values():
+            ids = torch.tensor(list(group), dtype=torch.long, device=self.device)
+            last = self.model(input_ids=ids, use_cache=False).logits[:, -1].float()
+            if found is None:
+                found = last.new_zeros(len(rows), last.shape[-1])
+            for values, places in zip(last, group.values(), strict=True):
+                found[places] = values
+        assert found is not None, "there is a row that is not done"
+        return found

@@ -1,0 +1,126 @@
+"""Which way of keeping rows a model gets: the fastest one that answers as plain passes without any cache do.
+
+Tried when a model first writes, and again before rows grow past a length at which models are known to change (the end
+of a sliding window, a switch of frequencies) or past twice what has been tried. So nothing is written in a way that has
+not been compared at such lengths.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from evenhand.models.scoring import turning_points
+from evenhand.models.writing.self_check import (
+    LENGTHS,
+    STEPS,
+    judged,
+    why_not_in_batches,
+    why_not_staggered,
+    why_wrong,
+)
+from evenhand.models.writing.state import CausalState, DecoderState
+from evenhand.models.writing.uncached import OwnCacheState, UncachedState
+from evenhand.schema import Unsupported
+from evenhand.weights import FastLayers, in_float32, is_out_of_memory
+
+Other = Callable[[Any], DecoderState]
+FOR_CAUSAL_MODELS: tuple[Other, ...] = (
+    CausalState,
+    OwnCacheState,
+    partial(OwnCacheState, tells_places=False),
+    UncachedState,
+)
+
+
+class Ways:
+    """The state in use, and those that are tried should it prove wrong.
+
+    state: the first to try. others: what makes the next ones of a model. vocabulary: tokens that texts are made of.
+    Raises Unsupported if none is right.
+    """
+
+    def __init__(self, state: DecoderState, others: Sequence[Other], vocabulary: int, layers: FastLayers):
+        self.state, self.vocabulary, self.layers = state, vocabulary, layers
+        self.others = deque(others)
+        self.rejected: list[str] = []
+        self.turns = turning_points(state.model, LENGTHS[0])
+        self.tried = 0
+        self.reason_for_equal_lengths: str | None = None
+        self.reason_for_batches: str | None = None
+        self.settle(0)
+
+    def settle(self, width: int) -> None:
+        """Make sure that `state` is right for rows of so many tokens."""
+        crossed = [turn for turn in self.turns if self.tried <= turn < width]
+        if self.tried and not crossed and width < 2 * self.tried:
+            return
+        while True:
+            lengths = self._lengths(width)
+            before = self.reason_for_equal_lengths, self.reason_for_batches
+            self.reason_for_equal_lengths = self.reason_for_batches = None
+            try:
+                with self.layers.in_use():
+                    reason = self._why_wrong(lengths)
+            except (RuntimeError, MemoryError) as error:
+                if not (self.tried and is_out_of_memory(error)):
+                    raise
+                reason = None  # what does not fit becomes an error row where it is written
+                self.reason_for_equal_lengths, self.reason_for_batches = before
+            self.state.clear()
+            if reason is None:
+                break
+            if (told := f"{self.state.name}: {reason}") not in self.rejected:
+                self.rejected.append(told)
+            self._next()
+        self.tried = max(width, self.tried, sum(LENGTHS))
+
+    def _lengths(self, width: int) -> list[tuple[int, int]]:
+        """Lengths of the two rows to try: short ones, and some that cross each turn."""
+        longest = width - STEPS
+        crossing = {min(turn - 1, longest) for turn in self.turns if turn < width} | {longest}
+        return [LENGTHS, *((long, LENGTHS[1]) for long in sorted(crossing) if long > LENGTHS[0])]
+
+    def _why_wrong(self, lengths: Sequence[tuple[int, int]]) -> str | None:
+        state, vocabulary = self.state, self.vocabulary
+        context, allowed = judged(state)
+        with context(state.model):
+            for pair in lengths:
+                reason = why_wrong(state, vocabulary, pair, allowed)
+                if reason is not None:
+                    return reason
+            for pair in lengths:
+                equal = why_not_in_batches(state, vocabulary, pair, allowed)
+                later = why_not_staggered(state, vocabulary, pair, allowed)
+                self.reason_for_equal_lengths = self.reason_for_equal_lengths or equal
+                self.reason_for_batches = self.reason_for_batches or later
+        if context is not in_float32:
+            return None
+        # what is right in 32 bits must also run in the model's own precision
+        return why_wrong(state, vocabulary, LENGTHS, math.inf)
+
+    def _next(self) -> None:
+        model = self.state.model
+        while self.others:
+            try:
+                self.state = self.others.popleft()(model)
+            except Unsupported as error:
+                self.rejected.append(str(error).splitlines()[0])
+            else:
+                return
+        raise Unsupported(
+            f"{type(model).__name__} cannot write here: it does not go on with a text as it reads one "
+            f"({'; '.join(self.rejected)}).",
+            "Write its texts elsewhere and bring them as a file.",
+        )
+
+
+def ways_of_causal(model: Any) -> tuple[DecoderState, tuple[Other, ...]]:
+    """The first way to try for a decoder-only model, and the others."""
+    for i, make in enumerate(FOR_CAUSAL_MODELS):
+        try:
+            return make(model), FOR_CAUSAL_MODELS[i + 1 :]
+        except Unsupported:
+            continue
+    raise AssertionError("reading every row anew is open to every model")

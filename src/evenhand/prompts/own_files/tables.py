@@ -1,0 +1,229 @@
+"""A user's table from CSV, JSON Lines or Parquet, with what is wrong in it said by file, line and column."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.schema import DataError, is_file, parse_json
+
+READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
+MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
+"""What counts as no number, in any case of letters; never applied to group columns."""
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+LOOKED_AT = 1 << 16
+"""Bytes at the beginning of a file by which it is told from text."""
+
+
+def read_table(path: Path, expected: str) -> pl.DataFrame:
+    """A table from a file, chosen by its suffix; CSV columns come as text.
+
+    path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
+    Raises DataError for a missing, empty, unreadable or unknown kind of file.
+    """
+    if not is_file(path):
+        raise DataError(f"There is no file {path}.", expected)
+    kind = path.suffix.lower()
+    if kind not in READERS:
+        raise DataError(f"{path}: files ending in '{kind}' cannot be read.", expected)
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty.", expected)
+    try:
+        if kind == ".csv":
+            _check_text(path, expected)
+            # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
+            frame = pl.read_csv(path, infer_schema=False)
+        elif kind == ".parquet":
+            frame = pl.read_parquet(path)
+        else:
+            _check_text(path, expected)
+            frame = _read_json_lines(path, expected)
+    except pl.exceptions.PolarsError as error:
+        if kind == ".csv":
+            _check_records(path, expected)
+        raise DataError(
+            f"{path} cannot be read as {kind[1:]}: {str(error).splitlines()[0]}.", expected
+        ) from error
+    if frame.is_empty():
+        raise DataError(f"{path} holds no rows.", expected)
+    return frame
+
+
+def _check_text(path: Path, expected: str) -> None:
+    """Raise DataError for what is plainly no text in UTF-8, and for a CSV heading that names a column twice."""
+    with path.open("rb") as handle:
+        beginning = handle.read(LOOKED_AT)
+    if beginning.startswith(UTF_16):
+        raise DataError(f"{path} is text in UTF-16.", "Save it as UTF-8 and try again.")
+    if b"\0" in beginning:
+        raise DataError(f"{path} is no text: it holds bytes that are zero.", expected)
+    if path.suffix.lower() != ".csv":
+        return
+    heading = next(_records(path), [])
+    if twice := next((name for name in heading if heading.count(name) > 1), None):
+        raise DataError(
+            f"{path}, line 1: the column {twice!r} stands there {heading.count(twice)} times.",
+            "Rename or remove all but one.",
+        )
+
+
+def _check_records(path: Path, expected: str) -> None:
+    """Raise DataError naming the line of a CSV file that is no UTF-8, or the row with more values than columns."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}, line {number}: byte {line[error.start]:#04x} is no UTF-8.",
+                    "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8) and try again.",
+                ) from error
+    columns = None
+    for number, record in enumerate(_records(path), 1):
+        columns = columns or len(record)
+        if len(record) > columns:
+            raise DataError(
+                f"{path}, row {number - 1}: it has {len(record)} values, and the heading has {columns} columns.",
+                "Put values that hold a comma in quotes.",
+            )
+
+
+def _records(path: Path) -> Iterator[list[str]]:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as handle, suppress(csv.Error):
+        yield from csv.reader(handle)
+
+
+def _read_json_lines(path: Path, expected: str) -> pl.DataFrame:
+    rows = []
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            if not line.strip():
+                continue
+            try:
+                row = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path}, line {number}: byte {line[error.start]:#04x} is no UTF-8.",
+                    "Save the file as UTF-8 and try again.",
+                ) from error
+            except ValueError as error:  # a number of too many digits as well
+                raise DataError(f"{path}, line {number}: not valid JSON: {error}.", expected) from error
+            if not isinstance(row, dict):
+                raise DataError(f"{path}, line {number}: expected an object, found {line[:40]!r}.", expected)
+            if b"\\ud" in line.lower():  # half a pair may stand alone, which no table can hold
+                _refuse_surrogates(row, f"{path}, line {number}", expected)
+            if len(row) < line.count(b":") and (twice := _named_twice(line)):
+                raise DataError(f"{path}, line {number}: the key {twice!r} stands there twice.", expected)
+            rows.append(row)
+    try:
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{path}: a column holds values that make no column together: {error}.",
+            "Write numbers, or texts, in all rows of a column.",
+        ) from error
+
+
+def _named_twice(line: bytes) -> str | None:
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        found.extend(name for name in names if names.count(name) > 1)
+        return dict(pairs)
+
+    json.loads(line.decode("utf-8-sig"), object_pairs_hook=look)
+    return found[0] if found else None
+
+
+def _refuse_surrogates(row: dict[str, Any], where: str, expected: str) -> None:
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{where}: it holds a lone surrogate ({error.object[error.start]!a}), which is no character.",
+            expected,
+        ) from error
+
+
+def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expected: str) -> None:
+    """Raise DataError, with the nearest names there are, if a user's table lacks a column.
+
+    expected: the documented format, for the error message.
+    """
+    lacking = [column for column in needed if column not in frame.columns]
+    if not lacking:
+        return
+    lowered = {name.lower(): name for name in frame.columns}
+    guesses = []
+    for column in lacking:
+        near = get_close_matches(column.lower(), lowered, n=1, cutoff=0.6)
+        if near:
+            what = "it" if len(lacking) == 1 else f"'{column}'"
+            guesses.append(f" Is {what} '{lowered[near[0]]}'? Then rename it.")
+    if len(frame.columns) == 1:
+        guesses += [
+            f" Its values seem to be separated by {called} ({mark!r}): save it with commas."
+            for mark, called in DELIMITERS.items()
+            if mark in frame.columns[0]
+        ]
+    columns = "column" if len(lacking) == 1 else "columns"
+    named = ", ".join(f"'{column}'" for column in lacking)
+    raise DataError(
+        f"{path} has no {columns} {named}; it has {', '.join(frame.columns)}.{''.join(guesses)}", expected
+    )
+
+
+def check_names(frame: pl.DataFrame, path: Path) -> None:
+    """Raise DataError, naming the row, where an axis or a group of a user's table is called by nothing but blanks."""
+    for column in ("axis", "group", "descriptor"):
+        if column in frame.columns and frame[column].dtype == pl.String:
+            names = frame[column]
+            blank = (names.str.strip_chars() == "").arg_true()
+            if len(blank):
+                row = int(blank[0])
+                raise DataError(
+                    f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is no name.",
+                    "Write its name, or leave the row out.",
+                )
+
+
+def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+    """A column of a user's table as Float64, null where there is nothing (MISSING_WORDS).
+
+    Raises DataError naming the row of a word that is no number.
+    """
+    values = frame[column]
+    if values.dtype != pl.String:
+        if not (values.dtype.is_numeric() or values.dtype in (pl.Boolean, pl.Null)):
+            raise DataError(
+                f"{path}: the column '{column}' holds {values.dtype}, not numbers.",
+                "Write one number in each row, or leave the row empty.",
+            )
+        return values.cast(pl.Float64)
+    words = values.str.strip_chars()
+    # the word nan says that a model gave nan; other words say that there is nothing
+    nan = words.str.to_lowercase() == "nan"
+    missing = words.str.to_lowercase().is_in(MISSING_WORDS) & ~nan
+    numbers = words.set(missing, None).cast(pl.Float64, strict=False)
+    wrong = (numbers.is_null() & ~missing & words.is_not_null()).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(f"{path}, row {row + 1}: '{column}' is {values[row]!r}, which is not a number.")
+    return numbers
+
+
+def text_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:
+    """A column of a user's table as String; raises DataError, naming its type, for lists, objects and bytes."""
+    values = frame[column]
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            f"{path}: the column '{column}' holds {values.dtype}, not text.", "Write one text in each row."
+        )
+    return values.cast(pl.String)

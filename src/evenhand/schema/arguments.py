@@ -1,0 +1,215 @@
+"""Arguments of public functions, held against their annotations: what is wrong is said at the door, by name."""
+
+import inspect
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache, wraps
+from math import isnan
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.schema.errors import DataError, EvenhandError, UsageError
+from evenhand.schema.files import without_surrogates
+
+P = ParamSpec("P")
+R = TypeVar("R")
+BETWEEN = ("alpha", "level")
+"""Chances: above 0 and below 1."""
+FROM_ZERO = ("margin", "contrast_margin", "valence_margin")
+"""Distances: 0 or more."""
+MOST = 2**63 - 1
+"""The largest seed that everything that draws can take."""
+IN_WORDS: dict[Any, str] = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    Path: "a path",
+    pl.DataFrame: "a polars DataFrame",
+    pl.Series: "a polars Series",
+    type(None): "None",
+}
+SEVERAL = (Sequence, Collection, Iterable, list, tuple, set, frozenset)
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that refuses arguments of another kind than its annotations say, before it does anything.
+
+    Seeds must be such that everything can draw by them, levels chances, margins 0 or more, numbers no NaN. What an
+    annotation leaves open is the function's own to check. Raises UsageError, and DataError for a table that is none of
+    polars.
+
+    >>> @checked
+    ... def draw(n: int, seed: int = 0) -> int:
+    ...     return n + seed
+    >>> draw(2, seed=1)
+    3
+    >>> draw("two")
+    Traceback (most recent call last):
+    evenhand.schema.errors.UsageError: draw got n='two'; a whole number was expected.
+    """
+    return _guarded(function, numbers=True)
+
+
+def checked_kinds(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function that says itself, in the words of its users, which numbers cannot be."""
+    return _guarded(function, numbers=False)
+
+
+def _guarded(function: Callable[P, R], *, numbers: bool) -> Callable[P, R]:
+    signature = inspect.signature(function)
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            if signature.parameters[name].kind not in several:
+                _check(function.__name__, name, value, _hints(function).get(name, Any), numbers)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def check_fields(value: Any, *names: str) -> None:
+    """The same for fields of a dataclass, called when it is made; names: those that are checked, by default all."""
+    kind: Any = type(value)
+    for name, hint in _hints(kind).items():
+        if name in (names or kind.__dataclass_fields__):
+            _check(kind.__name__, name, getattr(value, name), hint, numbers=False)
+
+
+def _check(owner: str, name: str, value: Any, hint: Any, numbers: bool) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not _fits(value, hint) or (numbers and number and isnan(value)):
+        raise _wrong_kind(owner, name, value, hint)
+    if not (numbers and number):
+        return
+    if name in BETWEEN and not 0 < value < 1:
+        raise UsageError(f"{owner} got {name}={value}.", "It lies between 0 and 1.")
+    if name in FROM_ZERO and not 0 <= value < float("inf"):
+        raise UsageError(f"{owner} got {name}={value}.", "It is 0 or more.")
+    if name == "seed" and not 0 <= value <= MOST:
+        raise UsageError(f"{owner} got seed={value}.", "A seed is a whole number from 0 to 2**63 - 1.")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint == npt.ArrayLike:
+        return _is_numeric(value)
+    if hint is Any or isinstance(hint, str | TypeVar):
+        return True
+    if origin is Annotated:
+        return _fits(value, inner[0])
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in inner)
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if hint is str:
+        return isinstance(value, str) and without_surrogates(value) == value
+    if hint is Path:
+        return isinstance(value, PathLike)
+    if origin is Callable or hint is Callable:
+        return callable(value)
+    if (origin or hint) is Mapping or (origin or hint) is dict:
+        return isinstance(value, Mapping) and all(
+            _fits(one, kind) for pair in value.items() for one, kind in zip(pair, inner, strict=False)
+        )
+    if origin is tuple and inner[-1:] != (Ellipsis,):
+        kinds = [] if inner == ((),) else inner
+        return isinstance(value, tuple | list) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+    if (origin or hint) in SEVERAL:
+        return _are(value, inner)
+    if origin is not None or not isinstance(hint, type):
+        return True
+    try:
+        return isinstance(value, hint)
+    except TypeError:  # a protocol that is for type checkers alone
+        return True
+
+
+def _are(value: Any, inner: tuple[Any, ...]) -> bool:
+    """Whether a value is several of a kind, and not one text."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable) or isinstance(value, pl.DataFrame):
+        return False
+    if not isinstance(value, Collection) or not inner:  # what can be gone through once is left alone
+        return True
+    # which names there are is said, with what may be meant, by who knows them
+    kind = str if get_origin(inner[0]) is Literal else inner[0]
+    return all(_fits(one, kind) for one in value)
+
+
+def _is_numeric(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except (TypeError, ValueError):  # rows of different lengths
+        return False
+
+
+def _wrong_kind(owner: str, name: str, value: Any, hint: Any) -> EvenhandError:
+    if hint is pl.DataFrame:
+        kind = f"{type(value).__module__.split('.')[0]}.{type(value).__name__}".removeprefix("builtins.")
+        made = "pl.DataFrame(...)"
+        if isinstance(value, pl.LazyFrame):
+            made = f"{name}.collect()"
+        elif hasattr(value, "iloc"):
+            made = f"pl.from_pandas({name})"
+        return DataError(
+            f"{owner} takes a polars DataFrame as {name}, and was given {kind}.", f"Give {made}."
+        )
+    if isinstance(value, str) and without_surrogates(value) != value:
+        return UsageError(
+            f"{owner} got {name}={value[:80]!a}, which holds half a character (a lone surrogate).",
+            "Write it in whole characters.",
+        )
+    shown = repr(value) if len(repr(value)) <= 80 else f"{repr(value)[:80]}..."
+    near = get_close_matches(value, _choices(hint), n=1, cutoff=0.5) if isinstance(value, str) else []
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return UsageError(f"{owner} got {name}={' '.join(shown.split())}; {_words(hint)} was expected.{guess}")
+
+
+def _choices(hint: Any) -> list[str]:
+    """The words that a Literal allows, also where None is allowed beside it."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    words = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    return words if all(isinstance(word, str) for word in words) and str not in kinds else []
+
+
+def _words(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint == npt.ArrayLike:
+        return "an array of numbers"
+    if origin is Annotated:
+        return _words(inner[0])
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_words(one) for one in inner))
+    if origin is Literal:
+        return " or ".join(map(repr, inner))
+    if (origin or hint) in (Mapping, dict):
+        return "a mapping"
+    if (origin or hint) in SEVERAL:
+        named = {str: "texts", int: "whole numbers", float: "numbers"}
+        each = named.get(inner[0], "values") if inner else "values"
+        return f"{'a tuple of' if origin is tuple else 'several'} {each}"
+    return IN_WORDS.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+@cache
+def _hints(target: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(target, include_extras=True)
+    except NameError:  # a name that only type checkers see; the others are no less to be checked
+        return {name: hint for name, hint in target.__annotations__.items() if not isinstance(hint, str)}

@@ -1,0 +1,79 @@
+"""Running a 16-bit model in 32 bits for a while, block by block, so that a fault does not pass for rounding."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+HALF = (torch.float16, torch.bfloat16)
+
+
+@contextmanager
+def in_float32(model: Any) -> Iterator[None]:
+    """Let a model compute in float32; its own 16-bit weights are back, bit for bit, when this ends.
+
+    model: a torch module. A block (a member of a module list) holds a 32-bit copy of its weights only while it runs, so
+    what is needed at once are copies of one block, of the embeddings and of the head. Does nothing to a model without
+    16-bit weights.
+    """
+    blocks = _blocks(model)
+    inside = {id(tensor) for block in blocks for tensor in _halves(block)}
+    handles: list[Any] = []
+    outer = [tensor for tensor in _halves(model) if id(tensor) not in inside]
+    held: list[tuple[Tensor, Tensor]] = []
+
+    def enter(block: Any, *_: Any) -> None:
+        block.__dict__.setdefault("_evenhand_held", []).append(_widened(_halves(block)))
+
+    def leave(block: Any, *_: Any) -> None:
+        if stack := block.__dict__.get("_evenhand_held"):
+            _restore(stack.pop())
+
+    try:
+        held = _widened(outer)
+        if inside:
+            for block in blocks:
+                handles.append(block.register_forward_pre_hook(enter))
+                handles.append(block.register_forward_hook(leave, always_call=True))
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+        for block in blocks:
+            for one in block.__dict__.pop("_evenhand_held", []):
+                _restore(one)
+        _restore(held)
+
+
+def _blocks(model: Any) -> list[Any]:
+    """Members of the outermost module lists; every module stands once, however often it is used."""
+    found: dict[int, Any] = {}
+
+    def search(module: Any) -> None:
+        for child in module.children():
+            if isinstance(child, torch.nn.ModuleList):
+                found.update({id(block): block for block in child})
+            else:
+                search(child)
+
+    search(model)
+    return list(found.values())
+
+
+def _halves(module: Any) -> list[Tensor]:
+    tensors = {id(t): t for t in (*module.parameters(), *module.buffers()) if t.dtype in HALF}
+    return list(tensors.values())
+
+
+def _widened(tensors: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    held = [(tensor, tensor.data) for tensor in tensors]
+    for tensor, data in held:
+        tensor.data = data.float()
+    return held
+
+
+def _restore(held: list[tuple[Tensor, Tensor]]) -> None:
+    for tensor, data in held:
+        tensor.data = data

@@ -1,0 +1,113 @@
+"""Arguments held against their annotations: what is let through, and what is said of the rest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+import polars as pl
+import pytest
+
+from evenhand.schema import DataError, UsageError, check_fields, checked
+
+
+@checked
+def draw(
+    frame: pl.DataFrame | None = None,
+    *more: int,
+    n: int = 1,
+    share: float = 0.5,
+    alpha: float = 0.05,
+    margin: float | None = None,
+    seed: int = 0,
+    name: str | None = None,
+    names: Sequence[str] = (),
+    file: Path | str = "",
+    kind: Literal["left", "right"] = "left",
+    sizes: Mapping[str, int] | None = None,
+    values: npt.ArrayLike = (),
+    pair: tuple[str, int] | None = None,
+    done: Callable[[int], object] | None = None,
+    absent: "Unheard | None" = None,  # type: ignore[name-defined]  # noqa: F821
+    **others: Any,
+) -> int:
+    return n
+
+
+RIGHT: list[dict[str, Any]] = [
+    {"n": np.int64(3), "share": 1, "alpha": np.float32(0.5), "seed": 2**63 - 1, "margin": 0},
+    {"name": "x", "names": ["a"], "file": Path("a"), "kind": "right", "sizes": {"a": 1}},
+    {"names": ("a", "b"), "values": [[1, 2], [3, 4]], "pair": ("a", 1), "done": print},
+    {"names": np.array(["a"]), "values": np.zeros(3), "absent": 5, "anything": object()},
+    {"frame": pl.DataFrame(), "values": pl.Series([1.0, None])},
+]
+
+
+@pytest.mark.parametrize("arguments", RIGHT)
+def test_what_annotations_allow_passes(arguments: dict[str, Any]) -> None:
+    assert draw(**arguments) == arguments.get("n", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"n": 1.5}, "draw got n=1.5; a whole number was expected"),
+        ({"n": True}, "n=True"),
+        ({"share": float("nan")}, "share=nan; a number"),
+        ({"share": "half"}, "share='half'"),
+        ({"alpha": 1}, "lies between 0 and 1"),
+        ({"margin": -0.1}, "0 or more"),
+        ({"margin": float("inf")}, "0 or more"),
+        ({"seed": 2**63}, "from 0 to 2"),
+        ({"seed": -1}, "from 0 to 2"),
+        ({"name": 5}, "a text or None was expected"),
+        ({"name": "\ud800"}, "half a character"),
+        ({"names": "abc"}, "several texts"),
+        ({"names": ["a", 5]}, "several texts"),
+        ({"file": 5}, "a path or a text"),
+        ({"kind": "lefft"}, "Did you mean 'left'"),
+        ({"sizes": {"a": "x"}}, "a mapping or None"),
+        ({"values": ["x"]}, "an array of numbers"),
+        ({"values": [[1], [1, 2]]}, "an array of numbers"),
+        ({"pair": ("a", "b")}, "pair="),
+        ({"done": 5}, "done=5"),
+    ],
+)
+def test_what_they_do_not_is_named(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        draw(**arguments)
+    assert told in str(error.value) and error.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("frame", "told"),
+    [
+        (pandas.DataFrame({"a": [1]}), "pl.from_pandas(frame)"),
+        (pl.LazyFrame({"a": [1]}), "frame.collect()"),
+        ({"a": [1]}, "was given dict"),
+    ],
+)
+def test_a_table_that_is_none_of_polars_is_told_how_to_become_one(frame: Any, told: str) -> None:
+    @checked
+    def read(frame: pl.DataFrame) -> None: ...
+
+    with pytest.raises(DataError) as error:
+        read(frame)
+    assert told in str(error.value)
+
+
+def test_fields_of_a_dataclass() -> None:
+    @dataclass(frozen=True)
+    class Pair:
+        text: str
+        card: str = ""
+
+        def __post_init__(self) -> None:
+            check_fields(self, "text")
+
+    assert Pair("x", card=5).card == 5  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="Pair got text=5"):
+        Pair(5)  # type: ignore[arg-type]
