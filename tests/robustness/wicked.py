@@ -134,7 +134,10 @@ class Studies:
             "puppet/uniform", benchmarks=["evenhand-likelihood"], prompts=str(self.file),
             output=self.folder / "other-likelihoods",
         )  # fmt: skip
-        return eh.compare(self["likelihoods"], other, output=self.folder / "comparison-2", alpha=0.5)
+        names = [self.texts[3], self.texts[4]]
+        return eh.compare(
+            self["likelihoods"], other, names=names, output=self.folder / "comparison-2", alpha=0.5
+        )
 
     def before_after(self) -> StudyResult:
         texts = turned(self.texts, 20)
