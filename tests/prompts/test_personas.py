@@ -1,5 +1,6 @@
 """Persona lines before prompts: read strictly, drawn by prompt and seed, scored never."""
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -67,3 +68,9 @@ def test_personas_begin_what_is_continued_and_are_the_context_of_what_is_scored(
     assert "2 persona lines" in one.card.details
     with pytest.raises(DataError, match="contexts of their own"):
         behind_personas(one, ("a.\nb.",), 0, written=False)
+
+
+def test_a_pipe_in_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="is no file that holds personas"):
+        read_personas(tmp_path / "pipe")

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.sampling import uniforms
-from evenhand.schema import DataError
+from evenhand.schema import DataError, is_file
 
 LINES = 2
 FORMAT = (
@@ -24,6 +24,8 @@ def read_personas(file: Path | str) -> tuple[str, ...]:
     Source: Smith et al. 2022, appendix A.4 (there from BlendedSkillTalk and ConvAI2).
     """
     path = Path(file).expanduser()
+    if path.exists() and not is_file(path):
+        raise DataError(f"{path} is no file that holds personas.", FORMAT)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:

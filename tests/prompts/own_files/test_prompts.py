@@ -1,5 +1,6 @@
 """A user's own files: the three formats say the same, and every fault is named."""
 
+import datetime
 import json
 import math
 from pathlib import Path
@@ -202,3 +203,14 @@ def test_a_lone_surrogate_is_named_with_its_row_and_a_pair_is_a_character(tmp_pa
     path.write_text('{"text": "x"}\n{"text": "a \\uD83d b"}\n')
     with pytest.raises(DataError, match=r"a\.jsonl, line 2: it holds a lone surrogate"):
         read_prompts(path)
+
+
+def test_names_of_any_plain_kind_are_texts(tmp_path):
+    """A descriptor that was a time of day ended a finished run in an error of a join."""
+    file = tmp_path / "p.parquet"
+    times = pl.Series([datetime.time(1), datetime.time(2)])
+    table = pl.DataFrame({"text": ["a", "b"], "axis": ["x", "x"], "group": [1, 2], "descriptor": times})
+    table.write_parquet(file)
+    frame = read_prompts(file).frame
+    assert frame.select("group", "descriptor").dtypes == [pl.String] * 2
+    assert frame["group"].to_list() == ["1", "2"]

@@ -8,11 +8,11 @@ import polars as pl
 
 from evenhand.prompts.own_files.tables import (
     MISSING_WORDS,
-    check_names,
     number_column,
     read_table,
     require_columns,
     text_column,
+    with_names,
 )
 from evenhand.schema import LABELS, DataError, ResponseError, checked
 
@@ -77,6 +77,7 @@ def read_continuations(
     for name in ("prompt_id", "text", "prompt", "continuation", "finish", "error"):
         if name in frame.columns:
             text_column(frame, name, path)
+    frame = with_names(frame, path)
     _check_groups(frame, path)
     _check_prompts(frame, path)
     wanted = [role for role in roles if role not in judged_now]
@@ -104,7 +105,6 @@ def read_continuations(
 
 def _check_groups(frame: pl.DataFrame, path: Path) -> None:
     """A row with an axis names a group of it, and the other way round: else it would be missed nowhere."""
-    check_names(frame, path)
     if not {"axis", "group"} <= set(frame.columns):
         return
     # "null" is HolisticBias's own axis of sentences about nobody in particular.

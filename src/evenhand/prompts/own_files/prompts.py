@@ -8,11 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.prompts.own_files.tables import (
-    check_names,
     number_column,
     read_table,
     require_columns,
     text_column,
+    with_names,
 )
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.schema import Card, DataError, ResponseError, checked
@@ -55,7 +55,7 @@ def read_prompts(path: Path | str) -> PromptSet:
     path = Path(path)
     frame = read_table(path, PROMPT_FORMAT)
     require_columns(frame, ["text"], path, PROMPT_FORMAT)
-    check_names(frame, path)
+    frame = with_names(frame, path)
     frame = frame.with_columns(text_column(frame, "text", path).fill_null(""))
     empty = int((frame["text"].str.strip_chars() == "").sum())
     if empty == frame.height:
@@ -113,7 +113,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     path = Path(path)
     frame = read_table(path, RESPONSE_FORMAT)
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
-    check_names(frame, path)
+    frame = with_names(frame, path)
     if "perplexity" not in frame.columns:
         lacking = [column for column in ("log_likelihood", "token_count") if column not in frame.columns]
         if len(lacking) == 2:
@@ -169,7 +169,7 @@ def read_scores(path: Path | str, needed_columns: Sequence[str] = ()) -> pl.Data
     if "score" not in frame.columns:
         return None
     require_columns(frame, needed_columns, path, RESPONSE_FORMAT)
-    check_names(frame, path)
+    frame = with_names(frame, path)
     score = pl.col("score")
     code = (
         pl.when(score.is_null())

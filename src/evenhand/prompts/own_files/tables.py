@@ -19,6 +19,8 @@ DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 LOOKED_AT = 1 << 16
 """Bytes at the beginning of a file by which it is told from text."""
+NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
+"""Columns that name what a row is about, if they are there."""
 
 
 def read_table(path: Path, expected: str) -> pl.DataFrame:
@@ -180,10 +182,16 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expe
     )
 
 
-def check_names(frame: pl.DataFrame, path: Path) -> None:
-    """Raise DataError, naming the row, where an axis or a group of a user's table is called by nothing but blanks."""
+def with_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """A user's table whose columns that name what a row is about are texts: codes, years and times are names, too.
+
+    Raises DataError for a column that can be no text and, naming the row, for an axis or a group of nothing but blanks.
+    """
+    for column in NAMES:
+        if column in frame.columns:
+            frame = frame.with_columns(text_column(frame, column, path))
     for column in ("axis", "group", "descriptor"):
-        if column in frame.columns and frame[column].dtype == pl.String:
+        if column in frame.columns:
             names = frame[column]
             blank = (names.str.strip_chars() == "").arg_true()
             if len(blank):
@@ -192,6 +200,7 @@ def check_names(frame: pl.DataFrame, path: Path) -> None:
                     f"{path}, row {row + 1}: '{column}' is {names[row]!r}, which is no name.",
                     "Write its name, or leave the row out.",
                 )
+    return frame
 
 
 def number_column(frame: pl.DataFrame, column: str, path: Path) -> pl.Series:

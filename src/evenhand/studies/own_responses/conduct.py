@@ -48,10 +48,6 @@ class Measured:
     arguments: Mapping[str, Any]
 
 
-NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
-"""Columns that name what a row is about."""
-
-
 def measure_responses(
     file: Path,
     benchmark: str,
@@ -91,10 +87,6 @@ def measure_responses(
         )
     else:
         responses = _responses(file, recipe)
-    # names that are numbers in the file (ages, codes) are names all the same
-    responses = responses.with_columns(
-        pl.col(name).cast(pl.String) for name in NAMES if name in responses.columns
-    )
     architecture: Architecture = "masked" if recipe.architectures == {"masked"} else "causal"
     if reference is not None and not (
         "group" in responses.columns and (responses["group"] == reference).any()
