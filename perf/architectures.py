@@ -408,8 +408,8 @@ def page(rows: list[Row]) -> str:
         "- **equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
         "so far.",
         "- **generate**: how many of `model.generate`'s own are, or the error it ends in. Where they differ, a cache "
-        "of transformers is at fault, or generate feeds the model otherwise than a plain pass does (positions that do not "
-        "begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
+        "of transformers is at fault, or generate feeds the model otherwise than a plain pass does (positions that do "
+        "not begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
     ]
     lines = [
         "<!-- Written by perf/architectures.py: run it again rather than edit this page. -->",
