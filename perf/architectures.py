@@ -1,6 +1,6 @@
 """Which architectures are scored and written right, and in which way: a table for the documentation.
 
-    python perf/architectures.py                        # about ten minutes on one core; writes docs/architectures.md
+    python perf/architectures.py                        # about four minutes of one core; writes docs/architectures.md
     python perf/architectures.py --only jamba,t5        # some of them, printed only
 
 Builds a tiny random model (2 to 4 layers, 32 hidden units) of every text architecture of the installed transformers
@@ -14,6 +14,7 @@ import argparse
 import logging
 import platform
 import sys
+import textwrap
 import time
 import warnings
 import zlib
@@ -113,8 +114,8 @@ CAUSAL: dict[str, dict[str, Any]] = {  # what a configuration needs beyond SMALL
     **each("granite_swa granitemoe_swa mimo_v2_flash ministral ministral3 mistral phi3 starcoder2", SLIDING),
     **each("cohere2 gemma2 gemma3_text gpt_oss olmo3", SLIDING_AND_FULL),
     **each(
-        "bert bert-generation camembert data2vec-text electra ernie megatron-bert roberta roberta- "
-        "prelayernorm roformer xlm-roberta xlm-roberta-xl",
+        "bert bert-generation camembert data2vec-text electra ernie megatron-bert roberta "
+        "roberta-prelayernorm roformer xlm-roberta xlm-roberta-xl",
         DECODER,
     ),
     **each("axk1 axk2 deepseek_v2 deepseek_v3 glm4_moe_lite minicpm3 youtu", LATENT),
@@ -194,10 +195,11 @@ CAUSAL: dict[str, dict[str, Any]] = {  # what a configuration needs beyond SMALL
 ENCODER_DECODER: dict[str, dict[str, Any]] = {
     **each(
         "bart bigbird_pegasus blenderbot blenderbot-small fsmt led m2m_100 marian mbart mvp nllb-moe pegasus "
-        "pegasus_x plbart prophetnet seamless_m4t seamless_m4t_v2",
+        "pegasus_x prophetnet seamless_m4t seamless_m4t_v2",
         {},
     ),
     **each("longt5 mt5 switch_transformers t5 umt5", {"decoder_start_token_id": 0}),
+    "plbart": {"decoder_start_token_id": 1},
 }
 KINDS = {
     "causal": (CAUSAL, modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
@@ -389,33 +391,36 @@ def page(rows: list[Row]) -> str:
     """The page of the documentation."""
     right, refused = [row for row in rows if row.is_right], [row for row in rows if row.off is None]
     ways = {row.scoring for row in rows if row.off is not None}
+    text = [
+        f"`python perf/architectures.py` builds tiny random models of {len(rows)} text architectures and compares what "
+        "evenhand makes of them with plain forward passes and with `model.generate`. "
+        f"Here: torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
+        f"float32, {platform.machine()} processor. What [a model's own self-check](likelihoods.md#the-prefix-tree) "
+        "finds decides, not this table: a model of an architecture that is not here is tried in the same way.",
+        f"Of {len(rows)}, {len(refused)} are refused; {len(rows) - len(refused)} score ("
+        + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))
+        + f"), {sum(row.equal is not None for row in rows)} write, and {len(rows) - len(right)} answer wrongly.",
+        "- **scoring**: the way that agreed with plain passes; **off**: the largest difference from them, in nats a "
+        "token.",
+        "- **writing**: what rows are kept in. *Keys and values*: our own buffers, many prompts side by side. *The "
+        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at "
+        "every token, which is slow.",
+        "- **equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
+        "so far.",
+        "- **generate**: how many of `model.generate`'s own are, or the error it ends in. Where they differ, a cache "
+        "of transformers is at fault, or generate feeds the model otherwise than a plain pass does (positions that do "
+        "not begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
+    ]
     lines = [
         "<!-- Written by perf/architectures.py: run it again rather than edit this page. -->",
         "# Which architectures work",
         "",
-        f"`python perf/architectures.py` builds tiny random models of {len(rows)} text architectures and compares what "
-        "evenhand makes of them with plain forward passes and with `model.generate`. "
-        f"Here: torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
-        f"float32, {platform.machine()} processor. What [a model's own self-check](likelihoods.md) finds at load "
-        "decides, not this table: a model of an architecture that is not here is tried in the same way.",
-        "",
-        f"Of {len(rows)}, {len(refused)} are refused at load and {len(rows) - len(refused)} score; "
-        + ", ".join(f"{sum(row.scoring == way for row in rows)} by {way}" for way in sorted(ways))
-        + f". {sum(row.equal is not None for row in rows)} write; "
-        f"{len(rows) - len(right)} answer wrongly.",
-        "",
-        "- **Scoring**: the [way](likelihoods.md#the-prefix-tree) that agreed with plain passes; *off* is the largest "
-        "difference in nats a token.",
-        "- **Writing**: what rows are kept in. *Keys and values*: our own buffers, many prompts side by side. *The "
-        "cache that transformers makes*: prompts of equal length together. *No cache*: every text is read anew at "
-        "every token, which is slow.",
-        "- **Equal**: continuations that are, token for token, the likeliest ones of plain passes over the whole text "
-        "so far.",
-        "- **generate**: how many of `model.generate`'s own are. Where they differ, a cache of transformers is at "
-        "fault, or generate feeds the model otherwise than a plain pass does (positions that do not begin where "
-        "RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
-        "",
     ]
+    for paragraph in text:
+        indent = "  " if paragraph.startswith("- ") else ""
+        lines.append(textwrap.fill(paragraph, 118, subsequent_indent=indent, break_on_hyphens=False))
+        lines += [] if indent else [""]
+    lines.append("")
     for kind, title in (("causal", "Left-to-right models"), ("encoder-decoder", "Encoder-decoder models")):
         lines += [
             f"## {title}",
