@@ -1,6 +1,6 @@
 """Which architectures are scored and written right, and in which way: a table for the documentation.
 
-    python perf/architectures.py                        # about ten minutes on one core; writes docs/architectures.md
+    python perf/architectures.py                        # about four minutes of one core; writes docs/architectures.md
     python perf/architectures.py --only jamba,t5        # some of them, printed only
 
 Builds a tiny random model (2 to 4 layers, 32 hidden units) of every text architecture of the installed transformers
