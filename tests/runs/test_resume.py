@@ -123,6 +123,7 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path):
     script = """
 import signal, sys, time
 from evenhand.runs.stopping import Stopping
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 with Stopping() as stopping:
     try:
         with stopping.in_flight():

@@ -58,7 +58,6 @@ def test_small_groups_of_scores_that_scatter_more_than_large_ones_are_not_called
     for seed in range(60):
         before, after, groups = answers(draws, SMALL_BESIDE_LARGE[0], 5, *SMALL_BESIDE_LARGE[1:])
         found = group_changes(100 * before, 100 * after, groups, seed=seed)
-        assert not (found.axis_p <= 0.05) or (found.p <= 0.05).any()
         false += found.axis_p <= 0.05
     assert false <= 8
 
