@@ -14,8 +14,12 @@ SETTLED = (0, 3, 130)
 
 def main() -> None:
     """Listen for Ctrl-C and SIGTERM before anything that takes time is imported, then run the command line."""
-    with Stopping(f"{AT_ONCE}\n{AGAIN}") as stopping:
-        code = _run(stopping)
+    code: int | str | None = 130
+    try:
+        with Stopping(f"{AT_ONCE}\n{AGAIN}") as stopping:
+            code = _run(stopping)
+    except KeyboardInterrupt:
+        pass  # a signal that came when all was done: what the command ended with stands
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # all is said and written, and Python's own end is soon over
     sys.exit(code)

@@ -123,3 +123,18 @@ def test_a_command_ends_with_130_and_says_how_to_go_on(number: signal.Signals, h
     assert process.returncode == 130, told
     assert told.strip().count("\n") == 1 and told.strip().startswith("interrupted: Stopped")
     assert "The same command goes on" in told and "Traceback" not in told
+
+
+def test_a_signal_that_comes_when_a_command_has_ended_is_no_traceback():
+    """It was raised where nothing listened any more: after the work, before the end of the process."""
+    script = """
+import signal
+import evenhand.__main__ as command
+def ended(stopping):
+    signal.raise_signal(signal.SIGINT)
+    return 0
+command._run = ended
+command.main()
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
