@@ -34,7 +34,7 @@ from evenhand.prompts.redditbias.published_files import (
 )
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, write_table
+from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, table_bytes, write_table
 
 VERSION = 1
 """Of the rules of these steps; another number makes every table anew."""
@@ -182,14 +182,16 @@ def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
     path = folder / TO_ANNOTATE
     stages = Stages(folder)
     key = content_key(frame_hash(phrases))
+    table = to_annotate(phrases)
     if path.is_file() and stages.key_of(TO_ANNOTATE) == key:
         return path
-    if stages.is_edited(TO_ANNOTATE):
+    # a build that was killed right behind the writing has not recorded it
+    if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
         raise UsageError(
             f"{path} was edited, and these dumps or rules would make it anew.",
             f"To go on with it name it with --annotations {path}; to have a new one, move it away.",
         )
-    return stages.write_csv(TO_ANNOTATE, key, to_annotate(phrases))
+    return stages.write_csv(TO_ANNOTATE, key, table)
 
 
 def _pairs(
