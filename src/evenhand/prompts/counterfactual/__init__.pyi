@@ -6,6 +6,12 @@ from .changes import (
 from .engine import (
     Counterfactuals as Counterfactuals,
 )
+from .tables import (
+    changes_of as changes_of,
+    check_ending as check_ending,
+    counterfactuals as counterfactuals,
+    write_counterfactuals as write_counterfactuals,
+)
 from .vocabulary import (
     axes as axes,
 )

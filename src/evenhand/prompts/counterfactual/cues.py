@@ -20,7 +20,7 @@ DETERMINERS = _words(
 )
 PRONOUNS = _words(
     """i you he she it we they me him us them myself yourself himself herself itself themselves anyone anything
-    everyone everything someone something nobody nothing mine yours ours theirs hers"""
+    everyone everything someone something nobody nothing mine yours ours theirs hers her"""
 )
 AUXILIARIES = _words(
     """is was are were be been being am has had have having does did do will would can could shall should may might must"""
@@ -43,12 +43,12 @@ NOT_POSSESSED = (
         nowadays often perhaps quite rather sometimes soon still straight then there therefore thus today together
         tomorrow tonight too twice upstairs downstairs well yesterday yet aboard abroad afterwards afterward anywhere
         meanwhile overnight somehow somewhere more less much arrived came went died began became seemed appeared happened
-        occurred remained personally accordingly"""
+        occurred remained just downtown backstage personally accordingly somewhat relating regarding including concerning pertaining"""
     )
 ) - _words("being like past following down inside outside opposite such")
 """Before these, "her" is the object of what came before: "told her that", "saw her again"."""
 
-POSSESSED_ALTHOUGH = _words("then once now still never ever also even well so much more less too in on up off out over")
+POSSESSED_ALTHOUGH = _words("later then once now still never ever also even well so much more less too in on up off out over")
 """They may open what is possessed, before a hyphen or an adjective: "her then husband", "her well known song"."""
 
 CAUSATIVE = _words(
@@ -57,14 +57,15 @@ CAUSATIVE = _words(
 )
 """Before a bare verb: "made her laugh"."""
 BARE_VERBS = _words(
-    """go come leave be become do make take get give have know think say tell speak talk sing dance play walk run fall
-    cry laugh smile sleep stay stop start begin try work write read learn find feel look see hear die live win lose
-    sit stand wait help keep move drive fly swim climb jump fight escape realize realise understand believe remember
-    forget choose decide act perform appear return enter pass join marry kill eat drink drown succeed overcome cope
+    """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage obtain
+    produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear go come leave be become do make take get give have know think say tell speak
+    begin try write read learn find feel see hear live win lose stop start
+    sit stand wait keep fly swim climb jump realize realise understand believe remember
+    forget choose decide perform appear enter pass join marry kill eat drink drown succeed overcome cope
     adjust recover regain achieve gain grow develop"""
-) - _words("play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die")
+)
 AMBIGUOUS_VERBS = _words(
-    "play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing"
+    "play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing escape talk"
 )
 """Verbs and nouns: "watched her dance." but "liked her dance with the fan"."""
 
@@ -91,7 +92,8 @@ COMPLEMENTS = _words(
     aware president captain queen chairwoman chairman chair mayor leader head director senator governor chancellor
     beautiful crazy mad nervous uncomfortable comfortable popular eligible ineligible weak strong jealous
     afraid safe busy warm open blind deaf lonely speechless homeless penniless successful rich wealthy
-    beloved innocent attractive ready sleepy hungry thirsty vulnerable one important worthy"""
+    beloved innocent attractive ready sleepy hungry thirsty vulnerable one important worthy distraught grounded wounded bankrupt unemployed speechless stopped arrested killed fired banned
+    removed released paralyzed blinded half stupid awkward very ugly lazy mean funny smart"""
 )
 BRING = _words(
     """bring brings brought bringing take takes took taken taking send sends sent sending drive drives drove driven
@@ -116,7 +118,7 @@ GIVEN = _words(
     """money flowers permission advice access control credit time food water gifts hope strength lessons instructions
     information orders drugs directions work trouble pain courage confidence medicine tea coffee power advice support
     recognition praise attention authority asylum immunity citizenship custody shelter help comfort joy pleasure
-    freedom clothes food second third three two four five six seven eight nine ten many several few more enough
+    freedom clothes food half rewards three two four five six seven eight nine ten many several few more enough
     questions stories lies letters nightmares cancer problems international national critical widespread acclaim fame
     custody custodial entry admission relief roles awards nominations shares lots plenty bread milk candy chocolates
     cash tips clues"""
@@ -187,7 +189,12 @@ NOT_PEOPLE_AFTER = _words(
     valley hill hills point cape harbour harbor district township province parish railway line company inc ltd corporation
     foundation institute center centre records press group brothers sons sea ocean dam canal forest national memorial
     class locomotive dynasty war wars battle kong crimson tut stakes handicap parkway highway freeway expressway turnpike trail
-    terrace drive boulevard regiment brigade battalion squadron papers club society trust show fund ministries band"""
+    terrace drive boulevard regiment brigade battalion squadron papers club society springs birthplace presents teaches everyday pages live sings plays story
+    diaries tapes sessions songbook collection trio quartet quintet orchestra experience report tonight productions pictures
+    films music books home project day classic open invitational field arena family farm gallery & fellowship scholarship
+    medal lecture lectures house winery prison jail cemetery mine glacier formation zoo garden gardens tournament championship
+    collins murders case trial affair riots rebellion order chronicles tribute special movie album pages poems poetry letters
+    biography reader papers essays school foundation trust show fund ministries band"""
 )
 LANGUAGE_BEFORE = _words(
     """in into speak speaks spoke spoken speaking learn learns learned learnt learning study studies studied studying
@@ -226,7 +233,7 @@ SHIPS = _words(
     dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship convoy
     convoys commissioned decommissioned displacement broadside stern bow rigging schooner steamship ship ships vessel
     vessels HMS USS SMS fleet submarine submarines gunboat drydock salvaged sank moored anchor waterline armament
-    propeller sailed yacht sloop brig steamer"""
+    propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper minesweepers trawler ferry liner"""
 )
 WOMEN = _words(
     "woman women girl girls wife mother actress husband daughter sister Mrs Miss Ms queen Queen princess Princess singer "

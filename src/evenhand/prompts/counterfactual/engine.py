@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from evenhand.prompts.counterfactual import vocabulary
+from evenhand.prompts.counterfactual import uses, vocabulary
 from evenhand.prompts.counterfactual.changes import Change, Counterfactual
 from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, subjects
+from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
 from evenhand.prompts.counterfactual.protecting import protected_spans
 from evenhand.prompts.counterfactual.vocabulary import Term
 from evenhand.prompts.lexicon import article
@@ -126,7 +127,7 @@ class Counterfactuals:
                 changed_article = _article(place, after)
                 if changed_article:
                     found.append((place.first - 2, place.first - 2, changed_article, "article", True))
-                found.append((place.first, place.last, after, term.rule, term.two_way))
+                found.append((place.first, place.last, after, term.rule, _comes_back(place, term, target)))
                 taken = place.last
                 break
         return _assembled(text, starts, found)
@@ -189,6 +190,19 @@ def _in_case(place: Place, term: Term, target: str) -> str:
     if listed[0].islower() or place.opens:
         return target[0].upper() + target[1:]
     return target if surface[0].isupper() else target.lower()
+
+
+def _comes_back(place: Place, term: Term, target: str) -> bool:
+    """Whether the rules of the other direction would put here again what stood here."""
+    if target not in term.ways_back or (place.case == "lower" and term.listed[0].isupper() and target[0].islower()):
+        return False
+    if term.use is not uses.pronoun:
+        return True
+    if target == "her":
+        return "ships" not in place.about and his_or_him(place) == term.listed
+    if target == "his":
+        return her_or_hers(place) == term.listed
+    return target != "she" or "ships" not in place.about
 
 
 def _article(place: Place, after: str) -> str | None:

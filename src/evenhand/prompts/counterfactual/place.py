@@ -8,9 +8,9 @@ from evenhand.prompts.counterfactual.cues import FUNCTION, NATURE, SHIPS, WOMEN
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""
 SPACE = re.compile(r"[ \t\xa0]+|\n")
-HYPHEN = re.compile(r"\s?@?[-‐‑]@?\s?<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
+HYPHEN = re.compile(r">?\s?@?[-‐‑]@?\s?<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
 APOSTROPHE = re.compile(r" ?['’]")
-OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*>]|—|--|``")
+OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 ABBREVIATED = frozenset("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol".split())
 
 
@@ -69,6 +69,11 @@ class Place:
     def hyphen_before(self) -> bool:
         return bool(HYPHEN.fullmatch(self.gap_before)) and self.first > 2
 
+    def hyphen_follows(self, words: int) -> bool:
+        """Whether a hyphen ties the n-th word behind to what follows it."""
+        at = self.last + 2 * words + 1
+        return at + 1 < len(self.pieces) and HYPHEN.fullmatch(self.pieces[at]) is not None
+
     def after_hyphen(self) -> str:
         """The word behind the hyphen, in lower case."""
         return self._at(self.last + 2).lower()
@@ -118,6 +123,17 @@ class Place:
         return self.pieces[at][0].isupper() and not _opens(self.pieces, at)
 
     @property
+    def heads_title(self) -> bool:
+        """Whether a run of capitals and a colon follow, as in titles: "Jane Miller: A Life"."""
+        at = self.last + 2 * len(self.capitals_after()) + 1
+        return at > self.last + 1 and self.pieces[at].strip() == ":" and self._at(at + 1)[:1].isupper()
+
+    @property
+    def cut(self) -> bool:
+        """Whether the text ends here with a space and no full stop, as prompts do that are to be continued."""
+        return self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
+
+    @property
     def opener_before(self) -> bool:
         """Whether the word before opens a sentence, so that its capital says little."""
         return self.first > 2 and _opens(self.pieces, self.first - 2)
@@ -137,6 +153,9 @@ class Place:
         run: list[str] = []
         for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
+            if gap == " & ":
+                run.append("&")
+                break
             tied = SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or APOSTROPHE.fullmatch(gap) or gap == ". "
             if not tied or not (word[0].isupper() or word[0].isdigit() or word in ("s", "of", "the")):
                 break

@@ -1,11 +1,15 @@
 """Which pronoun stands for "her" (him, his) and for "his" (her, hers): decided by the words around it."""
 
 from evenhand.prompts.counterfactual import cues
-from evenhand.prompts.counterfactual.place import HYPHEN, SPACE, Place
+from evenhand.prompts.counterfactual.place import SPACE, Place
 
 _OR = ({"he", "she"}, {"him", "her"}, {"his", "her"}, {"his", "hers"}, {"himself", "herself"})
 BOTH_GENDERS = {"or": _OR, "nor": _OR, "and": ({"he", "she"}, {"his", "hers"}, {"himself", "herself"})}
 """What speaks of both genders, by the word between: "he or she"; but "him and her friends" are two things."""
+
+
+CALLING = frozenset("name named call called calling nickname nicknamed dub dubbed".split())
+"""Before "her" and a name: "named her Alice"."""
 
 
 def is_pronoun_of_person(place: Place) -> bool:
@@ -42,12 +46,14 @@ def her_or_hers(place: Place) -> str:
     if place.hyphen_after or gap.strip() in ('"', "“", "'", "‘", "(", "``", "*", "`", "<", "$", "' '"):
         return "her"
     if not SPACE.fullmatch(gap):
-        return "hers" if place.last + 2 >= len(place.pieces) or gap.strip()[:1] in ".,;:!?)'\"”’—–-…" else "her"
+        return "hers" if (place.last + 2 >= len(place.pieces) and not place.cut) or gap.strip()[:1] in ".,;:!?)'\"”’—–-…" else "her"
     word, second = place.after(), place.after(2)
     if word in ("and", "or"):
         return "her" if second in ("my", "your", "their", "our", "her", "its") or _is_genitive(place, 2) else "hers"
-    if _hyphen_behind(place, 1) or (word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION):
+    if place.hyphen_follows(1) or (word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION):
         return "her"
+    if word in cues.VERBS and place.before() == "of":
+        return "hers"
     is_function = word in cues.FUNCTION or word in ("alone", "too", "again", "now", "instead")
     if word in ("being", "having", "like", "past", "following", "inside", "outside", "opposite", "no", "another"):
         return "her"
@@ -57,46 +63,56 @@ def her_or_hers(place: Place) -> str:
 def her_is_possessive(place: Place) -> bool:
     """Whether "her" says whose something is ("her hat"), rather than whom ("saw her")."""
     gap = place.gap_after
-    if place.hyphen_after or gap.strip() in ('"', "“", "‘", "``", "*", "$", "' '"):
-        return True
+    if place.hyphen_after or gap.strip() in ('"', "“", "‘", "``", "*", "$", "]"):
+        return place.before() not in cues.NAMING
+    if place.last + 2 >= len(place.pieces):  # a prompt that was cut: "She is best known for her "
+        return place.cut
     if gap.strip() == "(":  # "her (very old) car", "like her (and her dog)"
         inner = place.pieces[place.last + 2].lower() if place.last + 2 < len(place.pieces) else ""
         return inner not in cues.FUNCTION and ")" not in gap
     if not SPACE.fullmatch(gap) or gap == "\n":
-        return gap.strip().startswith("<") and place.last + 2 < len(place.pieces)
+        return gap.strip().startswith("<")
     word, previous = place.after(), place.before()
     second = place.after(2)
     if not word:
         return False
-    if _hyphen_behind(place, 1):
+    if place.hyphen_follows(1):
         return word not in cues.DETERMINERS
     if word in ("and", "or") and second in ("my", "your", "their", "our", "its"):
         return previous in cues.PREPOSITIONS or not previous or previous in cues.FUNCTION
-    if word in ("better", "best", "most", "less", "least", "worse") and second in ("than", "when", "in", "of", ""):
+    if word in ("better", "best", "most", "less", "least", "worse") and not place.opens:
+        if second in ("than", "when", "in", "of") or not (second or _gap(place, 1).strip().startswith("<")):
+            return False
+    if word == "all" and second:
         return False
     if word in cues.WHERE:
         return _follows_possessor_of_place(place, word)
     if word in cues.NOT_POSSESSED:
         later = word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION
         return bool(later) and _opens_a_phrase(place, word)
+    if (previous == "took" and word in cues.SPANS_OF_TIME) or (previous in CALLING and place.capital_after):
+        return False
     if word in cues.NUMBERS:
         return place.after(2) not in cues.SPANS_OF_TIME or place.before() not in cues.TWO_OBJECTS | {"took"} and (
             place.after(3) not in ("ago", "later", "before", "after", "earlier")
             and previous in cues.PREPOSITIONS | cues.AUXILIARIES
         )
     if word.endswith("ly") and len(word) > 4 and word not in ("early", "family", "only", "elderly", "daily", "lovely"):
-        return bool(second) and second not in cues.NOT_POSSESSED and SPACE.fullmatch(_gap(place, 1)) is not None
+        if previous in cues.NAMING and (not place.after(3) or place.after(3) in cues.FUNCTION):
+            return False  # "found her deeply moved by it"
+        return bool(second) and second not in cues.NOT_POSSESSED
     if word.endswith("ing") and previous in cues.PERCEPTION and word not in ("wedding", "evening", "king", "ring", "wing"):
         return bool(second) and second not in cues.FUNCTION and previous in ("have", "had", "has", "having")
     if previous in cues.CAUSATIVE:
         if word in cues.BARE_VERBS:
             return False
         if word in cues.AMBIGUOUS_VERBS:
-            return bool(second) and second in cues.AUXILIARIES
+            made = previous.startswith("ma") and word in ("return", "escape", "move", "play", "run")
+            return made or (bool(second) and second in cues.AUXILIARIES)
     if previous in cues.NAMING and word in cues.COMPLEMENTS:
         return bool(second) and second not in cues.FUNCTION
     if previous in cues.TWO_OBJECTS and word in cues.GIVEN:
-        return _is_genitive(place, 1)
+        return _is_genitive(place, 1) or second in ("to", "for")
     return True
 
 
@@ -107,6 +123,8 @@ def _opens_a_phrase(place: Place, word: str) -> bool:
         return False
     if word in ("more", "less", "much", "even"):
         return second not in cues.DETERMINERS and bool(third) and third not in cues.FUNCTION and second != "often"
+    if word == "later":
+        return True
     if word in ("then", "now", "once"):
         return (place.before() in cues.FUNCTION or not place.before()) and not second.endswith("ed")
     return False
@@ -126,11 +144,6 @@ def _gap(place: Place, words: int) -> str:
     """What stands behind the n-th word behind the place."""
     at = place.last + 2 * words + 1
     return place.pieces[at] if at < len(place.pieces) else ""
-
-
-def _hyphen_behind(place: Place, words: int) -> bool:
-    at = place.last + 2 * words + 1
-    return at + 1 < len(place.pieces) and HYPHEN.fullmatch(place.pieces[at]) is not None
 
 
 def _is_genitive(place: Place, words: int) -> bool:

@@ -26,8 +26,8 @@ ALWAYS = tuple(
 QUOTES = tuple(
     (mark, re.compile(pattern))
     for mark, pattern in (
-        ('"', r'"[^"\n]*"'),
-        ("“", r"“[^“”\n]*”"),
+        ('"', r'"[^"\n]*"|(?<![\w"])"(?=\w)[^"\n]*\Z'),  # one that is not closed lasts to the end
+        ("“", r"“[^“”\n]*(?:”|\Z)"),
         ("„", r"„[^„“”\n]*[“”]"),
         ("«", r"«[^«»\n]*»"),
         ("‘", r"‘[^‘\n]*?’(?!\w)"),

@@ -20,6 +20,11 @@ class Target:
     nouns: str = ""
     """Singular and plural, where the word is an adjective."""
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that may be put: both counterparts of a pronoun, an adjective and its nouns."""
+        return tuple(word for word in (*self.word.split("/"), self.noun, self.nouns) if word)
+
 
 Use = Callable[[Place, Target], str | None]
 
@@ -74,6 +79,8 @@ def kin(place: Place, target: Target) -> str | None:
         word = place.surface.lower()
         if place.capital_after and word in ("aunt", "uncle") and place.capital_after not in ("sam", "tom", "ben", "may"):
             return None if place.capital_before or _is_no_person(place) else target.word
+        if not place.opens and place.neighbour(-1) == "s" and place.before(1) == "s":
+            return None  # "somebody's Father" is a title
         if place.capital_before or place.capital_after or place.before() in ("the", "of") or place.after() == "of":
             return None
     return target.word
@@ -128,11 +135,18 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         middle = previous in names.first and bool(place.capital_after)
         if not middle and place.case != "upper":
             return None
-    if place.after() == "the" and place.capitals_after()[1:]:
+    run = place.capitals_after()
+    if (place.after() == "the" and run[1:]) or place.heads_title:
         return None  # John the Baptist, Catherine the Great
+    if len(run) >= _CAPITALS_OF_TITLES or any(word in cues.FUNCTION - _IN_NAMES for word in run):
+        return None  # capitals as in titles: "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or _is_no_person(place):
         return None
     return target.word
+
+
+_CAPITALS_OF_TITLES = 4
+_IN_NAMES = frozenset(("of", "the", "will"))
 
 
 def group(place: Place, target: Target, names: Names, languages: frozenset[str]) -> str | None:
@@ -145,7 +159,10 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.after() in cues.FIXED_AFTER or (place.surface == "Christian" and _is_first_name(place)):
         return None
-    if place.hyphen_after:
+    beside = {place.neighbour(-1).removesuffix("s"), place.neighbour(1).removesuffix("s")}
+    if target.word.lower().removesuffix("s") in beside:
+        return None  # "Jewish Christians" are no Christian Christians
+    if place.hyphen_after or place.cut:
         return target.word
     if target.nouns and place.before() == "the" and _ends_noun_phrase(place):
         return target.nouns
@@ -232,8 +249,8 @@ def _free_of_names(place: Place, names: Names) -> bool:
         return False
     if place.case == "upper":
         return True
-    if place.in_title:  # the Nation of Islam
-        return False
+    if place.in_title or (place.capital_before and place.gap_after.strip() == ":"):
+        return False  # the Nation of Islam; "Conservative Judaism: A History"
     before, after = place.capital_before, place.capital_after
     if before and before not in names.groups and not place.hyphen_before:
         weak = place.opener_before and before not in cues.BEFORE_PEOPLES and before not in names.first
@@ -267,7 +284,11 @@ def _ends_noun_phrase(place: Place) -> bool:
     if place.possessive:
         return True
     following = place.after()
-    return not following or following in cues.FUNCTION or following in cues.ADVERBS or following in cues.VERBS
+    if not following:
+        return not place.gap_after.strip().startswith(("<", "(", "“", '"', "'", "‘", "/", "["))
+    if place.hyphen_follows(1):
+        return False
+    return following in cues.FUNCTION or following in cues.ADVERBS or following in cues.VERBS
 
 
 def _is_singular_noun(place: Place) -> bool:

@@ -32,6 +32,9 @@ class Term:
     any_case: bool = True
     """Whether it is also looked for in lower case, although it is listed with a capital."""
     two_way: bool = True
+    """False where a list says that the way back is another."""
+    ways_back: frozenset[str] = frozenset()
+    """Those of its counterparts that the other direction leads back to this term."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -185,6 +188,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
                 yield Term(member.plural, Target(aim.plural), member.form, use)
             continue
         yield from _adjective(axis, member, aim, nouns)
+        for word, other in forms.get("also", ()):
+            if word == member.descriptor:
+                use = partial(uses.group_noun, names=known_names())
+                yield Term(other, Target(aim.descriptor), "adjective", use, two_way=False)
         if member.descriptor in of_faith and aim.descriptor in of_faith:
             use = partial(uses.group_noun, names=known_names())
             yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
@@ -275,15 +282,15 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
 
 
 def with_ways_back(forward: Sequence[Term], backward: Sequence[Term]) -> list[Term]:
-    """Terms marked by whether the terms of the other direction lead back to them."""
-    back = {}
+    """Terms with those of their counterparts from which the terms of the other direction lead back to them."""
+    back: dict[str, str] = {}
     for term in backward:
         back.setdefault(term.listed, term.target.word)
-    decided = ("his/him", "her/hers", "his")
     return [
-        replace(
-            term,
-            two_way=term.two_way and (term.target.word in decided or back.get(term.target.word) == term.listed),
-        )
+        replace(term, ways_back=frozenset(word for word in term.target.words if _leads(back.get(word), term)))
         for term in forward
     ]
+
+
+def _leads(found: str | None, term: Term) -> bool:
+    return term.two_way and found is not None and (found == term.listed or term.listed in found.split("/"))
