@@ -27,8 +27,8 @@ AUXILIARIES = _words(
 )
 ADVERBS = _words(
     """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough even
-    ever everywhere forever forward further here hereafter home however indeed instead later longer much never
-    nevertheless nor not now nowadays often perhaps quite rather right sometimes soon still straight then there
+    ever everywhere forever forward further here hereafter however indeed instead later longer much never
+    nevertheless nor not now nowadays often perhaps quite rather sometimes soon still straight then there
     therefore thereafter thus today together tomorrow tonight too twice upstairs downstairs well yesterday yet aboard
     abroad afterwards afterward anywhere beforehand meanwhile overnight somehow somewhere anytime first"""
 )
@@ -156,7 +156,9 @@ PEOPLE = _words(
     lover lovers dealer dealers developer developers programmer programmers secretary consultant accountant surgeon
     surgeons dentist therapist counselor librarian cashier electrician plumber carpenter mechanic guard guards"""
 )
-NOT_BY_AGE = _words("child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads")
+NOT_BY_AGE = _words(
+    "child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads son sons daughter "
+    "daughters")
 RELATIVES = _words(
     """brother brothers sister sisters sibling siblings son sons daughter daughters child children half cousin cousins
     friend friends boyfriend boyfriends girlfriend girlfriends"""
@@ -194,8 +196,13 @@ NOT_PEOPLE_AFTER = _words(
     films music books home project day classic open invitational field arena family farm gallery & fellowship scholarship
     medal lecture lectures house winery prison jail cemetery mine glacier formation zoo garden gardens tournament championship
     collins murders case trial affair riots rebellion order chronicles tribute special movie album pages poems poetry letters
-    biography reader papers essays school foundation trust show fund ministries band"""
+    biography reader essays estate ranch building buildings
+    mystery mysteries stories series co company companies associates trust show fund ministries band"""
 )
+CALLED_AFTER = _words(
+    "band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar character menswear"
+)
+"""Behind a name they say that it is not the person who is meant: "the original Alice Miller band"."""
 LANGUAGE_BEFORE = _words(
     """in into speak speaks spoke spoken speaking learn learns learned learnt learning study studies studied studying
     teach teaches taught teaching understand understood fluent write wrote written read translate translated
@@ -264,6 +271,12 @@ OF_SEVERAL = _words("are were have do say believe think like love hate know shar
     _words("had did could would will can may might must should") | (VERBS - _words("says believes thinks likes loves"))
 )
 """Behind "the French": they are several people."""
+NOT_DONE = _words(
+    "armed combined allied occupied based controlled owned trained installed backed united mixed estimated increased "
+    "proposed failed advanced named unemployed limited"
+)
+"""Words in -ed that describe what a people has: "the British armed forces"."""
+COUNTED = _words("many some most few several more two three four five six seven eight nine ten other")
 BEFORE_PEOPLES = _words(
     "north south east west northern southern eastern western central latin ancient royal northwest northeast"
 )

@@ -15,6 +15,12 @@ from evenhand.prompts.lexicon import article
 from evenhand.schema import UsageError, checked
 
 
+GROUP_RULES = ("adjective", "noun", "religion")
+BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/] ?")
+Found = tuple[int, int, str, str, bool]
+"""First and last piece, what stands there now, the rule, whether it comes back."""
+
+
 class Counterfactuals:
     """Makes texts about other groups: the same words, except those that say which group.
 
@@ -107,14 +113,14 @@ class Counterfactuals:
         hits = [at for at in range(1, len(pieces), 2) if pieces[at] in table]
         starts = [0, *accumulate(map(len, pieces))]
         spans = protected_spans(text, not self.quotes)
-        found: list[tuple[int, int, str, str, bool]] = []
+        found: list[Found] = []
         taken, span, about = 0, 0, subjects(pieces)
         for at in hits:
             while span < len(spans) and spans[span][1] <= starts[at]:
                 span += 1
             if at <= taken or (span < len(spans) and spans[span][0] <= starts[at]):
                 continue
-            for term, words, key in table[pieces[at]]:
+            for term, words, key in table[pieces[at]]:  # of most words first
                 place = _place(pieces, at, term, words, key, about)
                 if place is None or place.first <= taken:
                     continue
@@ -130,7 +136,7 @@ class Counterfactuals:
                 found.append((place.first, place.last, after, term.rule, _comes_back(place, term, target)))
                 taken = place.last
                 break
-        return _assembled(text, starts, found)
+        return _assembled(text, starts, _without_doubles(pieces, found))
 
     def of_all(self, texts: Iterable[str]) -> list[Counterfactual]:
         """A counterfactual of each text, in order."""
@@ -186,7 +192,7 @@ def _in_case(place: Place, term: Term, target: str) -> str:
     if place.case == "upper" and not listed.isupper():
         return target.upper()
     if place.case == "lower":
-        return target.lower() if listed[0].isupper() else target
+        return target.lower() if listed[0].isupper() and term.own_case else target
     if listed[0].islower() or place.opens:
         return target[0].upper() + target[1:]
     return target if surface[0].isupper() else target.lower()
@@ -194,7 +200,9 @@ def _in_case(place: Place, term: Term, target: str) -> str:
 
 def _comes_back(place: Place, term: Term, target: str) -> bool:
     """Whether the rules of the other direction would put here again what stood here."""
-    if target not in term.ways_back or (place.case == "lower" and term.listed[0].isupper() and target[0].islower()):
+    if target not in term.ways_back or (
+        place.case == "lower" and term.listed[0].isupper() and (target[0].islower() or not term.own_case)
+    ):
         return False
     if term.use is not uses.pronoun:
         return True
@@ -219,8 +227,44 @@ def _article(place: Place, after: str) -> str | None:
     return needed.upper() if present.isupper() and place.case == "upper" else needed.capitalize()
 
 
+def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
+    """Changes without those that would make two groups side by side the same: "Jewish Christians", "Muslims and Jews".
+
+    Also where one of them is of the target already.
+    """
+    doubled: set[int] = set()
+    for number, (first, last, after, rule, _) in enumerate(found):
+        if rule not in GROUP_RULES:
+            continue
+        end = last + 2
+        if end < len(pieces) and pieces[end] in ("and", "or", "nor") and pieces[last + 1] == pieces[end + 1] == " ":
+            end += 2
+        elif not BESIDE.fullmatch(pieces[last + 1]):
+            end = -1
+        start = first - 2
+        if start > 2 and pieces[start] in ("and", "or", "nor") and pieces[start - 1] == pieces[first - 1] == " ":
+            start -= 2
+        elif not BESIDE.fullmatch(pieces[first - 1]):
+            start = -1
+        stem, own = _stem(after), _stem(pieces[last])
+        made = {at: new for at, _, new, kind, _ in found if kind in GROUP_RULES}
+        if any(
+            0 < at < len(pieces) and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
+            for at in (start, end)
+        ):
+            doubled.add(number)
+    articles = {number - 1 for number in doubled if number and found[number - 1][3] == "article"}
+    adjoined = {number for number in articles if found[number][0] + 2 == found[number + 1][0]}
+    return [one for number, one in enumerate(found) if number not in doubled | adjoined]
+
+
+def _stem(word: str) -> str:
+    """What is common to "Christian" and "Christians", "Jew", "Jews" and "Jewish"."""
+    return re.sub(r"(?: people| person|s|ish)$", "", word.lower())
+
+
 def _assembled(
-    text: str, starts: list[int], found: list[tuple[int, int, str, str, bool]]
+    text: str, starts: list[int], found: list[Found]
 ) -> Counterfactual:
     made, changes, done, shift = [], [], 0, 0
     for first, last, after, rule, two_way in found:

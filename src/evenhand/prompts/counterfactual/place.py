@@ -8,7 +8,7 @@ from evenhand.prompts.counterfactual.cues import FUNCTION, NATURE, SHIPS, WOMEN
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""
 SPACE = re.compile(r"[ \t\xa0]+|\n")
-HYPHEN = re.compile(r">?\s?@?[-‐‑]@?\s?<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
+HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 ABBREVIATED = frozenset("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol".split())
@@ -117,10 +117,29 @@ class Place:
     @property
     def in_title(self) -> bool:
         """Whether "of" or "for" ties the word to a capital within a sentence: "Searching for Robert Johnson"."""
-        at = self.first - 4
-        if at < 1 or self.before() not in ("of", "for") or not self.before(2):
+        step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
+        at = self.first - 2 * step - 2
+        if at < 1 or self.before(step) not in ("of", "for") or not self.before(step + 1):
             return False
         return self.pieces[at][0].isupper() and not _opens(self.pieces, at)
+
+    @property
+    def behind_title(self) -> bool:
+        """Whether capitals and a colon stand before: "Beyond the Sea: Jane Miller and"."""
+        for at in range(self.first, max(self.first - 12, 4), -2):
+            gap = self.pieces[at - 1]
+            if gap.strip() == ":":
+                title = [word for word in self.pieces[at - 2 : max(at - 8, 0) : -2] if word.lower() not in FUNCTION]
+                return len(title) > 1 and all(word[0].isupper() for word in title)
+            word = self.pieces[at - 2]
+            if gap != " " or not (word[0].isupper() or word in FUNCTION):
+                return False
+        return False
+
+    @property
+    def after_run(self) -> str:
+        """The word behind the run of capitals behind, in lower case."""
+        return self._at(self.last + 2 + 2 * len(self.capitals_after())).lower()
 
     @property
     def heads_title(self) -> bool:
@@ -153,11 +172,12 @@ class Place:
         run: list[str] = []
         for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
-            if gap == " & ":
+            if gap == " & " or (word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")):
                 run.append("&")
                 break
-            tied = SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or APOSTROPHE.fullmatch(gap) or gap == ". "
-            if not tied or not (word[0].isupper() or word[0].isdigit() or word in ("s", "of", "the")):
+            # <unk>: a word that a corpus hides
+            tied = gap in (". ", " <", "> ") or any(tie.fullmatch(gap) for tie in (SPACE, HYPHEN, APOSTROPHE))
+            if not tied or not (word[0].isupper() or word[0].isdigit() or word in ("s", "of", "the", "unk")):
                 break
             if gap == ". " and len(self.pieces[at - 2]) > 2:
                 break

@@ -8,6 +8,8 @@ BOTH_GENDERS = {"or": _OR, "nor": _OR, "and": ({"he", "she"}, {"his", "hers"}, {
 """What speaks of both genders, by the word between: "he or she"; but "him and her friends" are two things."""
 
 
+OPENING = frozenset("\"“'‘„«(*`<$[")
+"""What may open behind a space before the thing possessed: "his “best” friend"."""
 CALLING = frozenset("name named call called calling nickname nicknamed dub dubbed".split())
 """Before "her" and a name: "named her Alice"."""
 
@@ -43,7 +45,7 @@ def his_or_him(place: Place) -> str:
 def her_or_hers(place: Place) -> str:
     """The counterpart of "his"."""
     gap = place.gap_after
-    if place.hyphen_after or gap.strip() in ('"', "“", "'", "‘", "(", "``", "*", "`", "<", "$", "' '"):
+    if place.hyphen_after or (gap[:1].isspace() and gap.strip()[:1] in OPENING):
         return "her"
     if not SPACE.fullmatch(gap):
         return "hers" if (place.last + 2 >= len(place.pieces) and not place.cut) or gap.strip()[:1] in ".,;:!?)'\"”’—–-…" else "her"

@@ -78,7 +78,8 @@ def kin(place: Place, target: Target) -> str | None:
     if place.case == "title":
         word = place.surface.lower()
         if place.capital_after and word in ("aunt", "uncle") and place.capital_after not in ("sam", "tom", "ben", "may"):
-            return None if place.capital_before or _is_no_person(place) else target.word
+            named = place.capital_before or place.heads_title or _is_no_person(place)
+            return None if named else target.word
         if not place.opens and place.neighbour(-1) == "s" and place.before(1) == "s":
             return None  # "somebody's Father" is a title
         if place.capital_before or place.capital_after or place.before() in ("the", "of") or place.after() == "of":
@@ -128,7 +129,9 @@ def name(place: Place, target: Target, names: Names) -> str | None:
     previous = place.capital_before
     if place.case == "upper" and len(place.surface) < 4:
         return None
-    if place.in_title or {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
+    if place.in_title or place.before() in ("titled", "entitled"):
+        return None
+    if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
         return None
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
         # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
@@ -136,8 +139,10 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         if not middle and place.case != "upper":
             return None
     run = place.capitals_after()
-    if (place.after() == "the" and run[1:]) or place.heads_title:
-        return None  # John the Baptist, Catherine the Great
+    if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title:
+        return None  # John the Baptist, Catherine the Great; titles
+    if run and (place.after_run in cues.CALLED_AFTER or place.before() in ("the", "a", "an")):
+        return None  # the Jane Miller Foundation, a Jane Miller song
     if len(run) >= _CAPITALS_OF_TITLES or any(word in cues.FUNCTION - _IN_NAMES for word in run):
         return None  # capitals as in titles: "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or _is_no_person(place):
@@ -159,12 +164,14 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.after() in cues.FIXED_AFTER or (place.surface == "Christian" and _is_first_name(place)):
         return None
-    beside = {place.neighbour(-1).removesuffix("s"), place.neighbour(1).removesuffix("s")}
-    if target.word.lower().removesuffix("s") in beside:
-        return None  # "Jewish Christians" are no Christian Christians
     if place.hyphen_after or place.cut:
         return target.word
-    if target.nouns and place.before() == "the" and _ends_noun_phrase(place):
+    joined = place.after() in ("and", "or") and place.after(2) in names.groups and not place.after(2).endswith("s")
+    if place.before() == "the" and place.before(2) in names.first:
+        return None  # John the Baptist
+    if place.surface == "New Zealand" and _ends_noun_phrase(place):
+        return None
+    if target.nouns and not joined and _stands_for_people(place):
         return target.nouns
     if target.noun and _is_singular_noun(place):
         return target.noun
@@ -189,7 +196,7 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
         return None
     if place.hyphen_before and place.before_hyphen() not in ("non", "half"):
         return None
-    return target.word if _before_person(place) or _said_of_person(place) else None
+    return target.word if _before_person(place, target) or _said_of_person(place) else None
 
 
 def phrase(place: Place, target: Target) -> str | None:
@@ -261,6 +268,15 @@ def _free_of_names(place: Place, names: Names) -> bool:
     return not (after and after[0].isdigit())
 
 
+def _stands_for_people(place: Place) -> bool:
+    """Whether an adjective that no one is called by stands for the people: "the British retreated", "37 Japanese"."""
+    ends = _ends_noun_phrase(place)
+    if place.before() == "the":
+        following = place.after()
+        return ends or (following.endswith("ed") and following not in cues.NOT_DONE)
+    return ends and (place.before().isdigit() or place.before() in cues.COUNTED)
+
+
 def _is_first_name(place: Place) -> bool:
     """Whether "Christian" does something, without an article: "Christian transferred to Boston"."""
     acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had") or place.after().endswith("ed")
@@ -310,7 +326,10 @@ def _is_singular_noun(place: Place) -> bool:
 _SINGULAR = frozenset("a an the another each every this that one".split())
 
 
-def _before_person(place: Place) -> bool:
+_AGES = frozenset(("young", "old", "older", "elderly", "teenage"))
+
+
+def _before_person(place: Place, target: Target) -> bool:
     following = 1
     relative = place.surface.lower() in ("older", "younger", "old", "elder")
     while following <= 3:
@@ -321,7 +340,7 @@ def _before_person(place: Place) -> bool:
                 word = after_it
             return not (
                 (relative and word in cues.RELATIVES)
-                or (place.surface.lower() in ("young", "old", "older", "elderly") and word in cues.NOT_BY_AGE)
+                or ({place.surface.lower(), target.word} & _AGES and word in cues.NOT_BY_AGE)
             )
         if word not in cues.OF_PEOPLE:
             return False

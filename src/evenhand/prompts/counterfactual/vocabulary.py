@@ -31,6 +31,8 @@ class Term:
     use: Use
     any_case: bool = True
     """Whether it is also looked for in lower case, although it is listed with a capital."""
+    own_case: bool = True
+    """Whether its capital is its own, so that lower case is careless, and its counterpart gets the same."""
     two_way: bool = True
     """False where a list says that the way back is another."""
     ways_back: frozenset[str] = frozenset()
@@ -47,8 +49,7 @@ def axes() -> tuple[str, ...]:
     >>> axes()[:2]
     ('gender', 'name_origin')
     """
-    left_out = ("gender_and_sex", "nonce")
-    return ("gender", "name_origin", *(axis for axis in load_lexicon().axes if axis not in left_out))
+    return ("gender", "name_origin", *_read("forms"))
 
 
 def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[Term]:
@@ -105,8 +106,8 @@ def known_names() -> Names:
             words = tuple(descriptor.descriptor.lower().split())
             if len(words) == 2:
                 compounds.add(words)
-            if descriptor.descriptor[0].isupper():
-                groups.update(words if words[0] not in ("north", "south", "eastern", "middle", "new") else ())
+            if len(words) == 1 and descriptor.descriptor[0].isupper():
+                groups.update(words)
     for axis in CAPITALISED_AXES:
         groups.update(noun.lower() for entry in _read("forms")[axis]["nouns"] for noun in entry[1:])
     return Names(frozenset(first), frozenset(groups), frozenset(compounds))
@@ -171,9 +172,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
     if not sources:
         members = [d for d in load_lexicon().select([axis]).descriptors if d.bucket != aims[0].bucket]
     members = [d for d in members if d.descriptor not in {aim.descriptor for aim in aims[:1]}]
+    forms = _read("forms")[axis]
+    members = [d for d in members if d.descriptor in sources or d.descriptor not in forms.get("left_out", ())]
     if not members:
         raise _same(axis, target)
-    forms = _read("forms").get(axis, {})
     nouns = _nouns(axis)
     of_faith = dict(forms.get("names", ()))
     by_form = {aim.form: aim for aim in reversed(aims)}
@@ -218,7 +220,8 @@ def _adjective(axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, 
         use: Use = partial(uses.group, names=names, languages=spoken)
     else:
         fitting, use = Target(aim.descriptor), partial(uses.of_person, names=names)
-    yield Term(word, fitting, "adjective", use, any_case=lower_too)
+    written_lower = word in _read("forms")[axis].get("lower_too", ())
+    yield Term(word, fitting, "adjective", use, any_case=lower_too, own_case=not written_lower)
     if own:
         as_noun = partial(uses.group_noun, names=names)
         if own[0] != word and " " not in own[0].replace(word, "", 1):
@@ -230,11 +233,11 @@ _AMBIGUOUS = frozenset(("pole", "poles", "scot", "scots", "swede", "swedes", "tu
 
 
 def _nouns(axis: str) -> dict[str, tuple[str, str]]:
-    listed = {adjective: (one, several) for adjective, one, several in _read("forms").get(axis, {}).get("nouns", ())}
-    if axis == "nationality":
+    listed = {adjective: (one, several) for adjective, one, several in _read("forms")[axis].get("nouns", ())}
+    if endings := {"nationality": ("an", "i"), "religion": ("an", "ist")}.get(axis):
         for descriptor in load_lexicon().select([axis]).descriptors:
             word = descriptor.descriptor
-            if word not in listed and word.endswith(("an", "i")):
+            if word not in listed and word.endswith(endings) and descriptor.form == "adjective":
                 listed[word] = (word, f"{word}s")
     return listed
 
