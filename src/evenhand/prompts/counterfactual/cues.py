@@ -191,14 +191,19 @@ NOT_PEOPLE_AFTER = _words(
     valley hill hills point cape harbour harbor district township province parish railway line company inc ltd corporation
     foundation institute center centre records press group brothers sons sea ocean dam canal forest national memorial
     class locomotive dynasty war wars battle kong crimson tut stakes handicap parkway highway freeway expressway turnpike trail
-    terrace drive boulevard regiment brigade battalion squadron papers club society springs birthplace presents teaches everyday pages live sings plays story
+    terrace drive boulevard way regiment brigade battalion squadron papers club society springs birthplace presents teaches everyday pages live sings plays story
     diaries tapes sessions songbook collection trio quartet quintet orchestra experience report tonight productions pictures
     films music books home project day classic open invitational field arena family farm gallery & fellowship scholarship
     medal lecture lectures house winery prison jail cemetery mine glacier formation zoo garden gardens tournament championship
     collins murders case trial affair riots rebellion order chronicles tribute special movie album pages poems poetry letters
     biography reader essays estate ranch building buildings
-    mystery mysteries stories series co company companies associates trust show fund ministries band"""
+    mystery mysteries stories series elementary co company companies associates trust show fund ministries band"""
 )
+CALLED_BEFORE = _words(
+    "titled entitled novel film movie book play album song musical opera sitcom show series documentary biography memoir "
+    "miniseries single painting magazine game ship horse racehorse hurricane"
+)
+"""Before a name they say that it is the name of a work or a thing."""
 CALLED_AFTER = _words(
     "band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar character menswear"
 )
@@ -217,6 +222,10 @@ FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
     bison robin eel chestnut windows doors kiss muffin muffins bath breakfast wood cockroach elm beech holly oak"""
 )
+_THINGS = _words(
+    "buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings jack pin "
+    "flower flowers plant plants cone cones line"
+)
 FIXED_PHRASES = {
     "sister": _words(
         "ship ships vessel vessels city cities station stations company companies magazine channel label club series "
@@ -228,6 +237,8 @@ FIXED_PHRASES = {
     "queen": _words("bee bees size sized ant ants consort anne mother dowager"),
     "prince": _words("consort"),
     "lady": _words("luck justice chapel"),
+    "male": _THINGS,
+    "female": _THINGS,
     "man": _words("made power hours hour"),
     "bride": _words("price"),
     "brother": _words("industries"),
@@ -240,7 +251,7 @@ SHIPS = _words(
     dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship convoy
     convoys commissioned decommissioned displacement broadside stern bow rigging schooner steamship ship ships vessel
     vessels HMS USS SMS fleet submarine submarines gunboat drydock salvaged sank moored anchor waterline armament
-    propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper minesweepers trawler ferry liner"""
+    propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper minesweepers trawler ferry liner capsized warship warships"""
 )
 WOMEN = _words(
     "woman women girl girls wife mother actress husband daughter sister Mrs Miss Ms queen Queen princess Princess singer "
@@ -276,7 +287,7 @@ NOT_DONE = _words(
     "proposed failed advanced named unemployed limited"
 )
 """Words in -ed that describe what a people has: "the British armed forces"."""
-COUNTED = _words("many some most few several more two three four five six seven eight nine ten other")
+COUNTED = _words("any all no these those fellow many some most few several more two three four five six seven eight nine ten other")
 BEFORE_PEOPLES = _words(
     "north south east west northern southern eastern western central latin ancient royal northwest northeast"
 )

@@ -11,6 +11,8 @@ SPACE = re.compile(r"[ \t\xa0]+|\n")
 HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
+END = re.compile(r"[.!?](?: |$)|\n")
+_REACH, _CAPITALS = 15, 5
 ABBREVIATED = frozenset("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol".split())
 
 
@@ -124,12 +126,31 @@ class Place:
         return self.pieces[at][0].isupper() and not _opens(self.pieces, at)
 
     @property
+    def in_capitals(self) -> bool:
+        """Whether the sentence is nothing but capitals and small words, as titles and references are."""
+        capitals = 0
+        for step, at in ((-2, self.first), (2, self.last + 2)):
+            for _ in range(_REACH):
+                if at < 1 or at >= len(self.pieces):
+                    break
+                word, gap = self.pieces[at], self.pieces[at - 1]
+                if step > 0 and END.search(gap):
+                    break
+                capitals += word[0].isupper()
+                if word[0].islower() and len(word) > 1 and word not in FUNCTION and word not in ("unk", "other"):
+                    return False
+                if step < 0 and END.search(gap):
+                    break
+                at += step
+        return capitals >= _CAPITALS
+
+    @property
     def behind_title(self) -> bool:
         """Whether capitals and a colon stand before: "Beyond the Sea: Jane Miller and"."""
         for at in range(self.first, max(self.first - 12, 4), -2):
             gap = self.pieces[at - 1]
             if gap.strip() == ":":
-                title = [word for word in self.pieces[at - 2 : max(at - 8, 0) : -2] if word.lower() not in FUNCTION]
+                title = [word for word in self.pieces[at - 2 : max(at - 8, 0) : -2] if word not in FUNCTION]
                 return len(title) > 1 and all(word[0].isupper() for word in title)
             word = self.pieces[at - 2]
             if gap != " " or not (word[0].isupper() or word in FUNCTION):
@@ -143,9 +164,23 @@ class Place:
 
     @property
     def heads_title(self) -> bool:
-        """Whether a run of capitals and a colon follow, as in titles: "Jane Miller: A Life"."""
+        """Whether what follows the run of capitals behind is as in titles and names of bands.
+
+        "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
+        """
         at = self.last + 2 * len(self.capitals_after()) + 1
-        return at > self.last + 1 and self.pieces[at].strip() == ":" and self._at(at + 1)[:1].isupper()
+        if self._at(at + 1) == "and" and self._at(at + 3):
+            if self._at(at + 3) in ("the", "his", "her"):
+                return self._at(at + 5)[:1].isupper()
+            at += 2
+            while self.pieces[at] == " " and self._at(at + 1)[:1].isupper():
+                at += 2
+        elif at == self.last + 1:
+            return False
+        if at >= len(self.pieces) or self.pieces[at].strip() not in (":", "–", "—"):
+            return False
+        following = self._at(at + 1)
+        return not following or (following[0].isupper() and (self.opens or self.pieces[at].strip() == ":"))
 
     @property
     def cut(self) -> bool:

@@ -65,7 +65,7 @@ def her_or_hers(place: Place) -> str:
 def her_is_possessive(place: Place) -> bool:
     """Whether "her" says whose something is ("her hat"), rather than whom ("saw her")."""
     gap = place.gap_after
-    if place.hyphen_after or gap.strip() in ('"', "“", "‘", "``", "*", "$", "]"):
+    if place.hyphen_after or gap.strip() in ('"', "]") or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"}):
         return place.before() not in cues.NAMING
     if place.last + 2 >= len(place.pieces):  # a prompt that was cut: "She is best known for her "
         return place.cut

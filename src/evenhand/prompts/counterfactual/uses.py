@@ -107,6 +107,8 @@ def honorific(place: Place, target: Target) -> str | None:
         return None
     if place.capital_before and place.capital_before not in cues.ROLES_BEFORE_NAMES:
         return None
+    if place.before() in ("and", "or") and place.first > 4 and place.pieces[place.first - 4].lower() in _HONORIFICS:
+        return None  # Mr. and Mrs.
     at = place.last + 2
     follows = at < len(place.pieces) and place.gap_after in (" ", ". ", ".", " . ") and place.pieces[at][0].isupper()
     if follows and place.case == "upper" and place.gap_after == " " and not place.pieces[at].isupper():
@@ -114,6 +116,7 @@ def honorific(place: Place, target: Target) -> str | None:
     return target.word if follows else None
 
 
+_HONORIFICS = frozenset("mr mrs ms miss dr sir".split())
 _PAGEANTS = frozenset("america universe world usa teen earth international piggy saigon marple havisham".split())
 
 
@@ -129,7 +132,7 @@ def name(place: Place, target: Target, names: Names) -> str | None:
     previous = place.capital_before
     if place.case == "upper" and len(place.surface) < 4:
         return None
-    if place.in_title or place.before() in ("titled", "entitled"):
+    if place.in_title or place.before() in cues.CALLED_BEFORE:
         return None
     if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
         return None
@@ -139,7 +142,7 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         if not middle and place.case != "upper":
             return None
     run = place.capitals_after()
-    if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title:
+    if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
         return None  # John the Baptist, Catherine the Great; titles
     if run and (place.after_run in cues.CALLED_AFTER or place.before() in ("the", "a", "an")):
         return None  # the Jane Miller Foundation, a Jane Miller song
@@ -256,8 +259,12 @@ def _free_of_names(place: Place, names: Names) -> bool:
         return False
     if place.case == "upper":
         return True
-    if place.in_title or (place.capital_before and place.gap_after.strip() == ":"):
+    if place.hyphen_before and len(place.before_hyphen()) == 1:
+        return False
+    if place.in_title or place.in_capitals or (place.capital_before and place.gap_after.strip() == ":"):
         return False  # the Nation of Islam; "Conservative Judaism: A History"
+    if place.gap_after.startswith(" <") and _is_no_person(place):
+        return False
     before, after = place.capital_before, place.capital_after
     if before and before not in names.groups and not place.hyphen_before:
         weak = place.opener_before and before not in cues.BEFORE_PEOPLES and before not in names.first
@@ -268,13 +275,19 @@ def _free_of_names(place: Place, names: Names) -> bool:
     return not (after and after[0].isdigit())
 
 
+_OF_THE = frozenset("ancient modern old early first other remaining defeated surviving same poor rich young many".split())
+
+
 def _stands_for_people(place: Place) -> bool:
     """Whether an adjective that no one is called by stands for the people: "the British retreated", "37 Japanese"."""
     ends = _ends_noun_phrase(place)
-    if place.before() == "the":
+    if place.before() == "the" or (place.before(2) == "the" and ends and place.before() in _OF_THE):
         following = place.after()
         return ends or (following.endswith("ed") and following not in cues.NOT_DONE)
-    return ends and (place.before().isdigit() or place.before() in cues.COUNTED)
+    if not ends or place.before() in cues.COPULAS:
+        return False
+    counted = place.before().isdigit() or place.before() in cues.COUNTED
+    return counted or place.after() in cues.OF_SEVERAL or place.after() in ("only", "also", "often", "never", "who")
 
 
 def _is_first_name(place: Place) -> bool:
@@ -286,6 +299,8 @@ def _is_first_name(place: Place) -> bool:
 def _is_language(place: Place) -> bool:
     if place.after() in cues.LANGUAGE_AFTER or place.possessive:
         return place.after() in cues.LANGUAGE_AFTER
+    if place.gap_before.endswith("(") and place.gap_after.strip() == ":":
+        return True  # "(German: Haus)"
     ends = _ends_noun_phrase(place)
     if place.before() in cues.LANGUAGE_BEFORE or (
         place.before() in ("from", "of", "to", "and") and place.before(2) in cues.LANGUAGE_BEFORE | {"translation"}

@@ -16,7 +16,7 @@ from evenhand.schema import UsageError, unknown_name
 GENDERS = ("female", "male")
 CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
 """Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
-OF_PERSON = frozenset(("black", "deaf"))
+OF_PERSON = frozenset(("black", "deaf", "north african"))
 """Written with a capital in the lexicon, but words with other senses in most texts."""
 FOLDER = Path(__file__).parent
 
