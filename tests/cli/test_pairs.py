@@ -45,7 +45,8 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
     ended = evenhand(*teams, "--annotations", "labelled.csv")
     assert ended.code == 0
     ended.says(
-        "train: 6", "held out: 4", "counterparts that still hold letters of the minoritised group: 0 of 10",
+        "train: 6", "held out: 4",
+        "counterparts that still hold letters of a word for the minoritised group: 0 of 10 as published, 0 by words",
         "outliers are still in", "out/to_score.csv", "teams: pairs and training texts are in out",
     )  # fmt: skip
     texts = pl.read_csv("out/to_score.csv").with_columns(perplexity=pl.lit(9.5))

@@ -69,16 +69,16 @@ def test_several_frames_and_members_in_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".zst", ".gz"])
 def test_a_packed_file_that_ends_in_the_middle(tmp_path: Path, ending: str) -> None:
-    many = as_lines([{"id": str(n), "body": f"reds are loud {n * 7919 % 1009}"} for n in range(9_000)])
+    many = as_lines([{"id": str(n), "body": f"reds are loud {n * 7919 % 1009}"} for n in range(4_000)])
     path = written(tmp_path / f"x{ending}", many)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     row = searched(path)
     assert row["state"] == "truncated"
-    assert 0 < row["matched"] == row["lines"] < 9_000
+    assert 0 < row["matched"] == row["lines"] < 4_000
     path.write_bytes(whole + b"no more of it")
     row = searched(path)
-    assert (row["state"], row["matched"]) == ("truncated", 9_000)
+    assert (row["state"], row["matched"]) == ("truncated", 4_000)
 
 
 def test_lines_that_end_in_the_middle(tmp_path: Path) -> None:

@@ -213,7 +213,9 @@ def _pairs(
         words = ", ".join(f"{label!r} ({count:,})" for _, label, count, _ in left_out.head(5).rows())
         warnings.append(f"Labels that are neither 1 nor 0 count as none: {words}.")
     pairs = stages.frame(
-        "pairs.parquet", key, lambda: with_counterparts(biased_phrases(annotated), specification)
+        "pairs.parquet",
+        key,
+        lambda: with_counterparts(biased_phrases(annotated), specification, as_published=how.as_published),
     )
     train, held_out = train_and_held_out(pairs, specification.train_share)
     reduced, swapped, to_score = held_out, held_out, None
@@ -242,7 +244,7 @@ def _pairs(
         specification.bias,
         counts,
         tuple(warnings),
-        residues=residues(pairs),
+        residues=residues(pairs.select("comments_processed"), specification),
         labels=labels,
         to_score=to_score,
     )
