@@ -19,7 +19,7 @@ from evenhand.prompts.redditbias.annotation import (
 from evenhand.prompts.redditbias.bias_types import Specification
 from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, cleaned
 from evenhand.prompts.redditbias.counterparts import residues, with_counterparts
-from evenhand.prompts.redditbias.dumps import EXPECTED, SEARCHED, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.dumps import SEARCHED, dump_files, found_comments, search_dump
 from evenhand.prompts.redditbias.filtering import phrases_of, with_single_target
 from evenhand.prompts.redditbias.perplexities import (
     SECOND,
@@ -33,6 +33,7 @@ from evenhand.prompts.redditbias.published_files import (
     write_training,
 )
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
+from evenhand.prompts.redditbias.unpacking import EXPECTED
 from evenhand.prompts.stages import Stages, content_key
 from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, table_bytes, write_table
 
