@@ -64,7 +64,7 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
         (("redditbias", "-o", "out"), 2, ("one bias type: --bias NAME", "religion1, religion2, race")),
         (("redditbias", "--bias", "races", "-o", "out"), 2, ("no bias type called 'races'", "Did you mean 'race'")),
         (("redditbias", "--bias", "race", "-o", "out"), 2, ("Neither dumps nor annotations", "--from FILE")),
-        (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("none.toml cannot be read",)),
+        (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("There is no file none.toml",)),
         (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
         (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("There is no file none.zst",)),
         (("redditbias", "--bias", "race", "--from", "RC.jsonl", "-o", "out"), 1, ("None of 1 dumps", "cut off")),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.prompts.redditbias.toml_tables import Table
-from evenhand.schema import DataError, parse_toml, unknown_name
+from evenhand.schema import DataError, is_file, parse_toml, unknown_name
 
 BIAS_TYPES = ("religion1", "religion2", "race", "gender", "orientation")
 """The published types, in the paper's order."""
@@ -149,6 +149,8 @@ def load_specification(path: Path | str) -> Specification:
     ('female', 'male')
     """
     file = Path(path).expanduser()
+    if not is_file(file):
+        raise DataError(f"There is no file {file}.", FORMAT)
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:

@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.prompts.redditbias.queries import Terms
 from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, Truncated, line_blocks
-from evenhand.schema import DataError, is_folder, parse_json, without_surrogates
+from evenhand.schema import DataError, is_file, is_folder, parse_json, without_surrogates
 
 TOLD_EVERY = 1 << 27
 """Bytes of lines between two reports of progress."""
@@ -41,7 +41,7 @@ def dump_files(places: Sequence[Path | str]) -> list[Path]:
             if not inside:
                 raise DataError(f"The folder {place} holds no dumps.", EXPECTED)
             files += inside
-        elif not place.is_file():
+        elif not is_file(place):
             raise DataError(f"There is no file {place}.", EXPECTED)
         elif place.suffix.lower() not in ENDINGS:
             raise DataError(f"{place}: files ending in '{place.suffix}' cannot be read.", EXPECTED)

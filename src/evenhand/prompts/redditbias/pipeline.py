@@ -35,7 +35,7 @@ from evenhand.prompts.redditbias.published_files import (
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
 from evenhand.prompts.redditbias.unpacking import EXPECTED
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, table_bytes, write_table
+from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
 
 VERSION = 1
 """Of the rules of these steps; another number makes every table anew."""
@@ -206,7 +206,7 @@ def _pairs(
     counts: dict[str, int],
     warnings: list[str],
 ) -> BuiltPairs:
-    key = content_key(base, sha256_of(annotations)) if annotations.is_file() else base
+    key = content_key(base, sha256_of(annotations)) if is_file(annotations) else base
     annotated = stages.frame("annotated.parquet", key, partial(read_annotations, annotations))
     labels = label_counts(annotated)
     left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))

@@ -3,7 +3,7 @@
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,7 +28,7 @@ class Truncated(Exception):
     """The packed stream ends before its end, or goes on with what is none."""
 
 
-def line_blocks(handle: BinaryIO, path: Path) -> Iterator[bytes]:
+def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
     """Blocks of whole lines, each with its line feed; of the last line, which may have none, the block comes last.
 
     handle: the opened file. path: its name, whose ending says how it is packed. Raises Truncated, behind the last whole
