@@ -58,7 +58,7 @@ CAUSATIVE = _words(
 """Before a bare verb: "made her laugh"."""
 BARE_VERBS = _words(
     """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage obtain
-    produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear go come leave be become do make take get give have know think say tell speak
+    produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear faint blush shiver vomit swear promise confess go come leave be become do make take get give have know think say tell speak
     begin try write read learn find feel see hear live win lose stop start
     sit stand wait keep fly swim climb jump realize realise understand believe remember
     forget choose decide perform appear enter pass join marry kill eat drink drown succeed overcome cope
@@ -120,7 +120,7 @@ GIVEN = _words(
     recognition praise attention authority asylum immunity citizenship custody shelter help comfort joy pleasure
     freedom clothes food half rewards three two four five six seven eight nine ten many several few more enough
     questions stories lies letters nightmares cancer problems international national critical widespread acclaim fame
-    custody custodial entry admission relief roles awards nominations shares lots plenty bread milk candy chocolates
+    custody custodial entry admission relief roles awards nominations shares lots plenty bread milk candy chocolates music
     cash tips clues"""
 )
 """What is given to her rather than hers: "offered her money"."""
@@ -197,7 +197,7 @@ NOT_PEOPLE_AFTER = _words(
     medal lecture lectures house winery prison jail cemetery mine glacier formation zoo garden gardens tournament championship
     collins murders case trial affair riots rebellion order chronicles tribute special movie album pages poems poetry letters
     biography reader essays estate ranch building buildings
-    mystery mysteries stories series elementary co company companies associates trust show fund ministries band"""
+    now mystery mysteries stories series elementary co company companies associates trust show fund ministries band"""
 )
 CALLED_BEFORE = _words(
     "titled entitled novel film movie book play album song musical opera sitcom show series documentary biography memoir "
@@ -220,7 +220,7 @@ LANGUAGE_AFTER = _words(
 )
 FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
-    bison robin eel chestnut windows doors kiss muffin muffins bath breakfast wood cockroach elm beech holly oak"""
+    bison robin eel chestnut coast continent mainland elephant elephants lion lions windows doors kiss muffin muffins bath breakfast wood cockroach elm beech holly oak"""
 )
 _THINGS = _words(
     "buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings jack pin "
@@ -254,7 +254,7 @@ SHIPS = _words(
     propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper minesweepers trawler ferry liner capsized warship warships"""
 )
 WOMEN = _words(
-    "woman women girl girls wife mother actress husband daughter sister Mrs Miss Ms queen Queen princess Princess singer "
+    "woman women girl girls wife mother actress husband daughter Mrs Miss Ms queen Queen princess Princess singer "
     "aunt niece lady Lady boyfriend widow"
 )
 """Where two words of ships stand and none of women, "she" is a ship."""

@@ -56,6 +56,8 @@ def her_or_hers(place: Place) -> str:
         return "her"
     if word in cues.VERBS and place.before() == "of":
         return "hers"
+    if word == "will" and place.before() != "of":
+        return "her"
     is_function = word in cues.FUNCTION or word in ("alone", "too", "again", "now", "instead")
     if word in ("being", "having", "like", "past", "following", "inside", "outside", "opposite", "no", "another"):
         return "her"

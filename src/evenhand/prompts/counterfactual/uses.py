@@ -165,7 +165,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.surface.lower() in languages and _is_language(place):
         return None
-    if place.after() in cues.FIXED_AFTER or (place.surface == "Christian" and _is_first_name(place)):
+    if place.after() in cues.FIXED_AFTER or (place.surface in ("Christian", "Maya") and _is_first_name(place)):
         return None
     if place.hyphen_after or place.cut:
         return target.word
@@ -176,7 +176,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if target.nouns and not joined and _stands_for_people(place):
         return target.nouns
-    if target.noun and _is_singular_noun(place):
+    if target.noun and (_is_singular_noun(place) or (place.before() == "fellow" and place.capital_after)):
         return target.noun
     return target.word
 
@@ -292,7 +292,8 @@ def _stands_for_people(place: Place) -> bool:
 
 def _is_first_name(place: Place) -> bool:
     """Whether "Christian" does something, without an article: "Christian transferred to Boston"."""
-    acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had") or place.after().endswith("ed")
+    acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had", "the")
+    acts = acts or place.after().endswith("ed")
     return (acts or place.possessive) and place.before() in ("", "and", "but", "that", "when", "as", "where", "while")
 
 
