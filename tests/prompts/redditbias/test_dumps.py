@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from evenhand.prompts.redditbias.dumps import SEARCHED, _Search, dump_files, found_comments, search_dump
 from evenhand.prompts.redditbias.queries import Terms
@@ -149,6 +149,7 @@ def test_ids_of_all_dumps_stand_once(tmp_path: Path) -> None:
 WORDS = ["reds", "are", "red", "fans", "loud", "rude", "Louder", "blue", "\n"]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=30))
 def test_whole_blocks_find_what_single_lines_do(texts: list[str]) -> None:
     rows = [{"id": str(n), "body": text, "edited": False} for n, text in enumerate(texts)]
