@@ -5,13 +5,17 @@ The fixture `loopback` is this module:
     with LoopbackServer(lambda asked: (200, {"said": asked.body["text"]})) as server:
         ServiceClient(server.url, pause=0.01).post("/say", {"text": "hi"})
         assert server.answered == {"<what `identify` gives>": 1}
+
+What no HTTP server says is said by a `RawServer`.
 """
 
 import json
 import random
+import socket
+import ssl
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -86,6 +90,85 @@ def at_random(seed: int, share: float, kinds: tuple[str, ...] = MISCHIEF) -> Cal
 def in_turn(*kinds: str | None) -> Callable[[Asked], str | None]:
     """The first mischief at a question's first try, and so on; none after the last."""
     return lambda asked: kinds[asked.number - 1] if asked.number <= len(kinds) else None
+
+
+class RawServer:
+    """Answers each request with bytes just as they are: an iterable of pieces, sent one by one as they are made.
+
+    answer: called with the parsed body of a request (None without one) and its head. host: "::1" serves IPv6. tls:
+    serves by TLS. only: said to whoever connects, without listening, and nothing else for ever.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[Any, bytes], Iterable[bytes]],
+        *,
+        host: str = "127.0.0.1",
+        tls: ssl.SSLContext | None = None,
+        only: bytes | None = None,
+    ):
+        self.answer, self.tls, self.only = answer, tls, only
+        self.connections = 0
+        self.closing = threading.Event()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family, backlog=64)
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"{'https' if tls else 'http'}://{shown}:{self._listener.getsockname()[1]}"
+
+    def __enter__(self) -> "RawServer":
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.closing.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self.closing.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                if self.only is not None:
+                    connection.sendall(self.only)
+                    self.closing.wait(60)
+                    return
+                if self.tls is not None:
+                    connection = self.tls.wrap_socket(connection, server_side=True)
+                with connection, connection.makefile("rb") as asked:
+                    while line := asked.readline():
+                        head = line
+                        while (line := asked.readline()).strip():
+                            head += line
+                        lengths = [
+                            part for part in head.lower().split(b"\r\n") if part.startswith(b"content-length")
+                        ]
+                        content = asked.read(int(lengths[0].partition(b":")[2])) if lengths else b""
+                        for piece in self.answer(json.loads(content) if content else None, head):
+                            if self.closing.is_set():
+                                return
+                            connection.sendall(piece)
+            except OSError:
+                return  # the client has hung up
+
+
+def response(content: bytes, *headers: bytes, status: bytes = b"200 OK") -> bytes:
+    """A response for a `RawServer`. headers: such as b"Content-Encoding: gzip"."""
+    lines = (b"HTTP/1.1 " + status, b"Content-Length: %d" % len(content), *headers)
+    return b"\r\n".join(lines) + b"\r\n\r\n" + content
+
+
+def chunked(*pieces: bytes) -> bytes:
+    """A response in chunks for a `RawServer`."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 class _Server(ThreadingHTTPServer):

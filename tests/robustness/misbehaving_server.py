@@ -107,6 +107,19 @@ def _value(value: Any, written: ResponseError | None, scored: ResponseError | No
     return Oddity(answer, written, scored)
 
 
+def _wrote(text: str) -> Oddity:
+    """The good answer, but for another continuation."""
+
+    def answer(good: Json) -> Sent:
+        choice = {**good["choices"][0], "text": text}
+        listed = choice.get("logprobs")
+        if listed and listed["token_logprobs"][0] is not None:  # not echoed
+            choice["logprobs"] = {"tokens": [text], "token_logprobs": [-1.0]}
+        return 200, {**good, "choices": [choice]}, {}
+
+    return Oddity(answer, None, None)
+
+
 def _status(status: int, code: ResponseError, body: Any = None, **headers: str) -> Oddity:
     return Oddity(lambda good: (status, {"error": "no"} if body is None else body, headers), code, code)
 
@@ -125,8 +138,8 @@ def _coded(code: str) -> Json:
 
 ODDITIES: dict[str, Oddity] = {
     # good all the same
-    "half a surrogate pair": _choice(None, text="\ud83d so"),
-    "null characters": _choice(None, text="\0so\0"),
+    "half a surrogate pair": _wrote("\ud83d so"),
+    "null characters": _wrote("\0so\0"),
     "usage that cannot be": _body(None, None, usage={"completion_tokens": True, "prompt_tokens": 10**4000}),
     "a fingerprint that is half a character": _body(None, None, system_fingerprint="\udc00" * 999),
     "a megabyte beside the answer": _body(None, None, padding="x" * MANY),
@@ -139,6 +152,8 @@ ODDITIES: dict[str, Oddity] = {
     "text a number": _choice(UNREAD, text=3),
     "text null": _choice(UNREAD, text=None),
     "text a list": _choice(UNREAD, text=[" so"]),
+    "tokens of another text": _choice(UNREAD, text=" so"),
+    "another choice": _choice(UNREAD, UNREAD, index=1),
     "a message that is a list": _choice(UNREAD, message=[" so"]),
     "a filter": _choice(E.REFUSED, finish_reason="content_filter"),
     "log probabilities a number": _choice(UNREAD, UNREAD, logprobs=7),

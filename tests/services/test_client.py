@@ -50,32 +50,6 @@ def test_a_hang_costs_the_time_out_and_is_tried_again(loopback):
         assert answer.attempts >= 2
 
 
-def test_a_trickle_is_a_hang():
-    """One byte now and then keeps a connection alive for ever; only the whole time can end it."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    done = threading.Event()
-
-    def trickle():
-        connection, _ = listener.accept()
-        with connection:
-            connection.recv(4096)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-            while not done.wait(0.01):
-                try:
-                    connection.sendall(b" ")
-                except OSError:
-                    return
-
-    thread = threading.Thread(target=trickle)
-    thread.start()
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with listener, ServiceClient(address, attempts=1, timeout=0.2) as service:
-        answer = service.post("/", {})
-        done.set()
-        thread.join()
-    assert answer.error is ResponseError.TIMED_OUT
-
-
 @pytest.mark.parametrize(
     ("kind", "error", "said"),
     [
@@ -259,7 +233,7 @@ def test_an_answer_nested_too_deeply_to_be_kept_or_shown_is_none(levels, good):
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(loopback, monkeypatch):
-    monkeypatch.setattr("evenhand.services.client.LARGEST", 1000)
+    monkeypatch.setattr("evenhand.services.connections.LARGEST", 1000)
     with loopback.LoopbackServer(lambda asked: (200, {"x": "y" * 5000})) as server, client(server) as service:
         answer = service.post("/", {})
     assert (answer.error, answer.attempts) == (ResponseError.MODEL_ERROR, 1)
@@ -446,9 +420,3 @@ def test_half_a_character_reaches_the_service(loopback):
         client(server) as service,
     ):
         assert service.post("/", {"text": "a\ud83d"}).body == {"got": "a\ud83d"}
-
-
-def test_a_proxy_is_not_asked_for_this_machine(loopback, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    with loopback.LoopbackServer(doubled) as server, client(server, attempts=1) as service:
-        assert service.post("/", {"value": 1}).body == {"value": 2}

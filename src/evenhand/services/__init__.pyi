@@ -3,6 +3,7 @@ from .addresses import (
 )
 from .answers import (
     ABSENT as ABSENT,
+    first_choice as first_choice,
 )
 from .client import (
     Answer as Answer,

@@ -6,6 +6,7 @@ from typing import Any
 
 from evenhand.schema import ResponseError, parse_json, without_surrogates
 from evenhand.services.pace import seconds_asked_for
+from evenhand.services.redaction import Redaction
 
 PASSING = frozenset({408, 409, 425, 429})
 """Refusals that may be an answer next time; so may everything from 500 on."""
@@ -17,6 +18,9 @@ LENGTH_WORDS = ("maximum context length", "context window", "exceeds the availab
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 DEEPEST = 64
 """Levels of lists and objects in an answer; what is nested more deeply is no answer, and could not be kept or shown."""
+
+SHOWN, READ = 200, 1 << 14  # of what cannot be read: letters in a message, bytes looked through for keys
+NO_SECRETS = Redaction({})
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,16 @@ class Attempt:
 
 
 def read_response(
-    status: int, headers: Mapping[str, str], content: bytes, attempts: int, seconds: float
+    status: int,
+    headers: Mapping[str, str],
+    content: bytes,
+    attempts: int,
+    seconds: float,
+    redaction: Redaction = NO_SECRETS,
 ) -> Attempt:
     """Judge a response that came in full.
 
-    headers: with lower-case names. attempts, seconds: for the Answer.
+    headers: with lower-case names. attempts, seconds: for the Answer. redaction: of what was sent with the request.
 
     >>> attempt = read_response(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', 1, 0.1)
     >>> attempt.answer.error.value, attempt.answer.detail, attempt.passing, attempt.retry_after
@@ -103,16 +112,16 @@ def read_response(
     except ValueError:  # also what is not UTF-8
         value, readable = None, False
     shallow = _is_shallow(value)
-    body = value if isinstance(value, dict) and shallow else None
+    body = redaction.value(value) if isinstance(value, dict) and shallow else None
     if 200 <= status < 300:
         if body is not None:
             return Attempt(Answer(status, body, None, None, attempts, seconds))
         what = "is not a JSON object" if shallow else f"is nested in more than {DEEPEST} levels"
-        detail = f"answered {status} with what {what}: {_shown(content)}"
+        detail = f"answered {status} with what {what}: {_shown(content, redaction)}"
         return Attempt(
             Answer(status, None, ResponseError.MODEL_ERROR, detail, attempts, seconds), passing=not readable
         )
-    detail = without_surrogates(f"status {status}: {_message(body, content, headers)}")
+    detail = without_surrogates(f"status {status}: {_message(body, content, headers, redaction)}")
     refusal = Answer(status, body, ResponseError.MODEL_ERROR, detail, attempts, seconds)
     if status == 402 or refusal.code in OUT_OF_CREDIT:  # waiting does not fill an account
         return Attempt(Answer(status, body, ResponseError.QUOTA, detail, attempts, seconds))
@@ -121,7 +130,27 @@ def read_response(
     return Attempt(refusal, status in PASSING or status >= 500, seconds_asked_for(headers))
 
 
-def _message(body: dict[str, Any] | None, content: bytes, headers: Mapping[str, str]) -> str:
+def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The choice that answers a question in OpenAI's form: that of index 0, wherever it stands.
+
+    Servers that number none have but one, and it stands first. None where there is no such choice.
+
+    >>> first_choice({"choices": [{"index": 1, "text": "b"}, {"index": 0, "text": "a"}]})
+    {'index': 0, 'text': 'a'}
+    >>> first_choice({"choices": [{"text": "a"}]}), first_choice({"choices": [{"index": 1, "text": "b"}]})
+    ({'text': 'a'}, None)
+    """
+    choices = (body or {}).get("choices")
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        return None
+    if all(choice.get("index") is None for choice in choices):
+        return choices[0] if choices else None
+    return next((choice for choice in choices if type(i := choice.get("index")) is int and i == 0), None)
+
+
+def _message(
+    body: dict[str, Any] | None, content: bytes, headers: Mapping[str, str], redaction: Redaction
+) -> str:
     """The service's own words: OpenAI, Google and FastAPI put them in different places."""
     place: Any = body or {}
     for name in ("error", "message", "detail"):
@@ -129,7 +158,9 @@ def _message(body: dict[str, Any] | None, content: bytes, headers: Mapping[str, 
             place = place[name]
     if isinstance(place, str):
         return place[:500]
-    return f"moved to {headers['location']}" if "location" in headers else _shown(content)
+    if "location" in headers:
+        return f"moved to {redaction.text(headers['location'])[:500]}"
+    return _shown(content, redaction)
 
 
 def _is_shallow(value: Any) -> bool:
@@ -143,5 +174,5 @@ def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return item.values() if isinstance(item, dict) else item
 
 
-def _shown(content: bytes) -> str:
-    return content[:200].decode(errors="replace").strip() or "nothing"
+def _shown(content: bytes, redaction: Redaction) -> str:
+    return redaction.text(content[:READ].decode(errors="replace"))[:SHOWN].strip() or "nothing"

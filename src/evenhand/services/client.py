@@ -1,6 +1,6 @@
 """Questions to a service over HTTP: side by side, tried again after whatever passes, every one accounted for.
 
-Keys belong in `headers`; they never reach an answer's detail, an error or a log.
+Keys belong in `headers`; they never reach an answer, an error or a log.
 """
 
 import itertools
@@ -13,25 +13,21 @@ import uuid
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
-from urllib.parse import urlsplit
 
-from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.schema import EvenhandError, UsageError
 from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
+from evenhand.services.redaction import Redaction
 
 if TYPE_CHECKING:
-    import httpx
+    from evenhand.services.connections import Connections
 
-NOT_SECRET = frozenset({"accept", "content-type", "user-agent", "openai-organization", "openai-project"})
 FORGIVEN = 10
 """Times `attempts` that a question is tried at most, however often being told to slow down is forgiven."""
-LARGEST = 16 << 20  # bytes of an answer; more would fill the memory of this machine
 LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
 
 
@@ -41,8 +37,8 @@ class ServiceClient:
     base_url: http(s)://host/path in front of every request's path. headers: sent with every request.
     attempts: tries a question; being told to slow down (429) is forgiven once the service has answered
     somebody since, up to FORGIVEN times as many tries. pause, longest_pause: seconds of the first and the longest
-    wait between tries. timeout: seconds a try may take. per_minute: tries a minute, over all threads. key_variable:
-    the environment variable that holds the key, for the hint when it is refused.
+    wait between tries. timeout: seconds a try may take, to the last byte. per_minute: tries a minute, over all
+    threads. key_variable: the environment variable that holds the key, for the hint when it is refused.
     Raises UsageError for what is not an HTTP address.
     """
 
@@ -83,11 +79,10 @@ class ServiceClient:
                     "outside ASCII.",
                     "Copy it again, without anything around it.",
                 )
-        self._secrets = _secrets(self._headers)
+        self._redaction = Redaction(self._headers)
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()
-        self._connection: httpx.Client | None = None
-        self._users: Counter[httpx.Client] = Counter()
+        self._connections: Connections | None = None
         self._responses = 0  # of any kind: the service is there
         self._good = 0
         self._key_served = False
@@ -106,10 +101,9 @@ class ServiceClient:
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            idle = connection is not None and not self._users[connection]
-        if connection is not None and idle:
-            connection.close()
+            connections = self._connections
+        if connections is not None:
+            connections.close()
 
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         """Ask one question. path: behind the base URL. body: sent as JSON.
@@ -204,7 +198,6 @@ class ServiceClient:
         return facts
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event) -> Answer:
-        url = f"{self.base_url}/{path.lstrip('/')}".rstrip("/")
         # ASCII: half a surrogate pair in a text then reaches the service instead of breaking the request.
         content = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if content is not None else {}
@@ -216,9 +209,9 @@ class ServiceClient:
         while True:
             self._pace.wait_turn(stop)
             tries += 1
-            attempt = self._try(method, url, content, headers, tries)
+            attempt = self._try(method, path, content, headers, tries)
             connected = connected or attempt.connected
-            answer = self._cleaned(attempt.answer)
+            answer = attempt.answer
             # Once the key has served, a refusal may be about the text (some services guard their door that way) or
             # one server's of many; whether it is of the key after all, `Refusals` finds out.
             served = self._good or (self._key_served and answer.status != 401)
@@ -246,45 +239,20 @@ class ServiceClient:
                 self._pace.hold(asked_for)
             sleep(pause_after(tries if asked_for is None else 1, self.pause, self.longest_pause), stop)
 
-    def _try(self, method: str, url: str, content: bytes | None, headers: dict[str, str], n: int) -> Attempt:
-        import httpx
+    def _try(self, method: str, path: str, content: bytes | None, headers: dict[str, str], n: int) -> Attempt:
+        from evenhand.services.connections import LostResponse
 
-        began = time.monotonic()
-
-        def failed(
-            error: ResponseError, detail: str, *, connected: bool = True, passing: bool = True
-        ) -> Attempt:
-            lost = Answer(None, None, error, detail, n, time.monotonic() - began)
-            return Attempt(lost, passing=passing, connected=connected)
-
+        connections, began = self._connected(), time.monotonic()
         try:
-            with self._http() as http, http.stream(method, url, content=content, headers=headers) as response:
-                pieces, size = [], 0
-                for piece in response.iter_bytes():
-                    pieces.append(piece)
-                    size += len(piece)
-                    if size > LARGEST:
-                        lost = f"the answer is larger than {LARGEST >> 20} MiB"
-                        return failed(ResponseError.MODEL_ERROR, lost, passing=False)
-                    # httpx limits the time between two pieces; a trickle would go on for ever.
-                    if time.monotonic() - began > self.timeout:
-                        raise httpx.ReadTimeout("the answer came too slowly")
-                status, answered = response.status_code, {k.lower(): v for k, v in response.headers.items()}
-        except httpx.TimeoutException as error:
-            reached = not isinstance(error, httpx.ConnectTimeout)
-            return failed(ResponseError.TIMED_OUT, f"no answer within {self.timeout:g} s", connected=reached)
-        except httpx.InvalidURL as error:
-            raise UsageError(
-                f"{self.base_url!r} is not the address of a service: {error}.",
-                "Write http://host:port/path or https://host/path.",
-            ) from error
-        except httpx.RequestError as error:
-            what = f"{type(error).__name__}: {error}".rstrip(": ")
-            reached = not isinstance(error, httpx.ConnectError)
-            return failed(ResponseError.MODEL_ERROR, what, connected=reached)
+            response = connections.ask(method, path, content, headers)
+        except LostResponse as lost:
+            detail = self._redaction.text(lost.detail)
+            answer = Answer(None, None, lost.error, detail, n, time.monotonic() - began)
+            return Attempt(answer, passing=lost.passing, connected=lost.connected)
         with self._lock:
             self._responses += 1
-        return read_response(status, answered, b"".join(pieces), n, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        return read_response(response.status, response.headers, response.content, n, seconds, self._redaction)
 
     def _counted(self, answer: Answer) -> Answer:
         with self._lock:
@@ -295,33 +263,14 @@ class ServiceClient:
                 self._failed[answer.reason] += 1
         return answer
 
-    @contextmanager
-    def _http(self) -> "Iterator[httpx.Client]":
+    def _connected(self) -> "Connections":
         with self._lock:
-            connection = self._connection = self._connection or self._connect()
-            self._users[connection] += 1
-        try:
-            yield connection
-        finally:
-            # Closed under a thread that still waits on it, its socket's number could go to another connection.
-            with self._lock:
-                self._users[connection] -= 1
-                last = not self._users[connection] and connection is not self._connection
-            if last:
-                connection.close()
+            if self._connections is None:
+                from evenhand.services.connections import Connections  # slow to import
 
-    def _connect(self) -> "httpx.Client":
-        import httpx
-
-        connection = httpx.Client(
-            headers=self._headers,
-            timeout=httpx.Timeout(self.timeout),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=self.concurrency),
-            # A proxy for the outside world has no way to this machine's own ports.
-            trust_env=urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1"),
-        )
-        weakref.finalize(self, connection.close).atexit = False
-        return connection
+                self._connections = Connections(self.base_url, self._headers, self.timeout, self.concurrency)
+                weakref.finalize(self, self._connections.close).atexit = False
+            return self._connections
 
     def raise_refused(self, answer: Answer) -> NoReturn:
         """Raise the EvenhandError of a key that the service does not take (any more)."""
@@ -330,12 +279,6 @@ class ServiceClient:
             f"{self._host} refuses the key: {answer.detail}",
             f"{where} to one that may use this service. What was answered before is kept.",
         )
-
-    def _cleaned(self, answer: Answer) -> Answer:
-        detail = answer.detail
-        for secret in self._secrets if detail else ():
-            detail = (detail or "").replace(secret, "***")
-        return answer if detail == answer.detail else replace(answer, detail=detail)
 
 
 def _next(arrived: "queue.SimpleQueue[int | BaseException]") -> int | BaseException:
@@ -359,9 +302,3 @@ def _host(base_url: str) -> str:
             "Give keys by an environment variable.",
         )
     return parts.netloc
-
-
-def _secrets(headers: Mapping[str, str]) -> list[str]:
-    values = [value for name, value in headers.items() if name.lower() not in NOT_SECRET]
-    parts = {part for value in values for part in (value, *value.split()) if len(part) > 6}
-    return sorted(parts - {"Bearer"}, key=len, reverse=True)

@@ -1,14 +1,12 @@
 """Echoed log probabilities: where tokens stand, which are scored, and which servers are not believed."""
 
-import itertools
 import math
 
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.models.contract import Texts
 from evenhand.models.served.model import HttpModel, HttpOptions
-from evenhand.models.served.scoring import align, read_scored
+from evenhand.models.served.scoring import read_scored
 from evenhand.schema import ResponseError, Unsupported
 from evenhand.services.client import Answer
 
@@ -133,60 +131,6 @@ def test_a_chat_and_a_mask_cannot_be_scored(scorer):
         scorer(chat=True)[0].log_likelihoods(["she is kind"])
     with pytest.raises(Unsupported, match="no mask token"):
         scorer()[0].log_likelihoods(Texts(["she is kind"], masking="token"))
-
-
-@given(
-    pieces=st.lists(st.text(min_size=1, max_size=4).filter(lambda t: "�" not in t), min_size=1, max_size=12),
-    first=st.sampled_from([None, "<s>", "<|begin_of_text|>", ""]),
-    behind=st.sampled_from([[], [("\x00more", -1.0)]]),
-)
-def test_tokens_that_spell_a_text_are_found_in_it(pieces, first, behind):
-    text = "".join(pieces)
-    if first is not None and first and text.startswith(first):
-        return
-    listed = [(piece, -float(i)) for i, piece in enumerate(pieces)]
-    front = [] if first is None else [(first, NAN)]
-    found = align([*front, *listed, *behind], text)
-    assert [token.text for token in found] == pieces
-    assert [text[token.start : token.end] for token in found] == pieces
-    assert [token.log_prob for token in found] == [-float(i) for i in range(len(pieces))]
-
-
-@given(
-    characters=st.lists(st.sampled_from("ab é😀ß日ñ本语"), min_size=1, max_size=10, unique=True),
-    cuts=st.sets(st.integers(1, 30)),
-)
-def test_tokens_that_cut_characters_in_two_leave_the_others_in_place(characters, cuts):
-    """Tokens of bytes, shown as servers show them: what is no whole character becomes replacement characters."""
-    text = "".join(characters)
-    data = text.encode()
-    places = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
-    tokens = [data[a:b].decode(errors="replace") for a, b in itertools.pairwise(places)]
-    found = align([(token, -1.0) for token in tokens], text)
-    assert [token.text for token in found] == tokens
-    whole = {len(text[:k].encode()): k for k in range(len(text) + 1)}  # bytes in front of each character
-    for token, (a, b) in zip(found, itertools.pairwise(places), strict=True):
-        if a in whole and not token.text.startswith("�"):
-            assert token.start == whole[a]
-        if b in whole and not token.text.endswith("�"):
-            assert token.end == whole[b]
-        assert token.start <= token.end
-    assert found[0].start == 0
-    assert found[-1].end == len(text)
-
-
-@pytest.mark.parametrize(
-    "tokens", [[], ["Hell"], ["Help", " you"], ["<s>"], ["<s>", "<s>", "Hello you"], ["Hello", "you"]]
-)
-def test_tokens_that_do_not_spell_the_text_are_refused(tokens):
-    reason = align([(token, -1.0) for token in tokens], "Hello you")
-    assert isinstance(reason, str)
-    assert "do not spell" in reason
-
-
-def test_a_space_that_a_tokenizer_adds_in_front_is_not_the_texts():
-    found = align([(" Hello", NAN), (" you", -1.0)], "Hello you")
-    assert [(token.start, token.end) for token in found] == [(0, 5), (5, 9)]
 
 
 def test_a_token_over_the_boundary_counts_as_the_texts():

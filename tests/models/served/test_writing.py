@@ -160,6 +160,30 @@ def test_answers_that_hold_no_choice():
     assert "upstream is down" in read_written(routed, GREEDY).detail
 
 
+def test_the_choice_of_index_0_is_read_wherever_it_stands():
+    def chosen(*choices):
+        return read_written(Answer(200, {"choices": list(choices)}, None, None, 1, 0.1), GREEDY)
+
+    a, b = ({"text": text, "finish_reason": "stop"} for text in "ab")
+    assert chosen({**b, "index": 1}, {**a, "index": 0}).text == "a"
+    assert chosen(a).text == chosen({**a, "index": None}).text == chosen(a, b).text == "a"
+    for wrong in ([{**b, "index": 1}], [b, {**a, "index": 2}], [{**b, "index": True}], [{**b, "index": "0"}]):
+        assert chosen(*wrong).error is ResponseError.UNPARSABLE
+        assert "index 0" in chosen(*wrong).detail
+
+
+def test_tokens_of_another_text_are_an_error_row():
+    def written(text, tokens, decoding=GREEDY):
+        listed = {"tokens": tokens, "token_logprobs": [-1.0] * len(tokens)}
+        return read_written(answer({"text": text, "finish_reason": "stop", "logprobs": listed}), decoding)
+
+    wrong = written(" She is", [" He", " is"])
+    assert (wrong.text, wrong.error) == (None, ResponseError.UNPARSABLE)
+    assert "do not spell" in wrong.detail
+    assert written(" He is", [" He", " is", "</s>"]).text == " He is"
+    assert written(" He is", [" He", " is", "###"], STOPS).text == " He is"
+
+
 def test_a_server_that_writes_past_the_limit_is_not_believed():
     written = read_written(
         answer({"text": " a" * 40, "finish_reason": "length"}, usage={"completion_tokens": 40}), GREEDY

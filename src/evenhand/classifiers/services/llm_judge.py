@@ -16,7 +16,7 @@ from evenhand.schema import (
     UsageError,
     Whole,
 )
-from evenhand.services import Answer, address_parts, answer_key
+from evenhand.services import Answer, address_parts, answer_key, first_choice
 
 CARD = Card(
     name="llm-judge",
@@ -200,9 +200,7 @@ class LlmJudge(ServiceClassifier[Question]):
     def _read(self, answer: Answer, questions: Sequence[Question]) -> list[Reply]:
         if answer.error is not None:
             return [failure(answer)]
-        choices = (answer.body or {}).get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        choice = first if isinstance(first, dict) else {}
+        choice = first_choice(answer.body) or {}
         message = choice.get("message")
         if not isinstance(message, dict) or not isinstance(message.get("content"), str | None):
             return [Reply(None, ResponseError.UNPARSABLE, f"no message in {str(answer.body)[:200]}")]

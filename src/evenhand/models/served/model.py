@@ -22,7 +22,6 @@ from evenhand.models.served.scoring import READABLE, Scored, check_echo, echo_bo
 from evenhand.models.served.writing import (
     ServedText,
     decoding_body,
-    first_choice,
     is_written,
     read_written,
     sample_body,
@@ -37,7 +36,7 @@ from evenhand.schema import (
     UsageError,
     without_surrogates,
 )
-from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path
+from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path, first_choice
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
 GREETING_TOKENS = 16  # thinking models refuse to answer in fewer

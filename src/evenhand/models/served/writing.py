@@ -10,9 +10,10 @@ from evenhand.models.contract import Finish
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.options import HttpOptions
 from evenhand.models.served.requests import row_error, token_count
+from evenhand.models.served.spelling import spells
 from evenhand.models.writing import continuation_key
 from evenhand.schema import ResponseError, Unsupported
-from evenhand.services import Answer
+from evenhand.services import Answer, first_choice
 
 SENT = frozenset(
     {"max_new_tokens", "min_new_tokens", "temperature", "top_k", "top_p", "stop", "samples", "seed"}
@@ -141,6 +142,8 @@ def read_written(answer: Answer, decoding: Decoding) -> ServedText:
     if count > decoding.max_new_tokens + 1:  # some count the end token that they do not show
         message_of_error = f"{count} tokens where at most {decoding.max_new_tokens} were allowed"
         return ServedText(error=ResponseError.MODEL_ERROR, detail=f"the server wrote {message_of_error}")
+    if tokens and not spells([token for token, _ in tokens], text, decoding.stop):
+        return _unparsable("the tokens that it lists with log probabilities do not spell its text")
     finish = _finish(choice, why, count, decoding)
     places = [place for place in map(text.find, decoding.stop) if place >= 0]
     if places:
@@ -203,20 +206,12 @@ def token_number(token: str) -> int:
     return zlib.crc32(token.encode(errors="surrogatepass")) & 0x7FFFFFFF
 
 
-def first_choice(body: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The only choice of an answer; None where there is none."""
-    choices = (body or {}).get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        return choices[0]
-    return None
-
-
 def without_choice(answer: Answer) -> tuple[ResponseError, str]:
     """The code and message of an answer that holds no choice."""
     error = (answer.body or {}).get("error")
     if error:  # some routers put a failure into an answer of status 200
         return ResponseError.MODEL_ERROR, f"the server answered the error {error}"[:500]
-    return ResponseError.UNPARSABLE, "the answer holds no choice"
+    return ResponseError.UNPARSABLE, "the answer holds no choice, or none of index 0"
 
 
 def _content(message: Any) -> str | None:

@@ -1,0 +1,352 @@
+"""Whatever comes over the wire: a try ends at its time, no answer is taken for another, none fills the memory."""
+
+import gzip
+import itertools
+import json
+import ssl
+import subprocess
+import time
+import tracemalloc
+
+import pytest
+
+from evenhand.schema import EvenhandError, ResponseError, UsageError
+from evenhand.services.client import ServiceClient
+from evenhand.services.connections import LARGEST
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def client(server, **options):
+    return ServiceClient(server.url, **{"pause": 0.001, "longest_pause": 0.01, "timeout": 10, **options})
+
+
+def slowly(first, piece):
+    """Something, and then a little more now and then for ever."""
+    yield first
+    while True:
+        time.sleep(0.02)
+        yield piece
+
+
+ENDLESS = {
+    "a head, letter by letter": (HEAD + b"X: ", b"a"),
+    "early hints": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    "the file name in a gzip head": (
+        HEAD + b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"b\r\n\x1f\x8b\x08\x08\0\0\0\0\0\x03a\r\n",
+        b"1\r\na\r\n",
+    ),
+    "content, letter by letter": (HEAD + b"Content-Length: 100000\r\n\r\n{", b" "),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    "blank lines in chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"2\r\n\n\n\r\n"),
+    "trailers": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", b"X: y\r\n"),
+    "content without a length": (HEAD + b"\r\n{", b" "),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_trickle_is_a_hang(loopback, kind):
+    """A byte now and then keeps a connection alive for ever; only the whole time of a try can end it."""
+    with (
+        loopback.RawServer(lambda asked, head: slowly(*ENDLESS[kind])) as server,
+        client(server, attempts=1, timeout=0.2) as service,
+    ):
+        began = time.monotonic()
+        answer = service.post("/", {})
+    assert answer.error is ResponseError.TIMED_OUT
+    assert "no answer within 0.2 s" in answer.detail
+    assert 0.15 < time.monotonic() - began < 5
+
+
+def test_a_tls_handshake_without_answer_is_a_hang(loopback):
+    with (
+        loopback.RawServer(good, only=b"") as server,
+        ServiceClient(server.url.replace("http:", "https:"), attempts=1, timeout=0.2) as service,
+        pytest.raises(EvenhandError, match=r"cannot be reached: no answer within 0\.2 s"),
+    ):
+        service.post("/", {})
+
+
+def test_a_flood_of_early_hints_fills_nothing(loopback):
+    flood = itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000)
+    with (
+        loopback.RawServer(lambda asked, head: flood) as server,
+        client(server, attempts=1, timeout=0.2) as service,
+    ):
+        assert service.post("/", {}).error is ResponseError.TIMED_OUT
+
+
+def bomb(layers):
+    content = b'{"choices": "' + b"x" * 2 * LARGEST + b'"}'
+    for _ in range(layers):
+        content = gzip.compress(content, 1)
+    return content
+
+
+@pytest.mark.parametrize(
+    ("encoding", "layers", "said"),
+    [
+        (b"gzip", 1, "larger than 16 MiB"),
+        (b"gzip, gzip", 2, "at most one layer of gzip"),
+        (b"gzip\r\nContent-Encoding: gzip", 2, "at most one layer of gzip"),
+        (b"zstd", 0, "packed as 'zstd'"),
+        (b"deflate", 0, "packed as 'deflate'"),
+    ],
+    ids=str,
+)
+def test_an_answer_that_unpacks_to_more_than_fits_is_an_error(loopback, encoding, layers, said):
+    packed = loopback.response(bomb(layers) if layers else b"{}", b"Content-Encoding: " + encoding)
+    with loopback.RawServer(lambda asked, head: [packed]) as server, client(server) as service:
+        tracemalloc.start()
+        answer = service.post("/", {})
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert (answer.error, answer.body, answer.attempts) == (ResponseError.MODEL_ERROR, None, 1)
+    assert said in answer.detail
+    assert most < 3 * LARGEST
+
+
+@pytest.mark.parametrize("encoding", [b"gzip", b"X-GZIP", b"identity", b""])
+def test_one_layer_of_gzip_and_none_are_read(loopback, encoding):
+    content = b'{"said": "yes"}'
+    packed = gzip.compress(content) if b"gz" in encoding.lower() else content
+    sent = loopback.response(packed, b"Content-Encoding: " + encoding)
+    with loopback.RawServer(lambda asked, head: [sent]) as server, client(server) as service:
+        assert service.post("/", {}).body == {"said": "yes"}
+
+
+@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b'{"said": "yes"}')[:-9]])
+def test_gzip_that_is_none_is_asked_for_again(loopback, content):
+    sent = iter([loopback.response(content, b"Content-Encoding: gzip"), loopback.response(b"{}")])
+    with loopback.RawServer(lambda asked, head: [next(sent)]) as server, client(server) as service:
+        answer = service.post("/", {})
+    assert (answer.body, answer.attempts) == ({}, 2)
+
+
+SURPLUS = {
+    "an answer": b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"value": 666}',
+    "half a head": b"HTTP/1.1 200 OK\r\nX: ",
+    "a head": b"HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n",
+    "half an answer": b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"value',
+    "an answer in chunks": b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{"value": 666}\r\n0\r\n\r\n',
+    "early hints": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "a blank line": b"\r\n\r\n",
+    "letters": b"more",
+}
+FORMS = ["length", "chunks", "gzip", "refusal"]
+
+
+def formed(loopback, form, value):
+    content = json.dumps({"value": value}).encode()
+    if form == "chunks":
+        return loopback.chunked(content[:3], content[3:] + b"\n\n", b"\r\n")
+    if form == "gzip":
+        return loopback.response(gzip.compress(content), b"Content-Encoding: gzip")
+    return loopback.response(content, status=b"400 Bad" if form == "refusal" else b"200 OK")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("surplus", SURPLUS)
+def test_what_stands_behind_an_answer_is_nobodys(loopback, form, surplus):
+    """Two responses in one segment: the second is not the answer to the next question."""
+    with (
+        loopback.RawServer(
+            lambda asked, head: [formed(loopback, form, asked["value"]) + SURPLUS[surplus]]
+        ) as server,
+        client(server, concurrency=1, attempts=1) as service,
+    ):
+        for value in range(4):
+            assert service.post("/", {"value": value}).body == {"value": value}
+        assert server.connections == 4
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("cut", [1, 7, 10**6])
+def test_a_connection_is_kept_alive(loopback, form, cut):
+    """In however many pieces an answer comes."""
+
+    def answer(asked, head):
+        whole = formed(loopback, form, asked["value"])
+        for start in range(0, len(whole), cut):
+            yield whole[start : start + cut]
+
+    with loopback.RawServer(answer) as server, client(server, concurrency=1, attempts=1) as service:
+        for value in range(4):
+            assert service.post("/", {"value": value}).body == {"value": value}
+        assert server.connections == 1
+        service.close()
+        assert service.post("/", {"value": 9}).body == {"value": 9}
+        assert server.connections == 2
+
+
+def test_a_switch_of_protocols_is_a_refusal(loopback):
+    switch = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nmore"
+    with loopback.RawServer(lambda asked, head: [switch]) as server, client(server, attempts=1) as service:
+        answer = service.post("/", {})
+    assert (answer.error, answer.body) == (ResponseError.MODEL_ERROR, None)
+
+
+def good(asked, head):
+    content = b'{"path": "%s"}' % head.split()[1]
+    return [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)]
+
+
+def test_an_address_of_ipv6(loopback):
+    try:
+        server = loopback.RawServer(good, host="::1")
+    except OSError:
+        pytest.skip("no IPv6 here")
+    with server, client(server, attempts=1) as service:
+        assert service.post("/a", {}).body == {"path": "/a"}
+
+
+@pytest.fixture(scope="module")
+def own_certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    command += [
+        "-addext",
+        "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        "-keyout",
+        "key.pem",
+        "-out",
+        "own.pem",
+    ]
+    try:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("no openssl here")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder / "own.pem", folder / "key.pem")
+    return tls, folder / "own.pem"
+
+
+def test_a_certificate_that_is_not_trusted_ends_the_work_at_once(loopback, own_certificate, monkeypatch):
+    tls, file = own_certificate
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    with loopback.RawServer(good, tls=tls) as server:
+        with (
+            client(server) as service,
+            pytest.raises(EvenhandError, match="certificate that is not trusted here: ") as caught,
+        ):
+            service.post("/", {})
+        assert "SSL_CERT_FILE" in caught.value.hint
+        assert server.connections == 1
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        with client(server) as service:
+            assert [service.post("/a", {}).body for _ in range(3)] == [{"path": "/a"}] * 3
+        assert server.connections == 2
+
+
+def test_a_file_of_certificates_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/own.pem")
+    with (
+        ServiceClient("https://localhost:1") as service,
+        pytest.raises(UsageError, match="certificates to trust"),
+    ):
+        service.post("/", {})
+
+
+def test_tls_spoken_to_what_does_not_speak_it(loopback):
+    with (
+        loopback.RawServer(good, only=b"HTTP/1.1 400 Bad\r\n\r\n") as server,
+        ServiceClient(server.url.replace("http:", "https:"), attempts=2, pause=0.001, timeout=5) as service,
+        pytest.raises(EvenhandError, match=r"cannot be reached: ConnectError: .*SSL"),
+    ):
+        service.post("/", {})
+
+
+@pytest.fixture
+def no_proxies(monkeypatch):
+    for name, where in itertools.product(("http", "https", "all", "no"), (str.lower, str.upper)):
+        monkeypatch.delenv(where(f"{name}_proxy"), raising=False)
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_proxy_is_not_asked_for_this_machine(loopback, monkeypatch, host):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with (
+        loopback.RawServer(good) as server,
+        ServiceClient(server.url.replace("127.0.0.1", host), attempts=1) as service,
+    ):
+        assert service.post("/a", {}).body == {"path": "/a"}
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_a_proxy_that_is_not_there_is_named_without_its_password(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://me:secretive@127.0.0.1:9")
+    with (
+        ServiceClient("http://model.example/v1", attempts=2, pause=0.001, timeout=5) as service,
+        pytest.raises(
+            EvenhandError, match=r"by way of the proxy 127\.0\.0\.1:9 that the environment"
+        ) as caught,
+    ):
+        service.post("/", {})
+    assert "secretive" not in f"{caught.value} {caught.value.hint}"
+
+
+def unknown(host, *where, **how):
+    raise OSError(f"{host} is not known")
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_a_proxy_is_asked_and_told_its_password(loopback, monkeypatch):
+    heads = []
+
+    def answer(asked, head):
+        heads.append(head)
+        return good(asked, head)
+
+    with loopback.RawServer(answer) as server:
+        monkeypatch.setenv("http_proxy", server.url.replace("//", "//me:word@"))
+        with ServiceClient("http://model.example/v1", attempts=1) as service:
+            assert service.post("/a", {}).body == {"path": "http://model.example/v1/a"}
+        assert b"Proxy-Authorization: Basic bWU6d29yZA==" in heads[0]
+        monkeypatch.setenv("no_proxy", "model.example")
+        monkeypatch.setattr("socket.getaddrinfo", unknown)
+        with (
+            ServiceClient("http://model.example/v1", attempts=1) as service,
+            pytest.raises(EvenhandError, match=r"model\.example is not known"),
+        ):
+            service.post("/a", {})
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_a_proxy_that_hangs_at_a_tunnel_is_a_hang_and_one_that_refuses_says_so(loopback, monkeypatch):
+    with loopback.RawServer(lambda asked, head: slowly(b"HTTP/1.1 200 OK\r\nX: ", b"a")) as server:
+        monkeypatch.setenv("HTTPS_PROXY", server.url)
+        with ServiceClient("https://model.example/v1", attempts=1, timeout=0.2) as service:
+            answer = service.post("/", {})
+    assert answer.error is ResponseError.TIMED_OUT
+    refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    with loopback.RawServer(lambda asked, head: [refusal]) as server:
+        monkeypatch.setenv("HTTPS_PROXY", server.url)
+        with ServiceClient("https://model.example/v1", attempts=1, timeout=5) as service:
+            answer = service.post("/", {})
+    assert answer.detail.startswith(
+        "ProxyError: 407 Proxy Authentication Required, by way of the proxy 127.0.0.1:"
+    )
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize("proxy", ["ftp://host:1", "http://", "socks5://host:1", "http://host:port"])
+def test_proxies_that_cannot_be(monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with (
+        ServiceClient("http://model.example/v1") as service,
+        pytest.raises(UsageError, match=r"proxy that the environment names for model\.example"),
+    ):
+        service.post("/", {})
