@@ -107,4 +107,9 @@ from .texts.quality import (
     response_qualities as response_qualities,
     text_quality as text_quality,
 )
+from .texts.response_scores import (
+    published_references as published_references,
+    response_score_changes as response_score_changes,
+    response_scores as response_scores,
+)
 from .texts.same_answers import given_the_commonest as given_the_commonest
