@@ -1,0 +1,32 @@
+from .checkpoints import (
+    CHECKPOINT as CHECKPOINT,
+)
+from .curves import (
+    CURVES as CURVES,
+    read_curves as read_curves,
+)
+from .examples import (
+    IGNORED as IGNORED,
+    Batch as Batch,
+    Examples as Examples,
+    encode_texts as encode_texts,
+    pad_token as pad_token,
+)
+from .objective import (
+    LanguageModelling as LanguageModelling,
+    Objective as Objective,
+    hidden_and_logits as hidden_and_logits,
+    token_losses as token_losses,
+)
+from .options import (
+    TrainingOptions as TrainingOptions,
+)
+from .preparing import (
+    merged as merged,
+    prepared_model as prepared_model,
+)
+from .trainer import (
+    Diverged as Diverged,
+    Trained as Trained,
+    train as train,
+)
