@@ -57,6 +57,8 @@ def fetch(
 
     fetched = fetch_dataset(name, version, from_dir=source, progress=tell)
     typer.echo(f"{fetched.dataset.name} {fetched.version} is in {fetched.folder}")
+    if unpinned := fetched.dataset.version(fetched.version).unpinned:
+        typer.echo(f"Not verified: {unpinned}")
     typer.echo(f"Licence: {fetched.dataset.licence}")
     typer.echo(f"Please cite: {fetched.dataset.citation}")
 

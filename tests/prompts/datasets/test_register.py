@@ -55,8 +55,9 @@ def test_the_register_is_complete() -> None:
         assert entry.licence and entry.citation and entry.homepage.startswith("https://") and entry.summary
         assert entry.version().name == entry.default_version
         for version in entry.versions:
-            assert version.content_sha256 or all(file.sha256 and file.size for file in version.files)
-            assert all(file.url.startswith("https://") for file in version.files)
+            pinned = version.content_sha256 or all(file.sha256 and file.size for file in version.files)
+            assert bool(pinned) != bool(version.unpinned)
+            assert all(file.url.startswith("https://") or version.unpinned for file in version.files)
 
 
 def test_names_are_suggested() -> None:
@@ -189,3 +190,17 @@ def test_broken_registers(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.toml").write_text(text)
     with pytest.raises(DataError, match=r"r\.toml is not a register"):
         read_register(tmp_path / "r.toml")
+
+
+def test_a_set_that_nothing_is_pinned_of_is_taken_as_it_is(tmp_path: Path) -> None:
+    version = DataVersion("1", (DataFile("a.txt", ""),), unpinned="it must be made.")
+    register = (Dataset("toy", "a toy", "1", "https://home", "CC0", "Somebody (2020)", "", (version,)),)
+    with pytest.raises(
+        DataError, match=r"(?s)offers no file a.txt to fetch: it must be made\..*https://home"
+    ):
+        fetch("toy", register=register)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("made")
+    fetched = fetch("toy", from_dir=tmp_path / "mine", register=register)
+    assert (fetched.folder / "a.txt").read_text() == "made"
+    assert fetch("toy", register=register).downloaded == ()

@@ -34,6 +34,7 @@ class DataFile:
 
     path: str
     url: str
+    """Empty where the owner offers no such file, only the means to make it."""
     sha256: str | None = None
     size: int | None = None
     instead: tuple[str, ...] = ()
@@ -49,6 +50,8 @@ class DataVersion:
     content: str = ""
     """`module:function` that hashes the parsed content of a folder, where bytes cannot be pinned."""
     content_sha256: str = ""
+    unpinned: str = ""
+    """Why nothing of it is pinned, so that its files are taken as they are."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,11 @@ def fetch(
         target = staging / file.path
         if from_dir is not None:
             target = _copy(file, Path(from_dir), staging, name)
+        elif not file.url:
+            raise DataError(
+                f"The owner of {name} offers no file {file.path} to fetch: {release.unpinned}",
+                f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+            )
         elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
             download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
         arrived.append(target)
@@ -306,6 +314,8 @@ def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
 
 
 def _intact(version: DataVersion, folder: Path) -> bool:
+    if version.unpinned:
+        return True
     try:
         return _content_sha256(version, folder) == version.content_sha256
     except DataError:
