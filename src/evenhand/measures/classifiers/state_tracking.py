@@ -44,7 +44,9 @@ def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int 
     limits = sums_bootstrap(parts, clusters, _scores, seed=seed)
     totals = parts.sum(axis=0)
     always = _scores(np.array([totals[0] + totals[2], totals[1] + totals[3], 0.0, 0.0]))
-    columns = {"estimate": limits.estimate, "low": limits.low, "high": limits.high, "null": always}
+    lowest = np.array([0.0, -1.0, 0.0, 0.0, 0.0])
+    low, high = np.maximum(limits.low, lowest), np.minimum(limits.high, 1.0)
+    columns = {"estimate": limits.estimate, "low": low, "high": high, "null": always}
     return _table(columns, SCORES, len(parts), int(limits.clusters[0]))
 
 

@@ -65,8 +65,9 @@ def response_scores(
     """
     scored = _Scored.of(frame, cluster, clean, as_published)
     names, limits = _all(scored, scored, seed, paired=False)
-    table = {name: getattr(limits, name) for name in ("estimate", "low", "high")}
-    return _table(names, table, scored, SCORES)
+    highest = [1.0 if name.startswith(("bleu", "dist", "meteor")) else np.inf for name in names]
+    low, high = np.maximum(limits.low, 0.0), np.minimum(limits.high, highest)
+    return _table(names, {"estimate": limits.estimate, "low": low, "high": high}, scored, SCORES)
 
 
 @checked
