@@ -8,3 +8,8 @@ from .bias_types import (
     load_specification as load_specification,
     specification as specification,
 )
+from .pairs import (
+    SPLITS as SPLITS,
+    load_human_references as load_human_references,
+    load_redditbias as load_redditbias,
+)
