@@ -84,13 +84,14 @@ def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = Fals
 
 
 def with_capitals(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Pairs of terms, and the same with capitals in front, as texts have them: each once.
+    """Pairs of terms and, where both are written small, the same with capitals in front: each once.
 
     >>> with_capitals([("jew ", "christian ")])
     (('jew', 'christian'), ('Jew', 'Christian'))
     """
     tidy = [(first.strip(), second.strip()) for first, second in pairs]
-    return tuple(dict.fromkeys((*tidy, *((_capital(first), _capital(second)) for first, second in tidy))))
+    small = [(first, second) for first, second in tidy if first[:1].islower() and second[:1].islower()]
+    return tuple(dict.fromkeys((*tidy, *((capital(first), capital(second)) for first, second in small))))
 
 
 @dataclass(frozen=True)
@@ -211,5 +212,6 @@ def _pattern(term: str) -> str:
     return re.escape(term.strip()).replace(r"\*", r"\w*")
 
 
-def _capital(term: str) -> str:
+def capital(term: str) -> str:
+    """A term with a capital in front."""
     return term[:1].upper() + term[1:]

@@ -14,9 +14,12 @@ from evenhand.mitigations.training.examples import encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import LanguageModelling
-from evenhand.mitigations.training.terms import with_capitals
+from evenhand.mitigations.training.terms import capital
 from evenhand.prompts.lexicon import article
+from evenhand.prompts.redditbias import counterpart_of
 from evenhand.schema import Card, DataError
+
+SENTENCE_START = re.compile(r"(?:^|[.!?]\s)$")
 
 CARD = Card(
     "cda",
@@ -24,9 +27,9 @@ CARD = Card(
     construct="None of its own: what a text says is seen as often of one group as of the other.",
     harm="Texts that come more easily about one group.",
     groups="Pairs of terms, (t1, t2).",
-    critique="Where texts are stereotypes, as RedditBias's are, the model learns them of the other group: hostility is "
-    "spread, not lowered. Replaced words leave texts that nobody would write, and what follows from a group without its "
-    "name (names, places, dialect) is not replaced.",
+    critique="Where texts are stereotypes, as RedditBias's are, the model learns them of the other group: hostility "
+    "is spread, not lowered. Replaced words leave texts that nobody would write, and what follows from a group without "
+    "its name (names, places, dialect) is not replaced.",
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
     details="`by=words` replaces whole words, `by=published` the ordered substrings of the specification, as the "
@@ -72,7 +75,12 @@ class CounterfactualAugmentation:
     def counterfactuals(self, material: Material, seed: int) -> list[str]:
         """Each text about the other group; unchanged where no term stands in it."""
         if self.by == "published":
-            return published_counterfactuals(material)
+            if material.specification is None:
+                raise DataError(
+                    f"The bias {material.bias} has no specification whose substrings could be replaced.",
+                    "Leave out by=published, or give --specification FILE.",
+                )
+            return [counterpart_of(text, material.specification) for text in material.texts]
         return swapped_words(material.texts, material.pairs, two_sided=self.sides == "two", seed=seed)
 
 
@@ -88,31 +96,31 @@ def swapped_words(
     ['An Atheist is a woman.']
     """
     counterparts: dict[str, list[str]] = {}
-    for first, second in with_capitals(pairs):
-        counterparts.setdefault(first, []).append(second)
+    for first, second in pairs:
+        counterparts.setdefault(first.strip(), []).append(second.strip())
         if two_sided:
-            counterparts.setdefault(second, []).append(first)
-    longest_first = sorted(counterparts, key=lambda term: (-len(term), term))
-    words = "|".join(map(re.escape, longest_first))
-    pattern = re.compile(rf"(?<!\w)(?:(?P<article>[Aa]n?) )?(?P<term>{words})(?!\w)")
+            counterparts.setdefault(second.strip(), []).append(first.strip())
+    words = {form: term for term in counterparts for form in (capital(term), term)}
+    longest_first = "|".join(re.escape(form) for form in sorted(words, key=lambda form: (-len(form), form)))
+    pattern = re.compile(rf"(?<!\w)(?:(?P<article>[Aa]n?) )?(?P<term>{longest_first})(?!\w)")
     random = np.random.default_rng(seed)
-    swapped = []
-    for text in texts:
+
+    def swapped(text: str) -> str:
         chosen: dict[str, str] = {}
 
-        def other(match: re.Match[str], chosen: dict[str, str] = chosen) -> str:
-            term = match["term"]
+        def other(match: re.Match[str]) -> str:
+            form = match["term"]
+            term = words[form]
             among = counterparts[term]
-            new = chosen.setdefault(term, among[int(random.integers(len(among)))])
+            if term not in chosen:
+                chosen[term] = among[int(random.integers(len(among)))]
+            begins = SENTENCE_START.search(text[: match.start("term")]) is not None
+            new = capital(chosen[term]) if begins or form != term else chosen[term]
             if match["article"] is None:
                 return new
             fitting = article(new)
-            return f"{fitting.capitalize() if match['article'][0] == 'A' else fitting} {new}"
+            return f"{capital(fitting) if match['article'][0] == 'A' else fitting} {new}"
 
-        swapped.append(pattern.sub(other, text))
-    return swapped
+        return pattern.sub(other, text)
 
-
-def published_counterfactuals(material: Material) -> list[str]:
-    """By the ordered substrings of the specification."""
-    raise NotImplementedError
+    return [swapped(text) for text in texts]

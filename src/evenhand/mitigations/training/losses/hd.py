@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 QUIRKS = {
     **ATTRIBUTE_QUIRKS,
-    "running-sum": "Projections are added up over all attributes of a batch, and each attribute pays for the sum so far; "
+    "running-sum": "Projections are added up over all attributes of a batch, and each pays for the sum so far; "
     "matches that failed pay, too.",
     "more-than-half": "As many directions as explain more than half, not at least half.",
     **BY_BATCH,
@@ -39,15 +39,16 @@ QUIRKS = {
 CARD = Card(
     "hd",
     "Hard debiasing: the state of a stereotype without a part along the directions that tell groups apart.",
-    construct="How long the state of a stereotypical word is along the directions from one group's words to the other's.",
+    construct="How long a stereotypical word's state is along the directions from one group's words to the other's.",
     harm="Stereotypes that the model ties to one group.",
     groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
     ideal="0: no part along them.",
     direction="Larger is more.",
-    critique="What is hidden from these directions can often be read from others (Gonen and Goldberg 2019). As published "
-    "each occurrence pays again for all before it.",
-    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Bordia and Bowman 2019, Identifying and Reducing Gender Bias in "
-    "Word-Level Language Models; Bolukbasi et al. 2016, Man is to Computer Programmer as Woman is to Homemaker?",
+    critique="What is hidden from these directions can often be read from others (Gonen and Goldberg 2019). As "
+    "published each occurrence pays again for all before it.",
+    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Bordia and Bowman 2019, Identifying and Reducing Gender "
+    "Bias in Word-Level Language Models; Bolukbasi et al. 2016, Man is to Computer Programmer as Woman is to "
+    "Homemaker?",
     source="RedditBias, section 4.3, equation 4",
     details="Quirks of the published code:\n\n"
     + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),

@@ -54,11 +54,11 @@ CARD = Card(
     groups="Pairs of terms, (t1, t2).",
     ideal="0: equally likely.",
     direction="Larger is more unequal.",
-    critique="Groups are not equally often spoken of where that is right, either: dates, places, facts. As published it "
-    "raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how likely a group is "
+    critique="Groups are not equally often spoken of where that is right, either: dates, places, facts. As published "
+    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how likely a group is "
     "behind a text, not how a text goes on behind a group.",
-    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Qian et al. 2019, Reducing Gender Bias in Word-Level Language "
-    "Models.",
+    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Qian et al. 2019, Reducing Gender Bias in Word-Level "
+    "Language Models.",
     source="RedditBias, section 4.1, equation 1",
     details="Quirks of the published code:\n\n"
     + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),

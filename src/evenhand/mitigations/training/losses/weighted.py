@@ -66,13 +66,16 @@ class WeightedDebiasing:
 
     def sums(self, model: Any, batch: Batch) -> "Mapping[str, Tensor]":
         """Both, from one pass."""
+        import torch
+
         hidden, logits = hidden_and_logits(model, batch)
         found = {"lm": token_losses(logits, batch.labels)}
         head = _head(model)
         weight, bias = head.weight, getattr(head, "bias", None)
         if "fixed-embeddings" in self.quirks:
             weight, bias = weight.detach(), None if bias is None else bias.detach()
-        found[self.term.name] = self.term.sum(hidden.float(), weight, bias, batch)
+        with torch.autocast(hidden.device.type, enabled=False):  # small, and differences of large numbers
+            found[self.term.name] = self.term.sum(hidden.to(weight.dtype), weight, bias, batch)
         return found
 
 
