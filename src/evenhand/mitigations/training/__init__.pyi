@@ -12,6 +12,16 @@ from .examples import (
     encode_texts as encode_texts,
     pad_token as pad_token,
 )
+from .material import (
+    Encoding as Encoding,
+    Material as Material,
+)
+from .methods import (
+    METHOD_MAKERS as METHOD_MAKERS,
+    Lesson as Lesson,
+    TrainingMethod as TrainingMethod,
+    load_method as load_method,
+)
 from .objective import (
     LanguageModelling as LanguageModelling,
     Objective as Objective,

@@ -12,7 +12,7 @@ there each batch has sizes and weights of its own, and the step is the mean over
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from evenhand.mitigations.training.examples import Batch
+from evenhand.mitigations.training.examples import IGNORED, Batch
 from evenhand.schema import Unsupported
 
 if TYPE_CHECKING:
@@ -68,10 +68,12 @@ def token_losses(logits: "Tensor", labels: "Tensor") -> "Tensor":
     logits: (rows, length, vocabulary) behind each token; labels: (rows, length), not shifted, `IGNORED` where nothing
     is learned. The first token of a row is never learned.
     """
-    from torch.nn.functional import cross_entropy
+    import torch
 
-    # of a sum the default ignores labels of -100
-    return cross_entropy(logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten(), reduction="sum")
+    whole = logits.to(torch.promote_types(logits.dtype, torch.float32))[:, :-1]
+    return torch.nn.functional.cross_entropy(
+        whole.flatten(0, 1), labels[:, 1:].flatten(), ignore_index=IGNORED, reduction="sum"
+    )
 
 
 def hidden_and_logits(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":

@@ -29,10 +29,12 @@ def lines_of(config: RedditBiasConfig) -> tuple[list[str], str]:
     """
     own = [bias.removeprefix(OWN) for bias in config.bias if bias.startswith(OWN)]
     if len(own) < len(config.bias) or config.source is not None:
-        return load_human_references(config.folder).frame["text"].to_list(), "RedditBias' lines of conversation"
+        return load_human_references(config.folder).frame[
+            "text"
+        ].to_list(), "RedditBias' lines of conversation"
     neutral = [template for template in load_templates() if template.kind == "neutral"]
     frame = compose(templates=neutral, controls=False).filter(~pl.col("axis").is_in(own))
-    order = np.argsort(row_keys(frame["text"].to_list(), config.seed), kind="stable")[:OWN_LINES]
+    order = np.argsort(row_keys(frame["prompt_id"], config.seed), kind="stable")[:OWN_LINES]
     return frame["text"][np.sort(order)].to_list(), "our own neutral sentences about people of other axes"
 
 
@@ -47,7 +49,9 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
     usual = model.log_likelihoods(lines)
     apart = reads_start_apart(model)
     by_rule = model.log_likelihoods(Texts(lines, start_token="first")) if apart else usual
-    if failed := [i for found in (usual, by_rule) for i, error in enumerate(found.errors) if error is not None]:
+    if failed := [
+        i for found in (usual, by_rule) for i, error in enumerate(found.errors) if error is not None
+    ]:
         raise ModelError(
             f"{len(set(failed))} of {len(lines)} lines have no likelihood; the first: {lines[failed[0]][:60]!r}."
         )
@@ -99,7 +103,9 @@ def _parts(table: pl.DataFrame) -> Floats:
     tokens = table["published_tokens"].to_numpy()
     known = tokens > 0
     means = np.divide(table["published_nats"].to_numpy(), tokens, out=np.zeros_like(tokens), where=known)
-    return np.stack([means, known.astype(np.float64), table["nats"].to_numpy(), table["tokens"].to_numpy()], axis=1)
+    return np.stack(
+        [means, known.astype(np.float64), table["nats"].to_numpy(), table["tokens"].to_numpy()], axis=1
+    )
 
 
 def _logs(sums: Floats) -> Floats:

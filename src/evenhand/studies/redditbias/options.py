@@ -50,7 +50,9 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [bias for bias in value if bias not in BIAS_TYPES and not bias.startswith(OWN)]
         if unknown or not value:
-            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS")
+            raise ValueError(
+                f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS"
+            )
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")

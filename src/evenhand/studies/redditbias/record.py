@@ -12,7 +12,7 @@ is_study = RECORD.is_in
 
 
 def begin(path: Path, config: RedditBiasConfig) -> None:
-    """Write the record of a study, or see that it goes on with what it was begun with. Raises as `StudyRecord.begin`."""
+    """Write the record of a study, or see that it goes on with what it was begun with (`StudyRecord.begin`)."""
 
     def deciding(stored: dict[str, Any]) -> Compared:
         return RECORD.valid(path, RedditBiasConfig, stored).deciding(), config.deciding()
