@@ -5,6 +5,14 @@ from .curves import (
     CURVES as CURVES,
     read_curves as read_curves,
 )
+from .data.own_sentences import (
+    own_axes as own_axes,
+    own_material as own_material,
+)
+from .data.texts import (
+    own_texts as own_texts,
+    published_texts as published_texts,
+)
 from .examples import (
     IGNORED as IGNORED,
     Batch as Batch,
@@ -12,9 +20,17 @@ from .examples import (
     encode_texts as encode_texts,
     pad_token as pad_token,
 )
+from .finetuned import (
+    ADAPTER as ADAPTER,
+    LINEAGE as LINEAGE,
+    model_card as model_card,
+    read_lineage as read_lineage,
+    write_model as write_model,
+)
 from .material import (
     Encoding as Encoding,
     Material as Material,
+    material_hash as material_hash,
 )
 from .methods import (
     METHOD_MAKERS as METHOD_MAKERS,
@@ -39,4 +55,10 @@ from .trainer import (
     Diverged as Diverged,
     Trained as Trained,
     train as train,
+)
+from .validation import (
+    BIAS as BIAS,
+    PERPLEXITY as PERPLEXITY,
+    Validation as Validation,
+    evaluator as evaluator,
 )

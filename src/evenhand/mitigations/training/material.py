@@ -1,5 +1,7 @@
 """What a bias is, as a method of training needs it: who is compared, by which words, and texts in which it shows."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 from evenhand.prompts.redditbias import Pieces, Specification
@@ -35,3 +37,14 @@ class Material:
     texts: tuple[str, ...]
     pieces: Pieces | None = None
     specification: Specification | None = None
+
+
+def material_hash(material: Material) -> str:
+    """SHA-256 (hex) of the texts and terms of a material.
+
+    >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
+    >>> material_hash(one)[:8] == material_hash(one)[:8]
+    True
+    """
+    content = [material.texts, material.pairs, material.attributes]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
