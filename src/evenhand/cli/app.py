@@ -21,6 +21,7 @@ from evenhand.cli import (
     measure as measure_verb,
     rescore as rescore_verb,
     revise as revise_verb,
+    study as study_verbs,
     triggers as triggers_verb,
 )
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
@@ -73,6 +74,7 @@ app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
 app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
+app.add_typer(study_verbs.app, name="study")
 app.add_typer(data_verbs.app, name="data")
 
 

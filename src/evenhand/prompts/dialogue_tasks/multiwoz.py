@@ -75,7 +75,7 @@ def read_multiwoz(source: Path | str) -> MultiWoz:
                 split: Split = "test" if name in held["test"] else "dev" if name in held["dev"] else "train"
                 turns[split] += found
         ontology = _ontology(opened, source)
-    if empty := [split for split in ("train", "test") if not turns[split]]:  # type: ignore[index]
+    if empty := [split for split in ("train", "test") if not turns[split]]:
         raise DataError(f"{source} holds no dialogue for {' and '.join(empty)}.", EXPECTED)
     return MultiWoz({split: tuple(found) for split, found in turns.items()}, ontology, left_out)
 

@@ -67,7 +67,9 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     tasks, notes = [], []
     if config.multiwoz is not None:
         data = read_multiwoz(Path(config.multiwoz).expanduser())
-        sides = [classification_pairs(data, split, as_published=config.as_published) for split in ("train", "test")]
+        sides = [
+            classification_pairs(data, split, as_published=config.as_published) for split in ("train", "test")
+        ]
         tasks.append(Task(TRACKING, *(side.pairs[: _even(config.task_limit)] for side in sides)))
         if data.left_out:
             left = ", ".join(f"{count:,} with {reason}" for reason, count in data.left_out.items())
@@ -87,9 +89,7 @@ def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
     return tasks, notes
 
 
-def answers_of(
-    config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]
-) -> pl.DataFrame:
+def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
     """What a model answers to a task, remembered in a folder; it is loaded and taught only where nothing is there.
 
     The training goes on where it was stopped; once it is answered it is deleted.
@@ -115,7 +115,11 @@ def task_cells(
         own = state_tracking(table, seed=config.seed)
         moved = None if base is None else state_tracking_changes(base, table, seed=config.seed)
     else:
-        how: dict[str, Any] = {"as_published": config.as_published, "seed": config.seed, "cluster": "conversation"}
+        how: dict[str, Any] = {
+            "as_published": config.as_published,
+            "seed": config.seed,
+            "cluster": "conversation",
+        }
         own = response_scores(table, **how)
         moved = None if base is None else response_score_changes(base, table, **how)
     changes = {} if moved is None else {row["measure"]: row for row in moved.to_dicts()}

@@ -69,12 +69,16 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
     return table
 
 
-def perplexity_cells(table: pl.DataFrame, base: pl.DataFrame, seed: int) -> list[dict[str, object]]:
+def perplexity_cells(
+    table: pl.DataFrame, other: pl.DataFrame, seed: int, *, base: bool = False
+) -> list[dict[str, object]]:
     """MEASURES of a model, with limits over lines, and their ratio to the base model's on the same lines.
+
+    table, other: of `read_lines`, the model's and the base model's. base: the model is that itself: no change.
 
     change, change_low, change_high are ratios (1.05: five percent more surprised); change_p is two-sided, of no change.
     """
-    sides = [_parts(frame) for frame in (table, base)]
+    sides = [_parts(frame) for frame in (table, other)]
     clusters = np.arange(len(table))
     own = sums_bootstrap(sides[0], clusters, _logs, seed=seed)
     moved = sums_bootstrap(
@@ -84,17 +88,15 @@ def perplexity_cells(table: pl.DataFrame, base: pl.DataFrame, seed: int) -> list
     for place, measure in enumerate(MEASURES):
         estimate, error = float(moved.estimate[place]), float(moved.standard_error[place])
         p = 2 * float(stdtr(len(table) - 1, -abs(estimate) / error)) if error > 0 else float(estimate == 0)
-        cells.append(
-            {
-                "measure": measure,
-                **{name: float(np.exp(getattr(own, name)[place])) for name in ("estimate", "low", "high")},
-                "change": float(np.exp(estimate)),
-                "change_low": float(np.exp(moved.low[place])),
-                "change_high": float(np.exp(moved.high[place])),
-                "change_p": p,
-                "n": len(table),
-            }
-        )
+        cell: dict[str, object] = {"measure": measure, "n": len(table)}
+        cell |= {name: float(np.exp(getattr(own, name)[place])) for name in ("estimate", "low", "high")}
+        changed = {
+            "change": float(np.exp(estimate)),
+            "change_low": float(np.exp(moved.low[place])),
+            "change_high": float(np.exp(moved.high[place])),
+            "change_p": p,
+        }
+        cells.append(cell if base else cell | changed)
     return cells
 
 

@@ -14,6 +14,13 @@ from evenhand.studies.model_options import ModelOptions
 from evenhand.studies.options import Count
 
 METHODS = ("lmd", "add", "hd", "cda")
+PUBLISHED = {
+    "lmd": "as_published=true",
+    "add": "as_published=true",
+    "hd": "as_published=true",
+    "cda": "by=published",
+}
+"""What makes a method that of the published program."""
 OWN = "evenhand/"
 """In front of an axis of our own sentences, in the place of a bias type."""
 BASE = "base"
@@ -75,6 +82,12 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     def folder(self) -> Path | None:
         """Of RedditBias' files."""
         return None if self.source is None else Path(self.source).expanduser()
+
+    def words(self, method: str) -> str:
+        """A method with its options: as published where all is to be, and none was given."""
+        if not self.as_published or "?" in method or method not in PUBLISHED:
+            return method
+        return f"{method}?{PUBLISHED[method]}"
 
     def deciding(self) -> dict[str, Any]:
         """The options that decide the numbers, JSON-serialisable."""
