@@ -5,7 +5,7 @@ import polars as pl
 
 from evenhand.measures.pairs.phrases import phrase_clusters, phrases_of
 
-WORDS = [f"word{number}" for number in range(70)]
+WORDS = [f"word{number}" for number in range(24)]
 
 
 def slow(more: list[str], less: list[str], labels: list[str | None]) -> list[int]:

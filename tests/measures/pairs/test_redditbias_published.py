@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import ttest_rel
 
 from evenhand.measures import redditbias_lmb_published
-from evenhand.measures.pairs.redditbias_published import outlying
 from evenhand.prompts.redditbias import load_redditbias
 from evenhand.schema import DataError
+from evenhand.stats import outlying_pairs
 
 
 def pairs(n: int = 60, seed: int = 0, bias_type: str = "age") -> pl.DataFrame:
@@ -37,7 +37,7 @@ def test_outliers_are_those_of_a_plain_reading(seed):
     more, less = frame["perplexity_more"].to_list(), frame["perplexity_less"].to_list()
     less[3] = max(more)  # a value that is an outlier on the other side goes as well
     expected = dropped_one_by_one(more, less)
-    assert any(expected) and outlying(more, less).tolist() == expected
+    assert any(expected) and outlying_pairs(more, less, by_value=True).tolist() == expected
 
 
 def test_t_and_p_are_those_of_scipy_with_and_without_outliers():

@@ -105,6 +105,8 @@ class Specification:
     """Of the biased phrases."""
     line_prefix: str = ""
     """What stands before each line of the published training text."""
+    swapped_attributes_prefix: str = ""
+    """The same of the published training text with swapped attributes."""
     capitalised: tuple[str, ...] = ()
     """Words with a capital in the published training text."""
     pieces: Pieces = Pieces()
@@ -171,6 +173,7 @@ def load_specification(path: Path | str) -> Specification:
         attribute_pairs=counterparts.pairs("attribute_pairs", needed=False, second_needed=True),
         train_share=splits.share("train_share", 0.6),
         line_prefix=splits.text("line_prefix", ""),
+        swapped_attributes_prefix=splits.text("swapped_attributes_prefix", ""),
         capitalised=splits.texts("capitalised", needed=False),
         pieces=_pieces(root.table("pieces", needed=False)),
     )
