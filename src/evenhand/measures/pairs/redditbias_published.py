@@ -31,9 +31,10 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
 
     Returns PUBLISHED, one row per type: n, n_missing, both means, t with n - 1 degrees of freedom and its two-sided p;
     the same of log-perplexities (t_log, p_log); largest_share, percent of the sum of squares of the differences around
-    their mean that one pair makes; n_dropped, pairs that the published rule of outliers (`evenhand.stats.outlying_pairs`) would drop,
-    and all of it without them. The published pairs have been through that rule once, under DialoGPT: t is of all of them,
-    t_without what one more pass makes of it. Below 0 stereotypes are likelier of the stereotyped group.
+    their mean that one pair makes; n_dropped, pairs that the published rule of outliers would drop
+    (`evenhand.stats.outlying_pairs`), and all of it without them. The published pairs have been through that rule once,
+    under DialoGPT: t is of all of them, t_without what one more pass makes of it. Below 0 stereotypes are
+    likelier of the stereotyped group.
     Source: Barikeri et al. 2021, section 2.2, and its released program: "Student's t-test" there is paired.
 
     >>> frame = pl.DataFrame({"bias_type": ["age"] * 3, "perplexity_more": [20.0, 30.0, 44.0],
