@@ -18,7 +18,7 @@ from evenhand.benchmarks.analysis import (
     scored_as,
     whole_pairs,
 )
-from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
+from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, Headline
 from evenhand.measures import (
     perplexity_of_tokens,
     plan_redditbias,
@@ -30,9 +30,10 @@ from evenhand.measures.pairs import PLANNED_DIFFERENCE
 from evenhand.models import LanguageModel, reads_start_apart
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset
-from evenhand.prompts.redditbias import load_redditbias
+from evenhand.prompts.redditbias import BIAS_TYPES, load_redditbias
 from evenhand.runs import ScoreRequest
 from evenhand.schema import Card, Measurement, measurement_rows
+from evenhand.stats import Verdict
 
 UNIT = "nats per token"
 TOKENS = "token_log_likelihoods"
@@ -106,6 +107,21 @@ def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:
     return Analysis(rows, details)
 
 
+_found_or_not = log_perplexity_headlines("redditbias_lmb", "redditbias_pll")
+
+
+def _headlines(findings: pl.DataFrame, details: Mapping[str, pl.DataFrame]) -> list[Headline]:
+    """A sentence for each type, and one on published types that were not asked, if any was."""
+    lines = _found_or_not(findings, details)
+    asked = {line.axis for line in lines}
+    absent = sorted(set(BIAS_TYPES) - asked)
+    if not asked & set(BIAS_TYPES) or not absent:
+        return lines
+    names = absent[0] if len(absent) == 1 else f"{', '.join(absent[:-1])} and {absent[-1]}"
+    told = f"Not asked: {names}. `evenhand data fetch redditbias --version all` gets the pairs of all types."
+    return [*lines, Headline(lines[0].measure, None, Verdict.NOT_MEASURABLE, told)]
+
+
 def _card(name: str, which: str) -> Card:
     entry = dataset("redditbias")
     return Card(
@@ -148,7 +164,7 @@ BENCHMARK = Benchmark(
     limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=5,
-    headlines=log_perplexity_headlines("redditbias_lmb", "redditbias_pll"),
+    headlines=_headlines,
     datasets=("redditbias",),
 )
 VALID = replace(

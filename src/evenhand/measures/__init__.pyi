@@ -8,6 +8,7 @@ from .changes.consistency_verdicts import decide as decide
 from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
+from .classifiers.raters import rater_agreement as rater_agreement
 from .classifiers.state_tracking import (
     state_tracking as state_tracking,
     state_tracking_changes as state_tracking_changes,

@@ -71,6 +71,7 @@ _LISTED = (
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
     ("classifiers.state_tracking", "dst_f1 dst_f1_over_null dst_accuracy dst_macro_f1 dst_yes_rate"),
+    ("classifiers.raters", "krippendorff_alpha"),
     (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",

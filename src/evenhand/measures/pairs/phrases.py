@@ -47,7 +47,9 @@ def phrase_clusters(
     texts = [str(names[place]) for place in known]
     labels = [None if same is None else same[place] for place in known]
     codes = _linked([set(text.split()) - {SLOT} for text in texts], labels, alike)
-    table = pl.DataFrame({"place": known, "text": texts, "code": codes}, schema_overrides={"code": pl.Int64})
+    table = pl.DataFrame(
+        {"place": known, "text": texts, "code": codes}, schema_overrides={"text": pl.String, "code": pl.Int64}
+    )
     order = table.with_columns(pl.col("text").str.len_chars().alias("length")).sort("length", "text")
     chosen = dict(order.unique("code", keep="first", maintain_order=True).select("code", "text").iter_rows())
     for place, code in table.select("place", "code").iter_rows():

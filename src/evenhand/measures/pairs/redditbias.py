@@ -20,11 +20,10 @@ from evenhand.measures.pairs.preference import STEREOTYPING, sign_test
 from evenhand.measures.pairs.redditbias_published import (
     PERPLEXITIES,
     largest_share,
-    outlying,
     positive_pairs,
 )
 from evenhand.schema import Card, DataError, checked
-from evenhand.stats import Floats, cluster_t, cohens_dz, wilson_interval
+from evenhand.stats import Floats, cluster_t, cohens_dz, outlying_pairs, wilson_interval
 from evenhand.stats.contrasts import skewed_mean, smallest_mean
 
 PLANNED_DIFFERENCE = 0.5
@@ -208,7 +207,7 @@ def _row(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
     units = _units(known)
     if not len(units):
         return row | groups
-    kept = known.filter(~outlying(known["more"].to_numpy(), known["less"].to_numpy()))
+    kept = known.filter(~outlying_pairs(known["more"].to_numpy(), known["less"].to_numpy(), by_value=True))
     rest = skewed_mean(_units(kept))
     wins, decided = int(np.count_nonzero(units < 0)), int(np.count_nonzero(units))
     low, high = wilson_interval(wins, decided) if decided else (np.nan, np.nan)

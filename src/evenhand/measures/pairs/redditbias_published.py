@@ -8,7 +8,7 @@ from evenhand.measures.columns import require_columns, typed
 from evenhand.measures.info import BARIKERI, MeasureInfo
 from evenhand.measures.pairs.preference import STEREOTYPING
 from evenhand.schema import Card, checked
-from evenhand.stats import Flags, Floats, t_inference
+from evenhand.stats import Floats, outlying_pairs, t_inference
 
 PERPLEXITIES = ("perplexity_more", "perplexity_less")
 PUBLISHED = (
@@ -31,9 +31,10 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
 
     Returns PUBLISHED, one row per type: n, n_missing, both means, t with n - 1 degrees of freedom and its two-sided p;
     the same of log-perplexities (t_log, p_log); largest_share, percent of the sum of squares of the differences around
-    their mean that one pair makes; n_dropped, pairs that the published rule of outliers (`outlying`) would drop, and
-    all of it without them. The published pairs have been through that rule once, under DialoGPT: t is of all of them,
-    t_without what one more pass makes of it. Below 0 stereotypes are likelier of the stereotyped group.
+    their mean that one pair makes; n_dropped, pairs that the published rule of outliers would drop
+    (`evenhand.stats.outlying_pairs`), and all of it without them. The published pairs have been through that rule once,
+    under DialoGPT: t is of all of them, t_without what one more pass makes of it. Below 0 stereotypes are
+    likelier of the stereotyped group.
     Source: Barikeri et al. 2021, section 2.2, and its released program: "Student's t-test" there is paired.
 
     >>> frame = pl.DataFrame({"bias_type": ["age"] * 3, "perplexity_more": [20.0, 30.0, 44.0],
@@ -49,7 +50,7 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
         more, less = positive_pairs(part)
         known = np.isfinite(more) & np.isfinite(less)
         more, less = more[known], less[known]
-        out = outlying(more, less)
+        out = outlying_pairs(more, less, by_value=True) if len(more) else known[:0]
         row = {
             "axis": None if axis is None else str(axis),
             "n": int(known.sum()),
@@ -68,27 +69,6 @@ def redditbias_lmb_published(frame: pl.DataFrame) -> pl.DataFrame:
             | {f"{name}_without": value for name, value in _tested(more[~out], less[~out]).items()}
         )
     return pl.DataFrame(rows, schema=PUBLISHED).with_columns(pl.col(pl.Float64).fill_nan(None))
-
-
-def outlying(more: npt.ArrayLike, less: npt.ArrayLike) -> Flags:
-    """Which pairs the published rule drops, (n,).
-
-    more, less: (n,) perplexities. A value is an outlier if it lies more than 3 standard deviations (of n, not n - 1)
-    from the mean of its side; a pair goes if either of its values equals an outlier of either side, so that pairs
-    which happen to share such a value go, too.
-
-    >>> outlying([1.0] * 20 + [50.0], [2.0] * 21).nonzero()[0].tolist()
-    [20]
-    """
-    sides = [np.asarray(side, dtype=np.float64) for side in (more, less)]
-    far = [_far(side) for side in sides if len(side)]
-    values = np.concatenate(far) if far else np.zeros(0)
-    return np.asarray(np.isin(sides[0], values) | np.isin(sides[1], values))
-
-
-def _far(side: Floats) -> Floats:
-    reach = 3 * side.std()
-    return np.asarray(side[(side > side.mean() + reach) | (side < side.mean() - reach)])
 
 
 def largest_share(differences: npt.ArrayLike) -> float:
