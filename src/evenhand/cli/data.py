@@ -90,7 +90,7 @@ def build(
         None, help="redditbias: the labelled table (1 and 0 in bias_sent and bias_phrase), to go on with."
     ),
     perplexities: Path | None = typer.Option(
-        None, help="redditbias: to_score.csv with perplexity_1 and perplexity_2, to leave outliers out."
+        None, help="redditbias: to_score.csv with a column perplexity, to leave outliers out."
     ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(

@@ -68,8 +68,8 @@ def told(built: "BuiltPairs") -> None:
         )
     if built.to_score is not None:
         typer.echo(
-            "No perplexities were given: outliers are still in. To leave them out add perplexity_1 and perplexity_2 "
-            f"to {built.to_score}, save it under another name and run the same command with --perplexities FILE."
+            "No perplexities were given: outliers are still in. To leave them out add a column perplexity to "
+            f"{built.to_score}, save it under another name and run the same command with --perplexities FILE."
         )
     if built.to_annotate is None:
         typer.echo(f"{built.bias}: pairs and training texts are in {built.folder}")

@@ -14,7 +14,7 @@ from evenhand.schema import unknown_name
 from evenhand.stats.arrays import Floats
 from evenhand.stats.intervals import Interval
 
-Measurement = Literal["nominal", "ordinal", "interval"]
+MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 RESAMPLES = 2000
 CELLS = 1 << 21
 """Numbers held at once in a block of resamples: 16 MB."""
@@ -22,7 +22,7 @@ CELLS = 1 << 21
 
 def krippendorff_alpha(
     ratings: ArrayLike,
-    measurement: Measurement = "nominal",
+    measurement: MeasurementLevel = "nominal",
     *,
     level: float = 0.95,
     resamples: int = RESAMPLES,
@@ -33,7 +33,9 @@ def krippendorff_alpha(
     measurement: how two ratings differ: nominal (equal or not), ordinal (by the ratings between them) or interval (by
     the square of their distance). level: coverage of the limits, percentiles of `resamples` draws of units, drawn with
     `seed`; draws in which all ratings are equal have no alpha and are left out. Units with fewer than two ratings tell
-    nothing of agreement and are left out.
+    nothing of agreement and are left out. Where no unit disagrees no draw does, and the lower limit is alpha with one
+    dissenter in as many units as could disagree and show up in none (Clopper-Pearson). In simulations of 20 to 200
+    units the limits of 95 % cover 91 % and more (tests/stats/test_krippendorff.py).
 
     Returns an Interval whose clusters are the units that count and whose n is their ratings; 1 is perfect agreement, 0
     that of chance, less than 0 systematic disagreement. The estimate is NaN where nothing is rated twice or all ratings
@@ -44,8 +46,8 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha(ratings).estimate, 4)
     0.5556
     """
-    if measurement not in get_args(Measurement):
-        raise unknown_name("level of measurement", measurement, get_args(Measurement))
+    if measurement not in get_args(MeasurementLevel):
+        raise unknown_name("level of measurement", measurement, get_args(MeasurementLevel))
     table = np.atleast_2d(np.asarray(ratings, dtype=np.float64))
     values, counts = _counts(table)
     units, n = len(counts), int(counts.sum())
@@ -63,7 +65,22 @@ def krippendorff_alpha(
     )
     known = drawn[~np.isnan(drawn)]
     low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
+    if estimate == 1.0:
+        low = _lowest_of_perfect(counts, level)
     return Interval(estimate, float(low), float(high), float(known.std()), units, n)
+
+
+def _lowest_of_perfect(counts: Floats, level: float) -> float:
+    """The lower limit where all units agree.
+
+    A unit of m ratings with one dissenter has the share 2/m of its pairs unequal; how far unequal values lie apart is
+    the same within units and among them, so that the measurement does not matter.
+    """
+    units, n = len(counts), counts.sum()
+    share = 1 - ((1 - level) / 2) ** (1 / units)
+    totals = counts.sum(axis=0)
+    unequal = 1 - (totals * (totals - 1)).sum() / (n * (n - 1))
+    return max(-1.0, 1 - share * 2 * units / n / unequal)
 
 
 def _counts(table: Floats) -> tuple[Floats, Floats]:
@@ -77,7 +94,7 @@ def _counts(table: Floats) -> tuple[Floats, Floats]:
     return values, counts
 
 
-def _alphas(values: Floats, counts: Floats, measurement: Measurement) -> Callable[[ArrayLike], Floats]:
+def _alphas(values: Floats, counts: Floats, measurement: MeasurementLevel) -> Callable[[ArrayLike], Floats]:
     """A function from weights of units (resamples, units) to alpha (resamples,)."""
     size = counts.sum(axis=1)
     shares = 1 / (size - 1)

@@ -23,7 +23,10 @@ LONGEST_LINE = 1 << 24
 """Bytes; a longer one is no comment and is counted as broken."""
 WINDOW = 1 << 31
 """The window that published dumps are packed with (zstd --long=31)."""
-PACKED_AT_ONCE = 1 << 14
+UNPACKED_AT_ONCE = 1 << 18
+LONGEST_FRAME_HEADER = 18
+SKIPPABLE = {bytes([first, 0x2A, 0x4D, 0x18]) for first in range(0x50, 0x60)}
+"""How frames begin that hold no data of ours."""
 TOLD_EVERY = 1 << 20
 """Lines between two reports of progress."""
 FOUND = pl.Struct({"id": pl.String, "body": pl.String, "target": pl.String, "attribute": pl.String})
@@ -76,7 +79,7 @@ def search_dump(
     targets, attributes: terms as `queries.term_patterns` takes them (T1 and A1). report_progress: called now and then
     with the bytes of the file read so far, and of how many.
 
-    Columns: dump (the file's name); state: complete, truncated (the file ends in the middle; what came before counts),
+    Columns: dump (the file's name); state: complete, truncated (cut off or damaged; what came before counts),
     empty, or "no comments" (rows, but none with id and body); lines; broken (no JSON object, or longer than 16 MB);
     without_fields (no id or no body that is text); matched; comments: a list of id, body, and the first target and
     attribute of the lists that it holds. A comment that stands in the dump twice is listed once.
@@ -172,11 +175,11 @@ def _skip_line(lines: io.BufferedReader) -> None:
 def _unpacked(handle: BinaryIO, path: Path) -> io.BufferedReader:
     match path.suffix.lower():
         case ".zst":
-            return io.BufferedReader(_Stream(_zstd_pieces(handle, path)), 1 << 20)
+            return io.BufferedReader(_Stream(_zstd_pieces(handle, path)), UNPACKED_AT_ONCE)
         case ".gz":
-            return io.BufferedReader(_Stream(_gzip_pieces(handle, path)), 1 << 20)
+            return io.BufferedReader(_Stream(_gzip_pieces(handle, path)), UNPACKED_AT_ONCE)
         case _:
-            return io.BufferedReader(_Stream(_plain_pieces(handle)), 1 << 20)
+            return io.BufferedReader(_Stream(_plain_pieces(handle)), UNPACKED_AT_ONCE)
 
 
 class _Stream(io.RawIOBase):
@@ -202,7 +205,7 @@ class _Stream(io.RawIOBase):
 
 
 def _plain_pieces(handle: BinaryIO) -> Iterator[bytes]:
-    while piece := handle.read(1 << 20):
+    while piece := handle.read(UNPACKED_AT_ONCE):
         yield piece
 
 
@@ -211,7 +214,7 @@ def _gzip_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=handle, mode="rb") as unpacked:
         while True:
             try:
-                piece = unpacked.read1(1 << 20)
+                piece = unpacked.read1(UNPACKED_AT_ONCE)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 if not began and isinstance(error, gzip.BadGzipFile):
                     raise DataError(f"{path} is no gzip file: {error}.", EXPECTED) from error
@@ -230,23 +233,53 @@ def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
             f"{path} is packed with zstd, which the package zstandard reads.",
             "Install it: pip install 'evenhand[reddit]'.",
         ) from error
-    packer = zstandard.ZstdDecompressor(max_window_size=WINDOW)
-    unpacking, began = None, False
-    while packed := handle.read(PACKED_AT_ONCE):
-        while packed:
-            unpacking = unpacking or packer.decompressobj()
-            try:
-                piece = unpacking.decompress(packed)
-            except zstandard.ZstdError as error:
-                if not began:
-                    raise DataError(f"{path} is no zstd file: {error}.", EXPECTED) from error
-                raise Truncated from error
-            began = True
-            # one file may hold several frames, one behind the other
-            packed = unpacking.unused_data if unpacking.eof else b""
-            if unpacking.eof:
-                unpacking = None
-            if piece:
-                yield piece
-    if unpacking is not None:
+    frames = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(
+        handle, read_across_frames=True, closefd=False
+    )
+    began = False
+    while True:
+        try:
+            piece = frames.read1(UNPACKED_AT_ONCE)  # what comes before damage, too
+        except zstandard.ZstdError as error:
+            if not began:
+                raise DataError(f"{path} is no zstd file: {error}.", EXPECTED) from error
+            raise Truncated from error
+        if not piece:
+            break
+        began = True
+        yield piece
+    if not _is_whole(handle):  # the reader takes the end of a file for the end of a frame
         raise Truncated
+
+
+def _is_whole(handle: BinaryIO) -> bool:
+    """Whether a zstd file ends where a frame of it ends: from one block's header to the next, without unpacking.
+
+    Source: RFC 8878, section 3.1.
+    """
+    import zstandard
+
+    size = handle.seek(0, io.SEEK_END)
+    place = 0
+    while place < size:
+        handle.seek(place)
+        beginning = handle.read(LONGEST_FRAME_HEADER)
+        if beginning[:4] in SKIPPABLE:
+            place += 8 + int.from_bytes(beginning[4:8], "little")
+            continue
+        try:
+            checked = zstandard.get_frame_parameters(beginning).has_checksum
+            place += zstandard.frame_header_size(beginning)
+        except zstandard.ZstdError:
+            return False
+        last = False
+        while not last:
+            handle.seek(place)
+            header = handle.read(3)
+            if len(header) < 3:
+                return False
+            block = int.from_bytes(header, "little")
+            last, repeated, length = bool(block & 1), block >> 1 & 3 == 1, block >> 3
+            place += 3 + (1 if repeated else length)
+        place += 4 * checked
+    return place == size

@@ -9,49 +9,57 @@ from evenhand.prompts.own_files.tables import number_column, read_table, require
 from evenhand.schema import DataError
 from evenhand.stats import outlying_pairs
 
-EXPECTED = (
-    "Expected the table to_score.csv (text_1, text_2) with a number in each of perplexity_1 and perplexity_2."
-)
-COLUMNS = ("perplexity_1", "perplexity_2")
+EXPECTED = "Expected the table to_score.csv with a second column, perplexity: a number above 0 for each text."
+SECOND = ("counterpart", "attribute_swap")
+"""What stands beside a phrase, as a column of `counterparts.with_counterparts`."""
 
 
-def read_perplexities(path: Path | str, pairs: pl.DataFrame) -> pl.DataFrame:
-    """The perplexities of pairs, in their order: perplexity_1 of the phrase, perplexity_2 of its counterpart.
+def texts_to_score(pairs: pl.DataFrame) -> pl.DataFrame:
+    """All texts of pairs, each once: text.
 
-    path: CSV, JSON Lines or Parquet with text_1, text_2, perplexity_1 and perplexity_2; rows in any order. pairs:
-    comments_processed and counterpart. Raises DataError for a file without these columns, a pair it does not hold, and
-    a value that is no number above 0.
+    >>> pairs = pl.DataFrame({"comments_processed": ["a"], "counterpart": ["b"], "attribute_swap": ["a"]})
+    >>> texts_to_score(pairs)["text"].to_list()
+    ['a', 'b']
+    """
+    columns = [pairs[name].alias("text") for name in ("comments_processed", *SECOND)]
+    return pl.concat(columns).unique(maintain_order=True).to_frame()
+
+
+def read_perplexities(path: Path | str) -> pl.DataFrame:
+    """Texts with the perplexity a model gives them: text, perplexity.
+
+    path: CSV, JSON Lines or Parquet with these columns; of a text that stands there twice the first row counts. Raises
+    DataError for a file without these columns, and a value that is no number.
     """
     file = Path(path).expanduser()
     table = read_table(file, EXPECTED)
-    require_columns(table, ["text_1", "text_2", *COLUMNS], file, EXPECTED)
-    numbers = table.select(
-        "text_1", "text_2", *(number_column(table, column, file).alias(column) for column in COLUMNS)
-    ).unique(["text_1", "text_2"], keep="first", maintain_order=True)
-    joined = pairs.select(text_1="comments_processed", text_2="counterpart").join(
-        numbers, on=["text_1", "text_2"], how="left", maintain_order="left"
-    )
-    wrong = joined.filter(
-        ~pl.all_horizontal(pl.col(COLUMNS).fill_null(0).is_between(0, np.inf, closed="none"))
-    )
-    if wrong.height:
-        raise DataError(
-            f"{file}: {wrong.height:,} of {joined.height:,} pairs have no perplexity above 0, the first of them "
-            f"{wrong['text_1'][0][:60]!r}.",
-            EXPECTED,
-        )
-    return joined.select(COLUMNS)
+    require_columns(table, ["text", "perplexity"], file, EXPECTED)
+    numbers = table.select("text", number_column(table, "perplexity", file).alias("perplexity"))
+    return numbers.unique("text", keep="first", maintain_order=True)
 
 
 def without_outliers(
-    pairs: pl.DataFrame, perplexities: pl.DataFrame, *, as_published: bool = False
+    pairs: pl.DataFrame, perplexities: pl.DataFrame, second: str = SECOND[0], *, as_published: bool = False
 ) -> pl.DataFrame:
-    """The pairs, with their perplexities, none of whose texts lies beyond three standard deviations.
+    """The pairs, with perplexity_1 and perplexity_2, none of whose texts lies beyond three standard deviations.
 
-    perplexities: as `read_perplexities`. as_published: a pair with the value of an outlier goes, too
-    (`evenhand.stats.outlying_pairs`).
+    pairs: comments_processed and the column `second`. perplexities: as `read_perplexities`. as_published: a pair with
+    the value of an outlier goes, too (`evenhand.stats.outlying_pairs`). Raises DataError for a text without a
+    perplexity above 0.
     Source: methods/redditbias_selfdebias_consistency.md, section 2.2.
     """
-    first, second = (perplexities[column].to_numpy() for column in COLUMNS)
-    kept = ~outlying_pairs(first, second, by_value=as_published)
-    return pl.concat([pairs, perplexities], how="horizontal").filter(pl.Series(kept))
+    scored = pairs
+    for number, column in enumerate(("comments_processed", second), 1):
+        named = perplexities.select(pl.col("text").alias(column), perplexity=pl.col("perplexity"))
+        scored = scored.join(named, on=column, how="left", maintain_order="left")
+        right = scored["perplexity"].fill_null(0).is_between(0, np.inf, closed="none").fill_null(False)
+        if not right.all():
+            without = scored.filter(~right)
+            raise DataError(
+                f"{without.height:,} of {scored.height:,} texts have no perplexity above 0, the first of them "
+                f"{without[column][0][:60]!r}.",
+                EXPECTED,
+            )
+        scored = scored.rename({"perplexity": f"perplexity_{number}"})
+    first, other = (scored[f"perplexity_{number}"].to_numpy() for number in (1, 2))
+    return scored.filter(pl.Series(~outlying_pairs(first, other, by_value=as_published)))

@@ -21,16 +21,25 @@ from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, cleaned
 from evenhand.prompts.redditbias.counterparts import residues, with_counterparts
 from evenhand.prompts.redditbias.dumps import EXPECTED, SEARCHED, dump_files, found_comments, search_dump
 from evenhand.prompts.redditbias.filtering import phrases_of, with_single_target
-from evenhand.prompts.redditbias.perplexities import read_perplexities, without_outliers
-from evenhand.prompts.redditbias.published_files import write_held_out, write_training
+from evenhand.prompts.redditbias.perplexities import (
+    SECOND,
+    read_perplexities,
+    texts_to_score,
+    without_outliers,
+)
+from evenhand.prompts.redditbias.published_files import (
+    write_attribute_swaps,
+    write_held_out,
+    write_training,
+)
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, write_table
+from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, table_bytes, write_table
 
 VERSION = 1
 """Of the rules of these steps; another number makes every table anew."""
 TABLES = "tables"
-TO_ANNOTATE, SEARCH = "to_annotate.csv", "dumps.csv"
+TO_ANNOTATE, TO_SCORE, SEARCH = "to_annotate.csv", "to_score.csv", "dumps.csv"
 ENDS = 1 << 16
 """Bytes at either end by which a dump is told from another; with its size and date."""
 ReportStage = Callable[[str, int, int], None]
@@ -72,7 +81,7 @@ class BuiltPairs:
     to_annotate: Path | None = None
     """The table to be labelled, where the build waits for that."""
     to_score: Path | None = None
-    """The held-out pairs, where outliers stay in because nobody gave perplexities."""
+    """The held-out texts, where outliers stay in because nobody gave perplexities."""
 
 
 def build_redditbias(
@@ -88,7 +97,7 @@ def build_redditbias(
 
     dumps: files or folders of dumps, as `dumps.dump_files`. annotations: the labelled table; without it the build
     writes the one to be labelled and stops. With it, dumps are not needed. perplexities: a table of what a model finds
-    of the held-out pairs; without it no outliers are left out. how: see `Steps`. report_progress: called with a step
+    of the held-out texts; without it no outliers are left out. how: see `Steps`. report_progress: called with a step
     and how many are done, of how many.
 
     A build that was stopped, also by SIGKILL, goes on where it was: tables are written whole or not at all, and are
@@ -173,14 +182,16 @@ def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
     path = folder / TO_ANNOTATE
     stages = Stages(folder)
     key = content_key(frame_hash(phrases))
+    table = to_annotate(phrases)
     if path.is_file() and stages.key_of(TO_ANNOTATE) == key:
         return path
-    if stages.is_edited(TO_ANNOTATE):
+    # a build that was killed right behind the writing has not recorded it
+    if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
         raise UsageError(
             f"{path} was edited, and these dumps or rules would make it anew.",
             f"To go on with it name it with --annotations {path}; to have a new one, move it away.",
         )
-    return stages.write_csv(TO_ANNOTATE, key, to_annotate(phrases))
+    return stages.write_csv(TO_ANNOTATE, key, table)
 
 
 def _pairs(
@@ -205,14 +216,13 @@ def _pairs(
         "pairs.parquet", key, lambda: with_counterparts(biased_phrases(annotated), specification)
     )
     train, held_out = train_and_held_out(pairs, specification.train_share)
-    reduced, to_score = held_out, None
-    if perplexities is not None:
-        reduced = without_outliers(
-            held_out, read_perplexities(perplexities, held_out), as_published=how.as_published
-        )
+    reduced, swapped, to_score = held_out, held_out, None
+    if perplexities is None:
+        to_score = write_table(folder / TO_SCORE, texts_to_score(held_out))
     else:
-        to_score = write_table(
-            folder / "to_score.csv", held_out.select(text_1="comments_processed", text_2="counterpart")
+        known = read_perplexities(perplexities)
+        reduced, swapped = (
+            without_outliers(held_out, known, second, as_published=how.as_published) for second in SECOND
         )
     valid, test = valid_and_test(reduced)
     counts |= {
@@ -220,12 +230,13 @@ def _pairs(
         "pairs": pairs.height,
         "train": train.height,
         "held_out": held_out.height,
-        "reduced": reduced.height,
+        "without_outliers": reduced.height,
         "valid": valid.height,
         "test": test.height,
     }
     write_training(folder, specification, train, held_out)
     write_held_out(folder, specification, {"valid": valid, "test": test})
+    write_attribute_swaps(folder, specification, swapped)
     return BuiltPairs(
         folder,
         specification.bias,
@@ -253,7 +264,7 @@ def _dump_warnings(searched: pl.DataFrame) -> list[str]:
         match row["state"]:
             case "truncated":
                 said.append(
-                    f"{row['dump']} ends in the middle, after {row['lines']:,} lines; what came before counts."
+                    f"{row['dump']} is cut off or damaged after {row['lines']:,} lines; what came before counts."
                 )
             case "empty":
                 said.append(f"{row['dump']} holds nothing.")

@@ -9,7 +9,6 @@ from evenhand.prompts.redditbias.bias_types import Specification
 from evenhand.schema import write_table, write_text
 
 FIRST_COLUMNS = ("id", "attribute_in_window", "comment", "comments_processed", "bias_sent", "bias_phrase")
-LITERALS = ("initial_demo", "replaced_demo")
 
 
 def write_held_out(folder: Path, specification: Specification, parts: Mapping[str, pl.DataFrame]) -> None:
@@ -54,17 +53,29 @@ def write_training(
         _write_lines(texts / f"{bias}_bias_manual_swapped_{kind}_train.txt", lines)
 
 
-def _two_tables(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.DataFrame) -> None:
+    """Write the held-out phrases and the same with the other attributes. Raises WriteError."""
+    stem = f"reddit_comments_{specification.bias}_{specification.groups[0]}_processed_phrase"
+    kinds = ("biased_testset_neg", "unbiased_testset_pos")
+    for table, kind in zip(_two_tables(pairs, "attr", "attribute_swap"), kinds, strict=True):
+        write_table(folder / "data" / specification.bias / f"{stem}_{kind}_attr_reduced.csv", table)
+
+
+def _two_tables(
+    pairs: pl.DataFrame, kind: str = "demo", second: str = "counterpart"
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     known = "perplexity_1" in pairs.columns
     perplexity = [pl.col(f"perplexity_{n}") if known else pl.lit(None, pl.Float64) for n in (1, 2)]
-    first = pairs.select(*FIRST_COLUMNS, perplexity=perplexity[0])
-    second = pairs.select(
-        *(pl.col(name).map_elements(_literal, return_dtype=pl.String) for name in LITERALS),
-        comments="comments_processed",
-        comments_processed="counterpart",
-        perplexity=perplexity[1],
+    literals = [
+        pl.col(f"{name}_{kind}").map_elements(_literal, return_dtype=pl.String)
+        for name in ("initial", "replaced")
+    ]
+    return (
+        pairs.select(*FIRST_COLUMNS, perplexity=perplexity[0]),
+        pairs.select(
+            *literals, comments="comments_processed", comments_processed=second, perplexity=perplexity[1]
+        ),
     )
-    return first, second
 
 
 def _literal(words: pl.Series) -> str:

@@ -18,9 +18,9 @@ def term_patterns(term: str) -> list[re.Pattern[str]]:
     """
     patterns = []
     for quoted, word in PART.findall(term):
-        words = [re.escape(part).replace(r"\*", r"\w*") for part in WORD.findall(quoted or word)]
-        if words:
-            phrase = r"\W+".join(words)
+        parts = WORD.findall(quoted or word)
+        if any(part.strip("*") for part in parts):
+            phrase = r"\W+".join(re.escape(part).replace(r"\*", r"\w*") for part in parts)
             patterns.append(re.compile(rf"(?<!\w){phrase}(?!\w)", re.IGNORECASE))
     return patterns
 

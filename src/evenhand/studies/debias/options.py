@@ -1,12 +1,14 @@
 """What a training against a bias is asked to do: every option once."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from evenhand.mitigations.training import TrainingOptions
 from evenhand.schema import UsageError
-from evenhand.studies.options import Count, Options, Seed
+from evenhand.studies.audit import assign
+from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN_RATE = 1e-3
 """Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
@@ -101,3 +103,15 @@ class DebiasConfig(Options):
             raise UsageError("A specification of your own needs texts of your own.", "Give them: --data FILE.")
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+
+def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:
+    """Options from flags and `--set name=value`; raises UsageError naming what is wrong.
+
+    >>> debias_config({"model": "gpt2", "method": "cda", "bias": "race"}, ["clip=0.5"]).clip
+    0.5
+    """
+    options: dict[str, Any] = {}
+    for setting in settings:
+        assign(options, setting)
+    return validated(DebiasConfig, {**options, **given})
