@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
-    """List benchmarks, suites, models, classifiers, mitigations, training methods, measures or data sets, one line each."""
+    """List benchmarks, models, classifiers, mitigations, training methods, measures, ..., one line each."""
     from rich.console import Console
 
     from evenhand.catalogue import catalogue

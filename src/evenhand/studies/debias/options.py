@@ -80,7 +80,15 @@ class DebiasConfig(Options):
 
     def same_result(self) -> dict[str, Any]:
         """What decides the weights, JSON-serialisable: all but where the model and the files lie and what computes."""
-        left_out = {"model", "specification", "data", "source", "device", "checkpoint_seconds", "trust_remote_code"}
+        left_out = {
+            "model",
+            "specification",
+            "data",
+            "source",
+            "device",
+            "checkpoint_seconds",
+            "trust_remote_code",
+        }
         return self.model_dump(mode="json", exclude=left_out)
 
     def check(self) -> None:
@@ -100,7 +108,9 @@ class DebiasConfig(Options):
         if self.specification and self.bias:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
-            raise UsageError("A specification of your own needs texts of your own.", "Give them: --data FILE.")
+            raise UsageError(
+                "A specification of your own needs texts of your own.", "Give them: --data FILE."
+            )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
 
