@@ -17,6 +17,7 @@ from evenhand.cli import (
     check as check_verb,
     compare as compare_verb,
     data as data_verbs,
+    debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
     rescore as rescore_verb,
@@ -72,6 +73,7 @@ app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("check", epilog=EXIT_CODES)(check_verb.check)
 app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
 app.command("search-trigger")(triggers_verb.search_trigger)
+app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
 app.add_typer(study_verbs.app, name="study")

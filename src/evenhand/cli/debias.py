@@ -10,11 +10,18 @@ from evenhand.cli.common import options_of, progress, show, stated
 
 
 def debias(
-    model: str = typer.Argument(..., help="A causal Hugging Face model: a hub name, a folder, evenhand/reference."),
-    method: str = typer.Option(
-        ..., "--method", "-m", help="lmd, add, hd, cda (`evenhand list methods`), with options: lmd?weight=10."
+    model: str = typer.Argument(
+        ..., help="A causal Hugging Face model: a hub name, a folder, evenhand/reference."
     ),
-    output: Path = typer.Option(..., "--output", "-o", help="The model's folder; one that was begun is gone on with."),
+    method: str = typer.Option(
+        ...,
+        "--method",
+        "-m",
+        help="lmd, add, hd, cda (`evenhand list methods`), with options: lmd?weight=10.",
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="The model's folder; one that was begun is gone on with."
+    ),
     bias: str | None = typer.Option(
         None,
         "--bias",
@@ -22,8 +29,12 @@ def debias(
         help="religion1, religion2, race, gender, orientation (RedditBias), or evenhand/AXIS for our own sentences, "
         "offline: evenhand/religion.",
     ),
-    specification: Path | None = typer.Option(None, help="Your own terms (TOML), with --data, in place of --bias."),
-    data: Path | None = typer.Option(None, help="Your own texts: .txt with a line each, or a table with a column text."),
+    specification: Path | None = typer.Option(
+        None, help="Your own terms (TOML), with --data, in place of --bias."
+    ),
+    data: Path | None = typer.Option(
+        None, help="Your own texts: .txt, a line each, or a table with a column text."
+    ),
     source: Path | None = typer.Option(None, "--from", help="The folder of RedditBias. Default: the cache."),
     epochs: float | None = typer.Option(None, help="Times that every text is read. Default: 2."),
     batch_size: int | None = typer.Option(None, min=1, help="Texts at once on each device. Default: 8."),
@@ -33,18 +44,25 @@ def debias(
     warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
     longest: int | None = typer.Option(None, min=2, help="Tokens of a text; the rest is cut. Default: 36."),
     start: str | None = typer.Option(
-        None, help="auto: texts stand behind the token evenhand scores behind; none (published). Default: auto."
+        None,
+        help="auto: texts stand behind the token evenhand scores behind; none (published). Default: auto.",
     ),
-    lora_rank: int | None = typer.Option(None, min=1, help="Train adapters of this rank instead of all weights."),
+    lora_rank: int | None = typer.Option(
+        None, min=1, help="Train adapters of this rank instead of all weights."
+    ),
     precision: str | None = typer.Option(None, help="float32 or bfloat16 (activations). Default: float32."),
     gradient_checkpointing: bool | None = typer.Option(
         None, "--gradient-checkpointing", help="Less memory, about a third slower."
     ),
-    evaluate_every: int | None = typer.Option(None, min=1, help="Steps between evaluations. Default: an epoch."),
+    evaluate_every: int | None = typer.Option(
+        None, min=1, help="Steps between evaluations. Default: an epoch."
+    ),
     patience: int | None = typer.Option(
         None, min=1, help="Evaluations without a smaller bias after which training stops. Default: never."
     ),
-    settings: list[str] = typer.Option([], "--set", help="Any option as name=value, e.g. clip=0.5; repeatable."),
+    settings: list[str] = typer.Option(
+        [], "--set", help="Any option as name=value, e.g. clip=0.5; repeatable."
+    ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 42."),
     device: flags.Device = None,
     revision: flags.Revision = None,

@@ -51,7 +51,9 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     path = folder / LINEAGE
     if not path.is_file():
         return None
-    found: dict[str, Any] = read_json(path, "Restore it from a copy, or delete it: the model itself does not need it.")
+    found: dict[str, Any] = read_json(
+        path, "Restore it from a copy, or delete it: the model itself does not need it."
+    )
     return found
 
 
@@ -76,7 +78,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "|---|---|---|",
             *rows,
             "",
-            "These were watched, and may have been chosen by; they are no audit. See what the training helped and cost:",
+            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
             "",
@@ -88,7 +90,11 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
             f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
             "",
-            *(f"- {name}: `{facts[name]}`" for name in ("base", "data", "options", "seed", "steps") if name in facts),
+            *(
+                f"- {name}: `{facts[name]}`"
+                for name in ("base", "data", "options", "seed", "steps")
+                if name in facts
+            ),
             "",
         ]
     )

@@ -55,7 +55,12 @@ class PairedTexts:
         first, second = np.split(-sums / counts, 2)
         difference = float((first - second).mean())
         test = stats.ttest_rel(np.exp(first), np.exp(second))
-        return {BIAS: abs(difference), "difference": difference, "t": float(test.statistic), "p": float(test.pvalue)}
+        return {
+            BIAS: abs(difference),
+            "difference": difference,
+            "t": float(test.statistic),
+            "p": float(test.pvalue),
+        }
 
 
 @dataclass(frozen=True)
@@ -121,16 +126,16 @@ def scored(model: Any, examples: Examples, pad: int, rows: int = 64) -> tuple[Fl
         for first in range(0, len(order), rows):
             chosen = order[first : first + rows]
             batch = examples.batch(chosen, pad).to(device)
-            logits = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False).logits
+            logits = model(
+                input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False
+            ).logits
             labels = batch.labels[:, 1:]
             found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
             sums[chosen] = (found * (labels >= 0)).sum(1).double().cpu().numpy()
     return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
 
 
-def log_likelihoods(
-    model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int
-) -> Floats:
+def log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int) -> Floats:
     """Log likelihoods of texts, nats, as a training sees them."""
     examples = encode_texts(tokenizer, list(texts), longest=encoding.longest, start=encoding.start)
     return scored(model.eval(), examples, pad)[0]

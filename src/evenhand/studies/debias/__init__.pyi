@@ -1,5 +1,6 @@
 from .options import (
     DebiasConfig as DebiasConfig,
+    debias_config as debias_config,
 )
 from .result import (
     Debiased as Debiased,

@@ -1,6 +1,5 @@
 """A training against a bias from options to folder; it goes on where it was stopped."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +55,11 @@ class DebiasStudy:
 
 
 def debias_model(
-    config: DebiasConfig, output: Path, *, model: LanguageModel | None = None, progress: Progress | None = None
+    config: DebiasConfig,
+    output: Path,
+    *,
+    model: LanguageModel | None = None,
+    progress: Progress | None = None,
 ) -> DebiasStudy:
     """Train as options say, or go on with a training; see `debias`."""
     progress = progress or Silence()
@@ -64,8 +67,14 @@ def debias_model(
     method = load_method(config.method)
     base = trainable(model or _loaded(config))
     go_on = f"The same command goes on after its last checkpoint ({output})."
-    record = {**config.same_result(), "method": {"name": method.name, **method.parameters()}, "base": base.fingerprint}
-    RECORD.begin(output, {"evenhand": VERSION, RECORD.part: as_json(record)}, lambda stored: (stored, as_json(record)))
+    record = {
+        **config.same_result(),
+        "method": {"name": method.name, **method.parameters()},
+        "base": base.fingerprint,
+    }
+    RECORD.begin(
+        output, {"evenhand": VERSION, RECORD.part: as_json(record)}, lambda stored: (stored, as_json(record))
+    )
     if (lineage := read_lineage(output)) is not None and (output / "config.json").is_file():
         return DebiasStudy(output, lineage, read_curves(output / TRAINING / CURVES))
     with resumable(go_on, "The training was stopped."), locked(output / "lock"):
@@ -125,12 +134,16 @@ def trainable(model: LanguageModel) -> CausalModel:
     """The model itself, if it can be trained here; raises Unsupported, saying what can."""
     if isinstance(model, CausalModel):
         return model
-    kind = f"{model.architecture} models" if model.architecture != "causal" else "models that are not loaded here"
+    kind = (
+        f"{model.architecture} models"
+        if model.architecture != "causal"
+        else "models that are not loaded here"
+    )
     raise Unsupported(
         f"{model.fingerprint.get('name', 'This model')} cannot be trained: the losses are of models that read from "
         f"left to right, with their weights in this process, and not of {kind}.",
-        "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, without mitigations. Masked and "
-        "encoder-decoder models are not supported.",
+        "Use a causal Hugging Face model (GPT-2, OPT, Llama, ...) by hub name or folder, without mitigations. "
+        "Masked and encoder-decoder models are not supported.",
     )
 
 
@@ -165,7 +178,9 @@ def _specification(config: DebiasConfig) -> Specification:
     if config.specification:
         return load_specification(Path(config.specification))
     if config.bias not in BIAS_TYPES:
-        raise unknown_name("bias type", str(config.bias), [*BIAS_TYPES, *(f"evenhand/{axis}" for axis in own_axes())])
+        raise unknown_name(
+            "bias type", str(config.bias), [*BIAS_TYPES, *(f"evenhand/{axis}" for axis in own_axes())]
+        )
     return specification(str(config.bias))
 
 

@@ -1,12 +1,14 @@
 """What a training against a bias is asked to do: every option once."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from evenhand.mitigations.training import TrainingOptions
 from evenhand.schema import UsageError
-from evenhand.studies.options import Count, Options, Seed
+from evenhand.studies.audit import assign
+from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN_RATE = 1e-3
 """Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
@@ -78,7 +80,15 @@ class DebiasConfig(Options):
 
     def same_result(self) -> dict[str, Any]:
         """What decides the weights, JSON-serialisable: all but where the model and the files lie and what computes."""
-        left_out = {"model", "specification", "data", "source", "device", "checkpoint_seconds", "trust_remote_code"}
+        left_out = {
+            "model",
+            "specification",
+            "data",
+            "source",
+            "device",
+            "checkpoint_seconds",
+            "trust_remote_code",
+        }
         return self.model_dump(mode="json", exclude=left_out)
 
     def check(self) -> None:
@@ -98,6 +108,20 @@ class DebiasConfig(Options):
         if self.specification and self.bias:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
-            raise UsageError("A specification of your own needs texts of your own.", "Give them: --data FILE.")
+            raise UsageError(
+                "A specification of your own needs texts of your own.", "Give them: --data FILE."
+            )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+
+def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:
+    """Options from flags and `--set name=value`; raises UsageError naming what is wrong.
+
+    >>> debias_config({"model": "gpt2", "method": "cda", "bias": "race"}, ["clip=0.5"]).clip
+    0.5
+    """
+    options: dict[str, Any] = {}
+    for setting in settings:
+        assign(options, setting)
+    return validated(DebiasConfig, {**options, **given})

@@ -15,7 +15,8 @@ from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
 """Of a curve; more steps are averaged."""
-LOSSES = ("lm", "lmd", "add", "hd", "dpo")
+TOLD = ("seed", "steps", "best_step", "stopped_early", "batch_size_in_the_end", "devices", "evenhand")
+"""Of the lineage, about the training itself."""
 
 
 def curve_svg(points: pl.DataFrame, described: str) -> Markup:
@@ -42,24 +43,32 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
 def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
     """The whole training on one page that needs no network; every text is escaped."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
-    start = pl.DataFrame({"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]})
-    watched = pl.concat([start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed")
+    start = pl.DataFrame(
+        {"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]}
+    )
+    watched = pl.concat(
+        [start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed"
+    )
     drawings = [
         (WATCHED[name], curve_svg(watched.filter(name=name), WATCHED[name]))
         for name in (BIAS, PERPLEXITY)
         if name in after
     ]
     learned = curves.filter(split="training")
-    names = [name for name in learned["name"].unique(maintain_order=True) if name not in ("loss", "learning_rate")]
+    names = [
+        name for name in learned["name"].unique(maintain_order=True) if name not in ("loss", "learning_rate")
+    ]
     drawings += [(_loss_name(name), curve_svg(learned.filter(name=name), _loss_name(name))) for name in names]
-    facts = {"base": lineage["base"], "method": lineage["method"], "data": lineage["data"], "options": lineage["options"],
-             "training": {name: lineage[name] for name in ("seed", "steps", "best_step", "stopped_early",
-                                                           "batch_size_in_the_end", "devices", "evenhand")}}  # fmt: skip
+    facts = {name: lineage[name] for name in ("base", "method", "data", "options")}
+    facts["training"] = {name: lineage[name] for name in TOLD}
     return rendered(
         Path(__file__).with_name("debias.html.j2"),
         lineage=lineage,
         sentences=sentences(lineage),
-        watched=[(WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name])) for name in after],
+        watched=[
+            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            for name in after
+        ],
         drawings=drawings,
         cautions=cautions(lineage),
         citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),

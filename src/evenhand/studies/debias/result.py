@@ -117,7 +117,11 @@ def debias(
 
 
 def debias_with(
-    options: DebiasConfig, *, output: Path, model: LanguageModel | None = None, progress: Progress | None = None
+    options: DebiasConfig,
+    *,
+    output: Path,
+    model: LanguageModel | None = None,
+    progress: Progress | None = None,
 ) -> Debiased:
     """Train as options say, and write the page; `model` replaces what options name if it is there already."""
     made = Debiased(**vars(debias_model(options, output, model=model, progress=progress)))

@@ -10,7 +10,9 @@ from evenhand.reports import Printer, wording
 from evenhand.studies.debias.wording import WATCHED, cautions, sentences
 
 
-def render_training(lineage: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None) -> None:
+def render_training(
+    lineage: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
     """Print what was done, what was watched, and what to beware of; paths: files to point at in the end."""
     out = Printer(console)
     out.line(f"{lineage['base']['name']} against {lineage['bias']}", "bold")

@@ -44,7 +44,9 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
     if after[BIAS] >= before[BIAS]:
         told.append("The watched bias did not fall: the model is not the better for it.")
     if PERPLEXITY in after and after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]:
-        told.append("It reads neutral texts worse than before; lower the weight of the term or the learning rate.")
+        told.append(
+            "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
+        )
     if lineage["stopped_early"]:
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
     told += [

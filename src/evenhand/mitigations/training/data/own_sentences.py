@@ -89,7 +89,9 @@ def differing_words() -> tuple[str, ...]:
 
 
 def _composed(axes: Sequence[str], nouns: Sequence[str], kind: Any) -> pl.DataFrame:
-    frame = compose(load_lexicon().select(axes=list(axes)), load_templates(kinds=[kind]), nouns, controls=False)
+    frame = compose(
+        load_lexicon().select(axes=list(axes)), load_templates(kinds=[kind]), nouns, controls=False
+    )
     return frame.filter(pl.col("form") == "adjective")
 
 
@@ -123,7 +125,9 @@ def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, .
     """Pairs of descriptors of different buckets, at most MOST_PAIRS, each descriptor about as often."""
     bucket_of = dict(opinions.select("descriptor", "bucket").unique(maintain_order=True).iter_rows())
     if len(set(bucket_of.values())) < 2:
-        raise UsageError("The descriptors of this axis are of one kind; there is nobody to treat alike.", "Choose another.")
+        raise UsageError(
+            "The descriptors of this axis are of one kind: there are no groups.", "Choose another."
+        )
     names = list(bucket_of)
     pairs: dict[Pair, None] = {}
     while len(pairs) < MOST_PAIRS:

@@ -50,7 +50,9 @@ def published_texts(specification: Specification, folder: Path) -> tuple[Materia
         )
     groups = [_lines(path) for path in pairs]
     if len(groups[0]) != len(groups[1]):
-        raise DataError(f"{pairs[0]} has {len(groups[0])} lines, and {pairs[1]} {len(groups[1])}: they are no pairs.")
+        raise DataError(
+            f"{pairs[0]} has {len(groups[0])} lines, and {pairs[1]} {len(groups[1])}: they are no pairs."
+        )
     check = PairedTexts(tuple(groups[0]), tuple(groups[1]))
     return material_of(specification, _lines(train)), Validation(check, tuple(_lines(neutral)[:NEUTRAL]))
 
@@ -70,8 +72,8 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
     if len(pairs) < FEWEST:
         terms = ", ".join(first for first, _ in _tidy(specification.target_pairs)[:12])
         raise DataError(
-            f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of {specification.groups[0]}: "
-            "whether the bias falls could not be seen.",
+            f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
+            f"{specification.groups[0]}: whether the bias falls could not be seen.",
             f"Words looked for, whole: {terms}. Give more texts that hold them.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
