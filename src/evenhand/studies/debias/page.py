@@ -25,7 +25,7 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
     >>> str(curve_svg(pl.DataFrame({"step": [1, 2, 3], "value": [3.0, 2.0, 1.0]}), "loss")).count("<line") > 1
     True
     """
-    shown = points.filter(pl.col("value").is_finite()).sort("step")
+    shown = points.select("step", "value").filter(pl.col("value").is_finite()).sort("step")
     if shown.height > MOST_POINTS:
         shown = shown.with_columns(pl.int_range(pl.len()) * MOST_POINTS // shown.height)
         shown = shown.group_by("literal", maintain_order=True).mean().drop("literal")

@@ -40,11 +40,11 @@ CELLS_FILE = "cells.parquet"
 class RedditBiasStudy:
     """A finished study on disk.
 
-    cells: every number (`cells.CELLS`). not_measured: what was not, and why. notes: what a reader must know. facts: of
-    the model and the data.
+    folder: in which it lies. cells: every number (`cells.CELLS`). not_measured: what was not, and why. notes: what a
+    reader must know. facts: of the model and the data.
     """
 
-    path: Path
+    folder: Path
     config: RedditBiasConfig
     cells: pl.DataFrame
     not_measured: tuple[str, ...]

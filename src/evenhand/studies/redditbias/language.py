@@ -16,6 +16,7 @@ from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 LONGEST = 36
 """Tokens behind which the published program cuts a line."""
 OWN_LINES = 1000
+MOST_FAILED = 0.05
 PUBLISHED, USUAL = "redditbias_lmp_published", "redditbias_lmp"
 MEASURES = (PUBLISHED, USUAL)
 """Mean over lines, each counting once; and mean over tokens."""
@@ -41,19 +42,21 @@ def lines_of(config: RedditBiasConfig) -> tuple[list[str], str]:
 def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFrame:
     """What a model makes of each line, remembered in a file: nats and tokens, and the same as published.
 
-    As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens.
-    Raises ModelError where a line has no likelihood.
+    As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens. Null for
+    lines that have no likelihood, such as those too long for the model. Raises ModelError where more than 5 % have none.
     """
     if file.is_file():
         return pl.read_parquet(file)
     usual = model.log_likelihoods(lines)
     apart = reads_start_apart(model)
     by_rule = model.log_likelihoods(Texts(lines, start_token="first")) if apart else usual
-    if failed := [
-        i for found in (usual, by_rule) for i, error in enumerate(found.errors) if error is not None
-    ]:
+    failed = sorted(
+        {i for found in (usual, by_rule) for i, error in enumerate(found.errors) if error is not None}
+    )
+    if len(failed) > MOST_FAILED * len(lines):
         raise ModelError(
-            f"{len(set(failed))} of {len(lines)} lines have no likelihood; the first: {lines[failed[0]][:60]!r}."
+            f"{len(failed)} of {len(lines)} lines have no likelihood; the first: {lines[failed[0]][:60]!r}.",
+            "Use a model that takes longer texts.",
         )
     skipped = 1 if apart else 0
     cut = [by_rule.row(i)[skipped : LONGEST - 1 + skipped] for i in range(len(lines))]
@@ -65,6 +68,8 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
             "published_tokens": [float(len(row)) for row in cut],
         }
     )
+    known = pl.Series([i not in set(failed) for i in range(len(lines))])
+    table = table.with_columns(pl.when(known).then(pl.all()))
     write_table(file, table)
     return table
 
@@ -77,9 +82,11 @@ def perplexity_cells(
     table, other: of `read_lines`, the model's and the base model's. base: the model is that itself: no change.
 
     change, change_low, change_high are ratios (1.05: five percent more surprised); change_p is two-sided, of no change.
+    n: lines that both models have a likelihood of.
     """
-    sides = [_parts(frame) for frame in (table, other)]
-    clusters = np.arange(len(table))
+    known = (table["nats"].is_not_null() & other["nats"].is_not_null()).to_numpy()
+    sides = [_parts(frame.filter(known)) for frame in (table, other)]
+    clusters = np.arange(int(known.sum()))
     own = sums_bootstrap(sides[0], clusters, _logs, seed=seed)
     moved = sums_bootstrap(
         np.hstack(sides), clusters, lambda sums: _logs(sums[..., :4]) - _logs(sums[..., 4:]), seed=seed
@@ -87,8 +94,8 @@ def perplexity_cells(
     cells: list[dict[str, object]] = []
     for place, measure in enumerate(MEASURES):
         estimate, error = float(moved.estimate[place]), float(moved.standard_error[place])
-        p = 2 * float(stdtr(len(table) - 1, -abs(estimate) / error)) if error > 0 else float(estimate == 0)
-        cell: dict[str, object] = {"measure": measure, "n": len(table)}
+        p = 2 * float(stdtr(len(clusters) - 1, -abs(estimate) / error)) if error > 0 else float(estimate == 0)
+        cell: dict[str, object] = {"measure": measure, "n": len(clusters)}
         cell |= {name: float(np.exp(getattr(own, name)[place])) for name in ("estimate", "low", "high")}
         changed = {
             "change": float(np.exp(estimate)),

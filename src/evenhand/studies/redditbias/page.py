@@ -6,7 +6,7 @@ from typing import Any
 from evenhand.reports import wording
 from evenhand.studies.plain_page import PlainTable, plain_page
 from evenhand.studies.redditbias.conduct import RedditBiasStudy
-from evenhand.studies.redditbias.options import BASE
+from evenhand.studies.redditbias.options import BASE, OWN
 from evenhand.studies.redditbias.wording import (
     LABELS,
     LEGEND,
@@ -68,6 +68,11 @@ def notes_of(study: RedditBiasStudy) -> list[str]:
     """What to beware of, and what was not measured."""
     notes = [LEGEND, *study.not_measured, *study.notes]
     notes.append(f"LMP is of {study.facts['lines']}.")
+    if any(bias.startswith(OWN) for bias in study.config.bias):
+        notes.append(
+            "Our own sentences have no published t. Their spread is the standard deviation, between descriptors of the "
+            "axis, of how much more easily hostile sentences come than kind ones; its change is that of the changes."
+        )
     if study.config.as_published:
         notes.append("Methods and tasks have the quirks of the published programs.")
     return notes

@@ -29,6 +29,11 @@ class RedditBiasTables(RedditBiasStudy, StudyResult):
     PAGE, NUMBERS = "report.html", "report.json"
     __repr__ = StudyResult.__repr__
 
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.folder
+
     def tables(self) -> dict[str, pl.DataFrame]:
         """`cells`: every number (`evenhand.studies.redditbias.cells.CELLS`)."""
         return {"cells": self.cells}

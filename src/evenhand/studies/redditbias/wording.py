@@ -59,12 +59,14 @@ def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
         rows = study.cells.filter(bias=bias).to_dicts()
         cells = {(row["model"], row["measure"]): row for row in rows}
         for model in dict.fromkeys(row["model"] for row in rows):
-            of_bias = next(cells[model, name] for name in (CORRECTED, OWN_MEASURE) if (model, name) in cells)
+            name = next(name for name in (CORRECTED, OWN_MEASURE) if (model, name) in cells)
+            of_bias = cells[model, name]
             if model == BASE:
                 yield _mark(of_bias["verdict"]), f"{title_of(bias)}: {_standing(of_bias)}"
             else:
                 costs = [cells[model, name] for name in COSTS if (model, name) in cells]
-                yield _mark(of_bias["change_verdict"]), f"{model}: {_moved(of_bias)} {_cost(costs)}"
+                moved = _moved(of_bias, cells[BASE, name])
+                yield _mark(of_bias["change_verdict"]), f"{model}: {moved} {_cost(costs)}"
 
 
 def _standing(cell: Cell) -> str:
@@ -79,18 +81,29 @@ def _standing(cell: Cell) -> str:
     return f"whether the model is biased could not be measured: {name} {told}."
 
 
-def _moved(cell: Cell) -> str:
-    before, after = (cell["estimate"] or 0) - (cell["change"] or 0), cell["estimate"] or 0
-    change = f"{wording.signed(cell['change'])} ({wording.interval(cell['change_low'], cell['change_high'])})"
-    ways = f"from {wording.number(before)} to {wording.number(after)}"
+def _moved(cell: Cell, base: Cell) -> str:
+    before, after = base["estimate"] or 0, cell["estimate"] or 0
+    limits = wording.interval(cell["change_low"], cell["change_high"])
+    # of a spread it is the spread of what changed about each group, which the two spreads do not tell
+    called = "change" if cell["measure"] == CORRECTED else "changes of the groups spread by"
+    change = f"{called} {wording.signed(cell['change'])} ({limits})"
     if cell["change_verdict"] in (None, NOT_MEASURABLE):
         return "whether it changed the bias could not be measured."
     if cell["change_verdict"] == NOT_DETECTED:
-        return f"no change of the bias was detected, {change}."
+        return f"no change of the bias was detected; {change}."
     word = "fell" if abs(after) < abs(before) else "grew"
-    still = "" if cell["verdict"] != BIASED else ", and is still found" if word == "fell" else ""
-    turned = ", to the other side" if before * after < 0 and cell["verdict"] == BIASED else ""
-    return f"the bias {word} {ways}{turned}{still}; change {change}."
+    found = cell["verdict"] == BIASED
+    turned = ", to the other side" if before * after < 0 and found else ""
+    still = (
+        ", and is still found"
+        if found
+        else ", and is not detected any more"
+        if base["verdict"] == BIASED
+        else ""
+    )
+    return (
+        f"the bias {word} from {wording.number(before)} to {wording.number(after)}{turned}{still}; {change}."
+    )
 
 
 def _cost(cells: Sequence[Cell]) -> str:
