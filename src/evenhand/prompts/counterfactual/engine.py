@@ -14,7 +14,6 @@ from evenhand.prompts.counterfactual.vocabulary import Term
 from evenhand.prompts.lexicon import article
 from evenhand.schema import UsageError, checked
 
-
 GROUP_RULES = ("adjective", "noun", "religion")
 BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/] ?")
 Found = tuple[int, int, str, str, bool]
@@ -152,13 +151,18 @@ def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...]
     seen: set[tuple[tuple[str, ...], object]] = set()
     for term in terms:
         words = tuple(word.lower() for word in term.words)
-        identity = (words, getattr(term.use, "__name__", getattr(getattr(term.use, "func", None), "__name__", "")))
+        identity = (
+            words,
+            getattr(term.use, "__name__", getattr(getattr(term.use, "func", None), "__name__", "")),
+        )
         if identity in seen:
             continue
         seen.add(identity)
         key = max(range(len(words)), key=lambda at: len(words[at]))
         word = term.words[key]
-        cases = {word, word.upper(), word[0].upper() + word[1:]} | ({word.lower()} if term.any_case else set())
+        cases = {word, word.upper(), word[0].upper() + word[1:]} | (
+            {word.lower()} if term.any_case else set()
+        )
         for case in cases:
             table[case].append((term, words, key))
     return {word: tuple(sorted(found, key=lambda entry: -len(entry[1]))) for word, found in table.items()}
@@ -237,12 +241,20 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
         if rule not in GROUP_RULES:
             continue
         end = last + 2
-        if end < len(pieces) and pieces[end] in ("and", "or", "nor") and pieces[last + 1] == pieces[end + 1] == " ":
+        if (
+            end < len(pieces)
+            and pieces[end] in ("and", "or", "nor")
+            and pieces[last + 1] == pieces[end + 1] == " "
+        ):
             end += 2
         elif not BESIDE.fullmatch(pieces[last + 1]):
             end = -1
         start = first - 2
-        if start > 2 and pieces[start] in ("and", "or", "nor") and pieces[start - 1] == pieces[first - 1] == " ":
+        if (
+            start > 2
+            and pieces[start] in ("and", "or", "nor")
+            and pieces[start - 1] == pieces[first - 1] == " "
+        ):
             start -= 2
         elif not BESIDE.fullmatch(pieces[first - 1]):
             start = -1
@@ -263,9 +275,7 @@ def _stem(word: str) -> str:
     return re.sub(r"(?: people| person|s|ish)$", "", word.lower())
 
 
-def _assembled(
-    text: str, starts: list[int], found: list[Found]
-) -> Counterfactual:
+def _assembled(text: str, starts: list[int], found: list[Found]) -> Counterfactual:
     made, changes, done, shift = [], [], 0, 0
     for first, last, after, rule, two_way in found:
         start, end = starts[first], starts[last + 1]

@@ -71,7 +71,9 @@ def counterfactuals(
         None if text is None else engine.of(text) for text in text_column(frame, column, where)
     ]
     changes = [
-        [] if one is None else [{name: getattr(change, name) for name in change.__slots__} for change in one.changes]
+        []
+        if one is None
+        else [{name: getattr(change, name) for name in change.__slots__} for change in one.changes]
         for one in made
     ]
     return frame.with_columns(
@@ -141,5 +143,5 @@ def check_ending(path: Path) -> None:
     if path.suffix.lower() not in WRITTEN:
         raise UsageError(
             f"{path}: counterfactuals are written as {', '.join(WRITTEN)}.",
-            "FILE.csv lists every change for review; FILE.jsonl and FILE.parquet hold every text with its counterfactual.",
+            "FILE.csv lists every change for review; FILE.jsonl and FILE.parquet hold every text.",
         )
