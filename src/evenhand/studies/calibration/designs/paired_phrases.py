@@ -91,6 +91,8 @@ def phrase_designs() -> list[Design]:
         ("skewed down", "40 phrases, exponential the other way.", PairedPhrases([1] * 40, shape="skewed down"), 0, 300),
         ("few", "12 phrases of two pairs a type.", PairedPhrases([2] * 12), 10, 300),
         ("few, as found", "12 phrases of two pairs a type, skewed.", PairedPhrases([2] * 12, shape="as found"), 0, 300),
+        ("few, the other way", "12 phrases of two pairs a type, as skewed to the other side.",
+         PairedPhrases([2] * 12, shape="as found, mirrored"), 0, 300),
         ("five phrases", "Five phrases of ten pairs a type.", PairedPhrases([10] * 5), 0, 300),
     )  # fmt: skip
     made = [
