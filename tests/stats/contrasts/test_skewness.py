@@ -82,7 +82,7 @@ def test_the_smallest_mean_is_found_in_four_of_five_new_data_sets(n):
     assert 0.72 <= found <= 0.92
 
 
-@pytest.mark.parametrize(("n", "sign"), [(40, 1), (40, -1), (150, -1)])
+@pytest.mark.parametrize(("n", "sign"), [(80, 1), (80, -1), (150, -1)])
 def test_beside_skewed_numbers_the_smallest_mean_is_found_on_the_side_where_it_is_harder(n, sign):
     rng = np.random.default_rng(8)
     stated = np.median([smallest_mean_beside(sign * rng.exponential(size=n), level=0.01) for _ in range(40)])
