@@ -3,8 +3,8 @@
     python docs/reproduce.py [--downloads DIR] [--outputs DIR] [--check]
 
 DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, redditbias,
-stereoset with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is read.
-What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
+stereoset with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is
+read. What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
 otherwise.
 """
 
@@ -48,7 +48,9 @@ PRINTED = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_
 START, END = "<!-- {}: written by docs/reproduce.py -->", "<!-- end -->"
 PROMPTS = 1199
 """Prompts behind each rate of Morabito et al."""
-FIGURE = "The figure's numbers are not printed; t = {t:.4f}, p = {p:.3g} (one more pass of its rule: t = {t_without:.2f})."
+FIGURE = (
+    "The figure has no numbers; t = {t:.4f}, p = {p:.3g} (one more pass of its rule: t = {t_without:.2f})."
+)
 ROUNDED = "Counts are read back from rates of one decimal: one prompt more or less."
 
 

@@ -62,11 +62,11 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95) -> SkewedMean:
         p = 2.0 ** (1 - n) if mean else 1.0
         inside = p > 1 - level
         return SkewedMean(mean, min(mean, 0.0) if inside else mean, max(mean, 0.0) if inside else mean, p, n)
-    spread, skew = (float(value) for value in _moments(numbers)[1:])
-    error = spread / n**0.5
+    _, spread, skew = _moments(numbers)
+    error = float(spread) / float(n) ** 0.5
     p = float(skewed_p(np.array([mean]), np.array([error]), np.array([n - 1.0]), numbers[:, None], 0.0)[0])
     reach = float(stdtrit((n - 1) / SKEWED_FREEDOM, (1 + level) / 2))
-    below, above = (float(_distance(reach, side * np.float64(skew), n)) for side in (1, -1))
+    below, above = (float(_distance(reach, side * skew, n)) for side in (1, -1))
     return SkewedMean(mean, mean - error * below, mean + error * above, p, n)
 
 
@@ -116,7 +116,7 @@ def _in_spreads(n: int, level: float, power: float) -> float:
         return float("inf")
     if n > _SIMULATED_UP_TO:
         freedom = np.array([(n - 1) / SKEWED_FREEDOM])
-        return float(noncentrality(freedom, level, power)[0]) / n**0.5
+        return float(noncentrality(freedom, level, power)[0]) / float(n) ** 0.5
     above, _ = _needed(np.random.default_rng(0).normal(size=(_SETS, n)), level, power)
     return above
 

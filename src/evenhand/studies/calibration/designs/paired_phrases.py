@@ -64,7 +64,8 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
     benchmark = load_benchmark("redditbias")
     assert benchmark.changes is not None
     options = AnalysisOptions(seed=seed, n_axes=len(TYPES))
-    rows = benchmark.changes(*sample.frames, options)
+    before, after = sample.frames
+    rows = benchmark.changes(before, after, options)
     measurements, findings = judged_rows("compare", rows, ALPHA, n_axes=len(TYPES))
     return JudgedAnalysis(measurements, findings, pl.DataFrame())
 
