@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import nct, skew, t as student
 
 from evenhand.schema import UsageError
-from evenhand.stats.contrasts import skewed_mean, smallest_mean
+from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
 
 
 def p_of(values: np.ndarray, null: float) -> float:
@@ -80,6 +80,25 @@ def test_the_smallest_mean_is_found_in_four_of_five_new_data_sets(n):
     rng = np.random.default_rng(7)
     found = np.mean([skewed_mean(rng.normal(stated, 2, n)).p <= 0.01 for _ in range(500)])
     assert 0.72 <= found <= 0.92
+
+
+@pytest.mark.parametrize(("n", "sign"), [(80, 1), (80, -1), (150, -1)])
+def test_beside_skewed_numbers_the_smallest_mean_is_found_on_the_side_where_it_is_harder(n, sign):
+    rng = np.random.default_rng(8)
+    stated = np.median([smallest_mean_beside(sign * rng.exponential(size=n), level=0.01) for _ in range(40)])
+    drawn = [sign * (rng.exponential(size=n) - 1) for _ in range(400)]
+    harder, easier = (
+        np.mean([skewed_mean(one + side * stated).p <= 0.01 for one in drawn]) for side in (-sign, sign)
+    )
+    assert 0.7 <= harder <= 0.9 and easier > harder
+
+
+def test_the_smallest_mean_beside_normal_numbers_is_about_that_of_normal_ones():
+    values = np.random.default_rng(9).normal(size=200)
+    plain = float(smallest_mean(values.std(ddof=1), 200, level=0.01))
+    assert plain <= smallest_mean_beside(values, level=0.01) <= 1.15 * plain
+    assert smallest_mean_beside(values[::-1], level=0.01) == smallest_mean_beside(values, level=0.01)
+    assert smallest_mean_beside([1.0, 2.0], level=0.05) == np.inf
 
 
 def test_what_is_no_number_is_refused():

@@ -40,7 +40,7 @@ def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> 
     return [_swap(one, other) for one, other in zip(first, second, strict=True)]
 
 
-def stretches(one: str, other: str) -> tuple[list[str], list[str], list[tuple[str, int, int, int, int]]]:
+def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tuple[str, int, int, int, int]]]:
     """The words of two sentences, and `difflib`'s stretches of them, equal and not; case and punctuation do not count.
 
     >>> stretches("The old man", "the young man!")[2][1]

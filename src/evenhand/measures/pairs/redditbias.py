@@ -24,7 +24,7 @@ from evenhand.measures.pairs.redditbias_published import (
 )
 from evenhand.schema import Card, DataError, checked
 from evenhand.stats import Floats, cluster_t, cohens_dz, outlying_pairs, wilson_interval
-from evenhand.stats.contrasts import skewed_mean, smallest_mean
+from evenhand.stats.contrasts import skewed_mean, smallest_mean, smallest_mean_beside
 
 PLANNED_DIFFERENCE = 0.5
 """Standard deviation of a phrase's difference, nats per token, assumed before a run: DialoGPT's is .46 to .56."""
@@ -249,7 +249,7 @@ def _judged(axis: str, part: pl.DataFrame, level: float) -> dict[str, object]:
         return row | {
             "obstacle": f"There are {told}; phrases are what was sampled, and {LEAST_PHRASES} are needed."
         }
-    reach = float(smallest_mean(float(units.std(ddof=1)), found.n, level=level))
+    reach = smallest_mean_beside(units, level=level)
     if found.p > level and reach > LARGEST_EFFECT:
         return row | {
             "p": found.p,

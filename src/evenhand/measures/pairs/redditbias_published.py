@@ -90,7 +90,7 @@ def positive_pairs(frame: pl.DataFrame) -> tuple[Floats, Floats]:
 
 
 def _tested(more: Floats, less: Floats) -> dict[str, float]:
-    row = {}
+    row: dict[str, float] = {}
     for ending, one, other in (("", more, less), ("_log", np.log(more), np.log(less))):
         t, p = _paired_t(one - other)
         row |= {f"t{ending}": t, f"p{ending}": p}

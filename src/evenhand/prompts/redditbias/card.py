@@ -40,5 +40,5 @@ def human_references_card(lines: int) -> Card:
         summary=f"{lines:,} lines of human conversation, on which RedditBias measures perplexity.",
         construct="What people write to each other online.",
         groups="None.",
-        critique="Where the lines are from is told neither in the paper nor in the repository.",
+        critique="From Reddit, by the authors of DialoGPT, which was trained on the like: others have it harder.",
     )

@@ -110,7 +110,7 @@ def _one_type(folder: Path, bias: str, split: str) -> pl.DataFrame:
             "sent_less": less,
         }
     )
-    sides = [
+    rows = [
         shared.with_columns(
             prompt_id=pl.format("{}-{}", "pair_id", pl.lit(role)),
             text=pl.Series(texts),
@@ -123,8 +123,8 @@ def _one_type(folder: Path, bias: str, split: str) -> pl.DataFrame:
         )
     ]
     order = ["prompt_id", "text", "pair_id", "role", "axis", "bias_type", "group", "split", "phrase"]
-    rows = pl.concat([side.with_row_index("row") for side in sides]).sort("row", maintain_order=True)
-    return rows.select(*order, "sent_more", "sent_less", PERPLEXITY)
+    both = pl.concat([side.with_row_index("row") for side in rows]).sort("row", maintain_order=True)
+    return both.select(*order, "sent_more", "sent_less", PERPLEXITY)
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from evenhand.stats.power import POWER, noncentrality
 LEAST_NUMBERS = 3
 """Below these nothing is known of skewness."""
 _SETS = 4_000
+_RESAMPLES = 500
 _SIMULATED_UP_TO = 400
 
 
@@ -61,11 +62,11 @@ def skewed_mean(values: npt.ArrayLike, *, level: float = 0.95) -> SkewedMean:
         p = 2.0 ** (1 - n) if mean else 1.0
         inside = p > 1 - level
         return SkewedMean(mean, min(mean, 0.0) if inside else mean, max(mean, 0.0) if inside else mean, p, n)
-    error = float(numbers.std(ddof=1) / np.sqrt(n))
+    _, spread, skew = _moments(numbers)
+    error = float(spread) / float(n) ** 0.5
     p = float(skewed_p(np.array([mean]), np.array([error]), np.array([n - 1.0]), numbers[:, None], 0.0)[0])
-    skew = _skewness(numbers)
     reach = float(stdtrit((n - 1) / SKEWED_FREEDOM, (1 + level) / 2))
-    below, above = float(_distance(reach, skew, n)), float(_distance(reach, -skew, n))
+    below, above = (float(_distance(reach, side * skew, n)) for side in (1, -1))
     return SkewedMean(mean, mean - error * below, mean + error * above, p, n)
 
 
@@ -88,26 +89,58 @@ def smallest_mean(spread: npt.ArrayLike, n: npt.ArrayLike, *, level: float, powe
     return np.asarray(width * np.array(reach).reshape(number.shape))
 
 
+def smallest_mean_beside(values: npt.ArrayLike, *, level: float, power: float = POWER) -> float:
+    """As `smallest_mean`, of numbers like those found: on whichever side it is larger, and as skewed as they are.
+
+    values: (n,), none missing, in any order. The larger of what numbers of this standard deviation need that are not
+    skewed, and of what 500 resamples of these very numbers need, above or below 0: the former knows that few numbers
+    may look alike by chance, the latter that a mean on the side of the short tail is found late.
+
+    >>> skewed = np.random.default_rng(0).exponential(size=40)
+    >>> smallest_mean_beside(skewed, level=0.01) > float(smallest_mean(skewed.std(ddof=1), 40, level=0.01))
+    True
+    """
+    numbers = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(numbers)
+    if n < LEAST_NUMBERS:
+        return float("inf")
+    plain = float(smallest_mean(float(numbers.std(ddof=1)), n, level=level, power=power))
+    away = (numbers - numbers.mean()) * (n / (n - 1)) ** 0.5
+    drawn = away[np.random.default_rng(0).integers(0, n, size=(_RESAMPLES, n))]
+    return max(plain, *_needed(drawn, level, power))
+
+
 @cache
 def _in_spreads(n: int, level: float, power: float) -> float:
     if n < LEAST_NUMBERS:
         return float("inf")
-    freedom = (n - 1) / SKEWED_FREEDOM
     if n > _SIMULATED_UP_TO:
-        return float(noncentrality(np.array([freedom]), level, power)[0]) / n**0.5
-    drawn = np.random.default_rng(0).normal(size=(_SETS, n))
-    mean, error = drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / n**0.5
-    reach = float(stdtrit(freedom, 1 - level / 2))
-    # in each data set the shift from which on its mean lies far enough from 0
-    return float(np.quantile(error * _distance(reach, _skewness(drawn), n) - mean, power))
+        freedom = np.array([(n - 1) / SKEWED_FREEDOM])
+        return float(noncentrality(freedom, level, power)[0]) / float(n) ** 0.5
+    above, _ = _needed(np.random.default_rng(0).normal(size=(_SETS, n)), level, power)
+    return above
 
 
-def _skewness(rows: Floats) -> Floats:
-    """Unbiased for normal numbers, of each row."""
+def _needed(sets: Floats, level: float, power: float) -> tuple[float, float]:
+    """The shifts, up and down, from which on the mean is far enough from 0 in so many of the data sets in the rows."""
+    n = sets.shape[1]
+    mean, spread, skew = _moments(sets)
+    reach = float(stdtrit((n - 1) / SKEWED_FREEDOM, 1 - level / 2))
+    shifts = [spread / n**0.5 * _distance(reach, side * skew, n) - side * mean for side in (1, -1)]
+    above, below = (float(np.quantile(shift, power)) for shift in shifts)
+    return above, below
+
+
+def _moments(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Of each row mean, standard deviation, and skewness (unbiased for normal numbers; 0 where a row does not vary)."""
     n = rows.shape[-1]
-    away = rows - rows.mean(axis=-1, keepdims=True)
-    raw = (away**3).mean(axis=-1) / (away**2).mean(axis=-1) ** 1.5
-    return np.asarray(raw * np.sqrt(n * (n - 1.0)) / (n - 2))
+    mean = rows.mean(axis=-1)
+    away = rows - mean[..., None]
+    squares = away * away
+    variance, third = squares.mean(axis=-1), (squares * away).mean(axis=-1)
+    varied = variance > 0
+    raw = np.where(varied, third / np.where(varied, variance, 1.0) ** 1.5, 0.0)
+    return mean, np.sqrt(variance * n / (n - 1)), np.asarray(raw * np.sqrt(n * (n - 1.0)) / (n - 2))
 
 
 def _distance(reach: float, skew: Floats, n: int) -> Floats:

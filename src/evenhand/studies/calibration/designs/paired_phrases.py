@@ -64,7 +64,8 @@ def change_road(sample: Sample, seed: int) -> JudgedAnalysis:
     benchmark = load_benchmark("redditbias")
     assert benchmark.changes is not None
     options = AnalysisOptions(seed=seed, n_axes=len(TYPES))
-    rows = benchmark.changes(*sample.frames, options)
+    before, after = sample.frames
+    rows = benchmark.changes(before, after, options)
     measurements, findings = judged_rows("compare", rows, ALPHA, n_axes=len(TYPES))
     return JudgedAnalysis(measurements, findings, pl.DataFrame())
 
@@ -91,6 +92,8 @@ def phrase_designs() -> list[Design]:
         ("skewed down", "40 phrases, exponential the other way.", PairedPhrases([1] * 40, shape="skewed down"), 0, 300),
         ("few", "12 phrases of two pairs a type.", PairedPhrases([2] * 12), 10, 300),
         ("few, as found", "12 phrases of two pairs a type, skewed.", PairedPhrases([2] * 12, shape="as found"), 0, 300),
+        ("few, the other way", "12 phrases of two pairs a type, as skewed to the other side.",
+         PairedPhrases([2] * 12, shape="as found, mirrored"), 0, 300),
         ("five phrases", "Five phrases of ten pairs a type.", PairedPhrases([10] * 5), 0, 300),
     )  # fmt: skip
     made = [

@@ -22,6 +22,7 @@ def _long_tailed(rng: np.random.Generator, n: int) -> Floats:
 SHAPES: Mapping[str, Shape] = {
     "normal": lambda rng, n: rng.standard_normal(n),
     "as found": _long_tailed,
+    "as found, mirrored": lambda rng, n: -_long_tailed(rng, n),
     "heavy tails": lambda rng, n: rng.standard_t(3, size=n) / 3**0.5,
     "skewed": lambda rng, n: rng.exponential(size=n) - 1.0,
     "skewed down": lambda rng, n: 1.0 - rng.exponential(size=n),
