@@ -1,4 +1,4 @@
-"""The folder of a trained model: a normal Hugging Face folder, with its lineage beside the weights."""
+"""The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
 from evenhand.schema import WriteError, as_json, read_json, write_json, write_text
+from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
 """Beside the weights: what the model was made of."""
@@ -24,13 +25,14 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
     work = folder / "training" / "model"
     shutil.rmtree(work, ignore_errors=True)
     try:
-        if hasattr(model, "merge_and_unload"):
-            model.save_pretrained(work / ADAPTER)
-            write_json(work / ADAPTER / LINEAGE, lineage)
-        plain = merged(model)
-        plain.config.use_cache = True
-        plain.save_pretrained(work)
-        tokenizer.save_pretrained(work)
+        with quiet_transformers():
+            if hasattr(model, "merge_and_unload"):
+                model.save_pretrained(work / ADAPTER)
+                write_json(work / ADAPTER / LINEAGE, lineage)
+            plain = merged(model)
+            plain.config.use_cache = True
+            plain.save_pretrained(work)
+            tokenizer.save_pretrained(work)
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):

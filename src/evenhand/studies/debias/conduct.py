@@ -19,6 +19,7 @@ from evenhand.mitigations.training import (
     load_method,
     material_hash,
     model_card,
+    own_axes,
     own_material,
     own_texts,
     pad_token,
@@ -32,9 +33,9 @@ from evenhand.mitigations.training import (
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.datasets import dataset_folder
-from evenhand.prompts.redditbias import Specification, load_specification, specification
+from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence, locked, resumable
-from evenhand.schema import VERSION, Unsupported, as_json, unknown_name
+from evenhand.schema import VERSION, Unsupported, as_json, is_file, is_folder, unknown_name
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 
@@ -65,69 +66,99 @@ def debias_model(
     progress = progress or Silence()
     config.check()
     method = load_method(config.method)
+    chosen = None if config.own_axis else _specification(config)
     base = trainable(model or _loaded(config))
-    go_on = f"The same command goes on after its last checkpoint ({output})."
-    record = {
-        **config.same_result(),
-        "method": {"name": method.name, **method.parameters()},
-        "base": base.fingerprint,
-    }
-    RECORD.begin(
-        output, {"evenhand": VERSION, RECORD.part: as_json(record)}, lambda stored: (stored, as_json(record))
-    )
-    if (lineage := read_lineage(output)) is not None and (output / "config.json").is_file():
-        return DebiasStudy(output, lineage, read_curves(output / TRAINING / CURVES))
-    with resumable(go_on, "The training was stopped."), locked(output / "lock"):
-        lineage, trained = _trained(config, base, method, output, progress)
-    return DebiasStudy(output, lineage, trained.curves)
-
-
-def _trained(
-    config: DebiasConfig, base: CausalModel, method: TrainingMethod, output: Path, progress: Progress
-) -> tuple[dict[str, Any], Trained]:
-    tokenizer, pad = base.tokenizer, pad_token(base.tokenizer)
-    encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
-    material, validation = _material(config, base, encoding, pad)
-    lesson: Lesson = method.lesson(material, tokenizer, encoding, config.seed)
-    progress.note(f"{method.name} against {material.bias}: {_told(lesson.facts)}")
-    evaluate = evaluator(validation, tokenizer, encoding, pad)
-    before = evaluate(base.model.eval())
-    options = config.training
-    trained_model = prepared_model(base.model, options)
-    done = train(
-        trained_model,
-        lesson.examples,
-        lesson.objective,
-        options,
-        output / TRAINING,
-        pad=pad,
-        device=str(base.scorer.device),
-        evaluate=evaluate,
-        watched=BIAS if config.patience else None,
-        note=progress.note,
-    )
-    lineage = as_json(
+    record = as_json(
         {
-            "evenhand": VERSION,
-            "base": {"name": config.model, **base.fingerprint},
-            "method": {"name": method.name, "summary": method.card.summary, "critique": method.card.critique,
-                       "citation": method.card.citation, **method.parameters()},
-            "bias": material.bias,
-            "groups": material.groups,
-            "data": {"sha256": material_hash(material), "examples": lesson.examples.digest(), **lesson.facts},
-            "options": {**options.deciding(), "longest": config.longest, "start": config.start},
-            "seed": config.seed,
-            "steps": done.steps,
-            "best_step": done.best_step,
-            "stopped_early": done.stopped_early,
-            "batch_size_in_the_end": done.batch_size,
-            "devices": done.devices,
-            "watched": {"before": before, "after": evaluate(trained_model.eval())},
+            **config.same_result(),
+            "method": {"name": method.name, **method.parameters()},
+            "base": base.fingerprint,
         }
-    )  # fmt: skip
-    write_model(trained_model, tokenizer, output, lineage, model_card(lineage))
-    (output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
-    return lineage, done
+    )
+
+    def begin() -> None:
+        RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, lambda stored: (stored, record))
+
+    there = is_folder(output) and any(output.iterdir())
+    if there:  # nothing is computed for a folder that will be refused
+        begin()
+        if (lineage := read_lineage(output)) is not None and is_file(output / "config.json"):
+            return DebiasStudy(output, lineage, read_curves(output / TRAINING / CURVES))
+    go_on = f"The same command goes on after its last checkpoint ({output})."
+    with resumable(go_on, "The training was stopped."):
+        encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
+        material, validation = _material(config, chosen, base, encoding)
+        lesson = method.lesson(material, base.tokenizer, encoding, config.seed)
+        if not there:  # nothing is written of a training that cannot begin
+            begin()
+        with locked(output / "lock"):
+            session = _Session(config, base, method, material, lesson, encoding, output, progress)
+            lineage, curves = session.run(validation)
+    return DebiasStudy(output, lineage, curves)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """One sitting of a training, everything at hand."""
+
+    config: DebiasConfig
+    base: CausalModel
+    method: TrainingMethod
+    material: Material
+    lesson: Lesson
+    encoding: Encoding
+    output: Path
+    progress: Progress
+
+    def run(self, validation: Validation) -> tuple[dict[str, Any], Any]:
+        """Train and write the folder; returns lineage and curves."""
+        pad, options = pad_token(self.base.tokenizer), self.config.training
+        evaluate = evaluator(validation, self.base.tokenizer, self.encoding, pad)
+        self.progress.note(f"{self.method.name} against {self.material.bias}: {_told(self.lesson.facts)}")
+        before = evaluate(self.base.model.eval())
+        model = prepared_model(self.base.model, options)
+        done = train(
+            model,
+            self.lesson.examples,
+            self.lesson.objective,
+            options,
+            self.output / TRAINING,
+            pad=pad,
+            device=str(self.base.scorer.device),
+            evaluate=evaluate,
+            watched=BIAS if options.patience else None,
+            note=self.progress.note,
+        )
+        lineage = self.lineage(done, before, evaluate(model.eval()))
+        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+        (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
+        return lineage, done.curves
+
+    def lineage(
+        self, done: Trained, before: Mapping[str, float], after: Mapping[str, float]
+    ) -> dict[str, Any]:
+        """What the model was made of."""
+        card, config = self.method.card, self.config
+        method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
+        data = {"sha256": material_hash(self.material), "examples_sha256": self.lesson.examples.digest()}
+        return as_json(
+            {
+                "evenhand": VERSION,
+                "base": {"name": config.model, **self.base.fingerprint},
+                "method": {"name": self.method.name, **self.method.parameters(), **method},
+                "bias": self.material.bias,
+                "groups": self.material.groups,
+                "data": {**data, **self.lesson.facts},
+                "options": {**config.training.deciding(), "longest": config.longest, "start": config.start},
+                "seed": config.seed,
+                "steps": done.steps,
+                "best_step": done.best_step,
+                "stopped_early": done.stopped_early,
+                "batch_size_in_the_end": done.batch_size,
+                "devices": done.devices,
+                "watched": {"before": before, "after": after},
+            }
+        )
 
 
 def trainable(model: LanguageModel) -> CausalModel:
@@ -159,12 +190,12 @@ def _loaded(config: DebiasConfig) -> LanguageModel:
 
 
 def _material(
-    config: DebiasConfig, base: CausalModel, encoding: Encoding, pad: int
+    config: DebiasConfig, chosen: Specification | None, base: CausalModel, encoding: Encoding
 ) -> tuple[Material, Validation]:
-    if config.own_axis:
-        own = own_material(config.own_axis, base.model, base.tokenizer, encoding, pad, config.seed)
+    if chosen is None:
+        pad = pad_token(base.tokenizer)
+        own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
         return own.material, own.validation
-    chosen = _specification(config)
     if config.data:
         return own_texts(chosen, Path(config.data), config.seed)
     folder = Path(config.source) if config.source else dataset_folder("redditbias")
@@ -172,9 +203,6 @@ def _material(
 
 
 def _specification(config: DebiasConfig) -> Specification:
-    from evenhand.mitigations.training import own_axes
-    from evenhand.prompts.redditbias import BIAS_TYPES
-
     if config.specification:
         return load_specification(Path(config.specification))
     if config.bias not in BIAS_TYPES:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions
-from evenhand.schema import UsageError
+from evenhand.mitigations.training import TrainingOptions, own_axes
+from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.audit import assign
 from evenhand.studies.options import Count, Options, Seed, validated
 
@@ -100,6 +100,8 @@ class DebiasConfig(Options):
                 "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
                 "--specification FILE with --data FILE.",
             )
+        if self.own_axis and self.own_axis not in own_axes():
+            raise unknown_name("axis", self.own_axis, own_axes())
         if self.own_axis and (self.specification or self.data or self.source):
             raise UsageError(
                 f"{self.bias} has sentences and terms of its own, and others were given.",

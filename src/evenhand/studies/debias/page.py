@@ -25,10 +25,14 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
     >>> str(curve_svg(pl.DataFrame({"step": [1, 2, 3], "value": [3.0, 2.0, 1.0]}), "loss")).count("<line") > 1
     True
     """
-    shown = points.select("step", "value").filter(pl.col("value").is_finite()).sort("step")
+    shown = (
+        points.filter(pl.col("value").is_finite())
+        .sort("step")
+        .select(pl.col("step").cast(pl.Float64), "value")
+    )
     if shown.height > MOST_POINTS:
-        shown = shown.with_columns(pl.int_range(pl.len()) * MOST_POINTS // shown.height)
-        shown = shown.group_by("literal", maintain_order=True).mean().drop("literal")
+        part = pl.int_range(pl.len()) * MOST_POINTS // shown.height
+        shown = shown.group_by(part.alias("part"), maintain_order=True).mean()
     up = scale_over(shown["value"].to_list(), include=[0.0])
     area = PlotArea(scale_over(shown["step"].to_list(), include=[0.0]), up, left=9.0, right=97.0, height=210)
     parts = area.grid()
