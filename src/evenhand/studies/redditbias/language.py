@@ -43,7 +43,8 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
     """What a model makes of each line, remembered in a file: nats and tokens, and the same as published.
 
     As published there is no start token, the first token is not scored, and lines are cut behind 36 tokens. Null for
-    lines that have no likelihood, such as those too long for the model. Raises ModelError where more than 5 % have none.
+    lines that have no likelihood, such as those too long for the model. Raises ModelError where more than 5 % have
+    none.
     """
     if file.is_file():
         return pl.read_parquet(file)

@@ -65,7 +65,7 @@ def redditbias(
 
     Trains the model by each method against each bias, and tells Language Model Bias and Perplexity and, where their
     data are named, both dialogue tasks, each with an interval, a null and what changed. Press Ctrl-C at any time:
-    `evenhand study redditbias FOLDER` goes on. Needs pip install 'evenhand[training]'.
+    `evenhand study redditbias FOLDER` goes on. Needs the extra `training`.
     """
     given = options_of(locals(), "model", "trust_addresses", "output", "bias", "methods")
     from evenhand.runs import resumable
