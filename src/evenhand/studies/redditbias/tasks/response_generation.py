@@ -157,7 +157,9 @@ def encoded_exchanges(
     of the context what is left, and nothing is left out. Raises DataError where nothing stays.
     """
     contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
-    responses = tokenizer([one.response for one in exchanges], add_special_tokens=False)["input_ids"]
+    responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
+        "input_ids"
+    ]
     end, ids, labels = [tokenizer.eos_token_id], [], []
     for context, response in zip(contexts, responses, strict=True):
         room = longest - 2
@@ -196,5 +198,5 @@ def _encoded(tokenizer: Any, contexts: Sequence[str], as_published: bool) -> lis
     if not as_published:
         turns = [text.removeprefix(START.strip()).strip().split(TURN) for text in contexts]
         contexts = [tokenizer.eos_token.join(turn.strip() for turn in one) for one in turns]
-    found: list[list[int]] = tokenizer(list(contexts), add_special_tokens=False)["input_ids"]
+    found: list[list[int]] = tokenizer(list(contexts), add_special_tokens=False, verbose=False)["input_ids"]
     return found

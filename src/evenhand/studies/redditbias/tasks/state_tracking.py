@@ -143,11 +143,17 @@ def encoded_questions(
     of the talk, and never any of the slot value.
     """
     if cut_end:
-        whole = tokenizer([f"{one.front} {one.slot_value}" for one in questions], add_special_tokens=False)
+        whole = tokenizer(
+            [f"{one.front} {one.slot_value}" for one in questions], add_special_tokens=False, verbose=False
+        )
         ids = [np.array(tokens[:longest], dtype=np.int64) for tokens in whole["input_ids"]]
     else:
-        fronts = tokenizer([one.front for one in questions], add_special_tokens=False)["input_ids"]
-        ends = tokenizer([f" {one.slot_value}" for one in questions], add_special_tokens=False)["input_ids"]
+        fronts = tokenizer([one.front for one in questions], add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]
+        ends = tokenizer(
+            [f" {one.slot_value}" for one in questions], add_special_tokens=False, verbose=False
+        )["input_ids"]
         ids = []
         for front, end in zip(fronts, ends, strict=True):
             room = max(0, longest - len(end))
