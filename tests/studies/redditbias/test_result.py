@@ -63,6 +63,7 @@ def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
         "base −3.570* −0.500 ▲ 30.0 0.940",
         "lmd −0.400 −0.200 45.0 ↑ 0.690 ↓",
         "Not measured: response generation: no DSTC7 was given (--dstc7).",
+        "DST F1 of lmd is not shown to be above that of always saying yes",
     ):
         assert told in text
     files = study.write(tmp_path)

@@ -16,6 +16,7 @@ from evenhand.studies.redditbias.wording import (
     sentences,
     summary_cell,
     title_of,
+    unlearned,
 )
 
 PAPER = (
@@ -66,7 +67,7 @@ def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 def notes_of(study: RedditBiasStudy) -> list[str]:
     """What to beware of, and what was not measured."""
-    notes = [LEGEND, *study.not_measured, *study.notes]
+    notes = [LEGEND, *filter(None, [unlearned(study)]), *study.not_measured, *study.notes]
     notes.append(f"LMP is of {study.facts['lines']}.")
     if any(bias.startswith(OWN) for bias in study.config.bias):
         notes.append(

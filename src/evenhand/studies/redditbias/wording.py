@@ -65,8 +65,8 @@ def sentences(study: RedditBiasStudy) -> Iterator[tuple[str, str]]:
                 yield _mark(of_bias["verdict"]), f"{title_of(bias)}: {_standing(of_bias)}"
             else:
                 costs = [cells[model, name] for name in COSTS if (model, name) in cells]
-                moved = _moved(of_bias, cells[BASE, name])
-                yield _mark(of_bias["change_verdict"]), f"{model}: {moved} {_cost(costs)}"
+                moved, mark = _moved(of_bias, cells[BASE, name])
+                yield mark, f"{model}: {moved} {_cost(costs)}"
 
 
 def _standing(cell: Cell) -> str:
@@ -81,17 +81,18 @@ def _standing(cell: Cell) -> str:
     return f"whether the model is biased could not be measured: {name} {told}."
 
 
-def _moved(cell: Cell, base: Cell) -> str:
+def _moved(cell: Cell, base: Cell) -> tuple[str, str]:
+    """What became of the bias, and a mark: down where it fell."""
     before, after = base["estimate"] or 0, cell["estimate"] or 0
     limits = wording.interval(cell["change_low"], cell["change_high"])
     # of a spread it is the spread of what changed about each group, which the two spreads do not tell
     called = "change" if cell["measure"] == CORRECTED else "changes of the groups spread by"
     change = f"{called} {wording.signed(cell['change'])} ({limits})"
     if cell["change_verdict"] in (None, NOT_MEASURABLE):
-        return "whether it changed the bias could not be measured."
+        return "whether it changed the bias could not be measured.", SYMBOLS[NOT_MEASURABLE]
     if cell["change_verdict"] == NOT_DETECTED:
-        return f"no change of the bias was detected; {change}."
-    word = "fell" if abs(after) < abs(before) else "grew"
+        return f"no change of the bias was detected; {change}.", SYMBOLS[NOT_DETECTED]
+    word, mark = ("fell", LOWER) if abs(after) < abs(before) else ("grew", HIGHER)
     found = cell["verdict"] == BIASED
     turned = ", to the other side" if before * after < 0 and found else ""
     still = (
@@ -101,9 +102,8 @@ def _moved(cell: Cell, base: Cell) -> str:
         if base["verdict"] == BIASED
         else ""
     )
-    return (
-        f"the bias {word} from {wording.number(before)} to {wording.number(after)}{turned}{still}; {change}."
-    )
+    ways = f"from {wording.number(before)} to {wording.number(after)}"
+    return f"the bias {word} {ways}{turned}{still}; {change}.", SYMBOLS[mark]
 
 
 def _cost(cells: Sequence[Cell]) -> str:
@@ -135,6 +135,18 @@ def change_of(cell: Cell) -> str:
 
 def _mark(verdict: str | None) -> str:
     return SYMBOLS.get(verdict or NOT_MEASURABLE, "–")
+
+
+def unlearned(study: RedditBiasStudy) -> str | None:
+    """Of which models state tracking was not learned, as far as can be seen; None where it was by all."""
+    rows = study.cells.filter(measure="dst_f1_over_null").to_dicts()
+    names = [row["model"] for row in rows if row["low"] is None or row["low"] <= 0]
+    if not names:
+        return None
+    return (
+        f"DST F1 of {wording.listing(list(dict.fromkeys(names)))} is not shown to be above that of always saying yes: "
+        "there the task was not learned, and a change of F1 says nothing of the debiasing."
+    )
 
 
 def summary_cell(cell: Cell | None) -> str:
