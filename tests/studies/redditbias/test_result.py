@@ -39,6 +39,10 @@ def hand_made(folder: Path) -> RedditBiasTables:
             "lmd", "dst_f1", 0.69, null=0.667, change=-0.25, change_low=-0.3, change_high=-0.2, change_p=1e-9
         ),
     ]
+    rows += [
+        row("base", "dst_f1_over_null", 0.273, low=0.26, high=0.28),
+        row("lmd", "dst_f1_over_null", 0.023, low=-0.01, high=0.05),
+    ]
     config = redditbias_config({"model": "<my model>", "bias": ("race",), "methods": ("lmd",)})
     missing = ("Not measured: response generation: no DSTC7 was given (--dstc7).",)
     return RedditBiasTables(

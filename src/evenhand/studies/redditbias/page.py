@@ -53,7 +53,7 @@ def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
 
 def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
     """For each bias every number with its limits, its null, and how it differs from the model by itself."""
-    heads = ("est.", "low", "high", "null", "p", "verdict", "change", "low", "high", "q", "verdict", "n")
+    heads = ("est.", "95 %", "null", "p", "verdict", "change", "95 %", "q", "verdict", "n")
     for bias in study.config.bias:
         rows = study.cells.filter(bias=bias).sort("measure", maintain_order=True).to_dicts()
         order = {name: place for place, name in enumerate(LABELS)}
@@ -81,20 +81,18 @@ def notes_of(study: RedditBiasStudy) -> list[str]:
 
 def _details(row: dict[str, Any]) -> list[str]:
     places = PLACES.get(row["measure"])
-    numbers = [wording.number(row[name], places) for name in ("estimate", "low", "high")]
-    changed = row["model"] != BASE
-    change = [
-        change_of(row),
-        *(change_of({**row, "change": row[f"change_{end}"]}) for end in ("low", "high")),
-    ]
+    changed = row["model"] != BASE and row["change"] is not None
+    ends = [change_of({**row, "change": row[f"change_{end}"]}) for end in ("low", "high")]
     return [
         LABELS.get(row["measure"], wording.label(row["measure"])),
         row["model"],
-        *numbers,
-        wording.number(row["null"], places),
-        wording.probability(row["p"]),
+        wording.number(row["estimate"], places),
+        wording.interval(row["low"], row["high"], places),
+        "" if row["null"] is None else wording.number(row["null"], places),
+        "" if row["p"] is None else wording.probability(row["p"]),
         row["verdict"] or "",
-        *(change if changed else ["", "", ""]),
+        change_of(row) if changed else "",
+        " to ".join(ends) if changed else "",
         wording.probability(row["change_q"]) if changed and row["change_q"] is not None else "",
         row["change_verdict"] or "",
         f"{row['n']:,}" if row["n"] is not None else "",
