@@ -129,10 +129,10 @@ class Counterfactuals:
                 after = _in_case(place, term, target)
                 if after == place.surface:
                     continue
-                changed_article = _article(place, term.listed, target)
-                if changed_article:
-                    found.append((place.first - 2, place.first - 2, changed_article, "article", True))
-                found.append((place.first, place.last, after, term.rule, _comes_back(place, term, target)))
+                comes_back = _comes_back(place, term, target)
+                if changed_article := _article(place, term.listed, target):
+                    found.append((place.first - 2, place.first - 2, changed_article, "article", comes_back))
+                found.append((place.first, place.last, after, term.rule, comes_back))
                 taken = place.last
                 break
         return _assembled(text, starts, _without_doubles(pieces, found))
