@@ -81,7 +81,7 @@ def test_wrong_files_and_tables_are_refused(table, tmp_path):
     for file, says in (
         (tmp_path / "none.txt", "There is no file"),
         (tmp_path / "none.csv", "There is no file"),
-        (empty, "holds no text"),
+        (empty, "empty in every row"),
         (latin, "cannot be read"),
     ):
         with pytest.raises(DataError, match=says):
