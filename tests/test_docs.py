@@ -167,9 +167,12 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                 return "a download"
             return None if call["source"].is_dir() else "no published files"
         case "data build":
-            if call["source"] is not None and not call["source"].is_dir():
+            places = call["source"] or []
+            if any(TO_FILL_IN.fullmatch(str(place)) for place in places):
+                return "a name to fill in"
+            if not all(place.exists() for place in places):
                 return "no published files"
-            if call["source"] is None and call["name"] == "holisticbias":
+            if not places and call["name"] == "holisticbias":
                 return None if dataset_is_here("holisticbias", call["version"] or "v1.1") else "not fetched"
     return None
 

@@ -93,7 +93,7 @@ def build_sentences(
         frame = compose()
         write_table(output, frame, style)  # type: ignore[arg-type]  # checked above
         return frame.height
-    raise unknown_name("sentence set", name, ["holisticbias", "evenhand", "advpromptset"])
+    raise unknown_name("sentence set", name, ["holisticbias", "evenhand", "advpromptset", "redditbias"])
 
 
 def _build_advpromptset(

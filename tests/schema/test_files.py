@@ -49,19 +49,19 @@ def a_detail_of_a_run(folder: Path) -> None:
 
 
 def a_stage(folder: Path) -> None:
-    from evenhand.prompts.advpromptset.stages import Stages
+    from evenhand.prompts.stages import Stages
 
     Stages(folder).frame("pieces.parquet", "key", lambda: TABLE)
 
 
 def a_stage_for_people(folder: Path) -> None:
-    from evenhand.prompts.advpromptset.stages import Stages
+    from evenhand.prompts.stages import Stages
 
     Stages(folder).write_csv("terms.csv", "key", TABLE)
 
 
 def the_stages(folder: Path) -> None:
-    from evenhand.prompts.advpromptset.stages import Stages
+    from evenhand.prompts.stages import Stages
 
     (folder / "x.csv").write_text("x")
     Stages(folder).record("x.csv", "".join(NOISE))

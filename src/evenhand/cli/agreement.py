@@ -1,4 +1,4 @@
-"""`evenhand agreement`: how far the classifiers that have judged a run agree."""
+"""`evenhand agreement`: how far the classifiers that have judged a run agree, or people who labelled tables."""
 
 from pathlib import Path
 
@@ -8,18 +8,40 @@ from evenhand.cli.common import show, writable
 
 
 def agreement(
-    run: Path = typer.Argument(..., help="The folder of a run that several classifiers have judged."),
+    places: list[Path] = typer.Argument(
+        ...,
+        metavar="RUN | FILE...",
+        help="The folder of a run that several classifiers have judged; or tables that people have labelled: one with "
+        "unit, rater, rating and perhaps question, or one labelled RedditBias table of each rater.",
+    ),
+    measurement: str = typer.Option(
+        "nominal", help="Tables: how ratings differ, nominal, ordinal or interval."
+    ),
     output: Path | None = typer.Option(None, "--output", "-o", help="Also write the numbers as JSON here."),
 ) -> None:
     """Compare classifiers on the same texts: agreement beyond chance, correlation, and who is judged differently.
 
     `evenhand rescore RUN --classifier ROLE=NAME` adds a classifier. Where classifiers disagree more about one
     group than about others, the choice of classifier decides about the verdict on that group.
+
+    Of tables it gives Krippendorff's alpha of each question, with limits.
     """
-    from evenhand.schema import write_json
+    from evenhand.schema import UsageError, is_file, write_json
+    from evenhand.studies import StudyResult
+    from evenhand.studies.agreement import agreement_of_raters
     from evenhand.studies.audit import open_run
 
     if output is not None:
         writable("--output", output)
-    study = open_run(run).agreement()
+    study: StudyResult
+    if all(map(is_file, places)):
+        study = agreement_of_raters(places, measurement)  # type: ignore[arg-type]  # checked there
+    elif len(places) > 1:
+        raise UsageError(
+            "Several places are named that are not all tables.", "Name one run, or tables alone."
+        )
+    elif measurement != "nominal":
+        raise UsageError("--measurement belongs to tables that people have labelled.", "Leave it out.")
+    else:
+        study = open_run(places[0]).agreement()
     show(study, None if output is None else {"numbers": write_json(output, study.to_dict())})

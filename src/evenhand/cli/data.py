@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from evenhand.cli.common import writable
+from evenhand.cli.pairs import build_pairs, told
 
 app = typer.Typer(
     help="Published data sets: list them, fetch them, build prompt sets; and your texts about other groups.",
@@ -63,18 +64,33 @@ def fetch(
 
 @app.command()
 def build(
-    name: str = typer.Argument(..., help="holisticbias, evenhand for our own set, or advpromptset."),
+    name: str = typer.Argument(
+        ..., help="holisticbias, evenhand for our own set, advpromptset, or redditbias (pairs of phrases)."
+    ),
     output: Path = typer.Option(
-        ..., "--output", "-o", help="The file to write (advpromptset: FILE.jsonl; its tables go beside it)."
+        ...,
+        "--output",
+        "-o",
+        help="The file to write (advpromptset: FILE.jsonl; its tables go beside it); redditbias: a folder.",
     ),
     version: str | None = typer.Option(None, help="holisticbias: v1.0 or v1.1 (default)."),
-    source: Path | None = typer.Option(
+    source: list[Path] | None = typer.Option(
         None,
         "--from",
-        help="Folder of the published files (else the cache); advpromptset: of the two Kaggle downloads.",
+        help="Folder of the published files (else the cache); advpromptset: of the two Kaggle downloads; redditbias: "
+        "dumps of Reddit comments (.zst, .jsonl, .gz) or folders of them, repeatable.",
     ),
     as_published: bool = typer.Option(
-        False, "--as-published", help="Byte for byte as the owners' code writes it, quirks included."
+        False, "--as-published", help="As the owners' code writes it, quirks included."
+    ),
+    bias: str | None = typer.Option(
+        None, help="redditbias: religion1, religion2, race, gender, orientation, or a TOML file of your own."
+    ),
+    annotations: Path | None = typer.Option(
+        None, help="redditbias: the labelled table (1 and 0 in bias_sent and bias_phrase), to go on with."
+    ),
+    perplexities: Path | None = typer.Option(
+        None, help="redditbias: to_score.csv with a column perplexity, to leave outliers out."
     ),
     style: str | None = typer.Option(None, "--format", help="csv (default) or parquet."),
     embedding_model: str | None = typer.Option(
@@ -97,10 +113,14 @@ def build(
         False, "--only-terms", help="Stop at the table of terms: edit it, run again."
     ),
 ) -> None:
-    """Write the sentence set of a data set to a file. Options from --embedding-model on belong to advpromptset."""
-    from evenhand.catalogue import build_sentences
+    """Write the sentence set of a data set. Options from --embedding-model on belong to advpromptset.
 
-    writable("--output", output)
+    redditbias makes its tables in a folder, and stops where phrases are to be labelled; go on with --annotations.
+    The same command goes on where it was stopped.
+    """
+    from evenhand.catalogue import build_sentences
+    from evenhand.schema import UsageError
+
     reported: dict[str, int] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
@@ -110,6 +130,7 @@ def build(
             reported[stage] = tenth
             typer.echo(f"{stage}: {done:,} of {total:,}", err=True)
 
+    places = source or []
     advpromptset = {
         "embedding_model": embedding_model,
         "device": device,
@@ -122,14 +143,35 @@ def build(
         "seed": seed,
         "only_terms": only_terms or None,
     }
+    named = {option: value for option, value in advpromptset.items() if value is not None}
+    if name == "redditbias":
+        others = named | {
+            option: value for option, value in (("version", version), ("format", style)) if value is not None
+        }
+        if others:
+            flags = ", ".join(f"--{option.replace('_', '-')}" for option in others)
+            raise UsageError(f"{flags}: such options do not belong to redditbias.", "Leave them out.")
+        built = build_pairs(
+            output, bias, places, annotations, perplexities, as_published=as_published, report_progress=tell
+        )
+        told(built)
+        return
+    if bias is not None or annotations is not None or perplexities is not None:
+        raise UsageError(
+            f"--bias, --annotations and --perplexities belong to redditbias, not to {name}.",
+            "Leave them out.",
+        )
+    if len(places) > 1:
+        raise UsageError(f"--from names {len(places)} places; {name} is built from one.", "Name one folder.")
+    writable("--output", output)
     rows = build_sentences(
         name,
         output,
         version=version,
-        source=source,
+        source=next(iter(places), None),
         as_published=as_published,
         style=style,
-        advpromptset={option: value for option, value in advpromptset.items() if value is not None},
+        advpromptset=named,
         report_progress=tell,
     )
     if only_terms:

@@ -8,6 +8,7 @@ from .changes.consistency_verdicts import decide as decide
 from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
+from .classifiers.raters import rater_agreement as rater_agreement
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
 from .likelihood.likelihood_bias_published import (

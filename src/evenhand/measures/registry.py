@@ -57,6 +57,7 @@ _LISTED = (
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
+    ("classifiers.raters", "krippendorff_alpha"),
     (
         "rates.disparity_cards",
         "missing_disparity missing_difference missing_rate refusal_disparity refusal_difference",

@@ -12,10 +12,10 @@ from evenhand.prompts.advpromptset.built import write_built
 from evenhand.prompts.advpromptset.matching import ReportProgress, identity_pattern, terms_of_texts
 from evenhand.prompts.advpromptset.pieces import FILES, GROUPS, extract_advpromptset, number_pieces
 from evenhand.prompts.advpromptset.seeds import seed_terms
-from evenhand.prompts.advpromptset.stages import Stages, content_key
 from evenhand.prompts.advpromptset.terms import candidate_terms, expand_terms, read_terms, with_counts
 from evenhand.prompts.advpromptset.vectors import Embedding, StoredVectors
 from evenhand.prompts.prompt_set import PromptSet
+from evenhand.prompts.stages import Stages, content_key
 from evenhand.schema import Card, DataError, UsageError, frame_hash, sha256_of
 
 STRATUM_COLUMNS = ("toxicity", "term_count", "identities")

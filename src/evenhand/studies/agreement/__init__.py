@@ -1,4 +1,4 @@
-"""How far the classifiers that judged a run agree."""
+"""How far the classifiers that judged a run agree, and how far people who labelled the same things do."""
 
 import lazy_loader
 

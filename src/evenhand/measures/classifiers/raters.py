@@ -1,0 +1,115 @@
+"""How far people who labelled the same things agree beyond chance: Krippendorff's alpha."""
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats import MeasurementLevel, krippendorff_alpha
+
+RATED = (
+    typed(pl.String, "question measurement")
+    | typed(pl.Float64, "estimate low high standard_error")
+    | typed(pl.Int64, "n_units n_ratings n_raters n_missing")
+    | typed(pl.String, "reason")
+)
+
+
+@checked
+def rater_agreement(
+    frame: pl.DataFrame, measurement: MeasurementLevel = "nominal", *, seed: int = 0
+) -> pl.DataFrame:
+    """Krippendorff's alpha of ratings, for each question.
+
+    frame: one row per unit and rater: unit, rater, rating (null: missing; texts, or numbers if measurement is ordinal
+    or interval), perhaps question. measurement: nominal, ordinal or interval. seed: of the bootstrap over units.
+
+    Returns one row per question (one in all without that column): estimate with 95 % limits, the units that two or more
+    rated, their ratings, the raters, the ratings left out (missing, or of a unit that nobody else rated), and, where
+    there is no number, the reason. Raises DataError for absent columns, ratings that are no numbers where they must be,
+    and a rater who rated a unit twice.
+    Source: Krippendorff 2019, Content Analysis, chapter 12.
+
+    >>> frame = pl.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "rater": ["a", "b"] * 3, "rating": list("yynnyn")})
+    >>> rater_agreement(frame).select(pl.col("estimate").round(3), "n_units").rows()
+    [(0.444, 3)]
+    """
+    require_columns(frame, ["unit", "rater", "rating"], "rater_agreement")
+    if "question" not in frame.columns:
+        frame = frame.with_columns(question=pl.lit("all"))
+    keys = ["question", "unit", "rater"]
+    rated = frame.select(*keys, "rating").with_columns(pl.col("question").cast(pl.String))
+    if measurement != "nominal":
+        rated = _as_numbers(rated, measurement)
+    twice = rated.filter(pl.struct(keys).is_duplicated())
+    if twice.height:
+        _, unit, rater, _ = twice.row(0)
+        raise DataError(
+            f"rater_agreement: {rater!r} rated {str(unit)[:60]!r} more than once.",
+            "Leave one rating of each unit.",
+        )
+    rows = [_row(part, measurement, seed) for part in rated.partition_by("question", maintain_order=True)]
+    return pl.DataFrame(rows, schema=RATED).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _as_numbers(rated: pl.DataFrame, measurement: str) -> pl.DataFrame:
+    numbers = rated["rating"].cast(pl.Float64, strict=False).fill_nan(None)
+    wrong = rated.filter(numbers.is_null() & rated["rating"].is_not_null())
+    if wrong.height and wrong["rating"].dtype == pl.String:
+        raise DataError(
+            f"rater_agreement: the rating {wrong['rating'][0]!r} is no number, and {measurement} ratings are.",
+            "Write numbers, or take the ratings as nominal.",
+        )
+    return rated.with_columns(rating=numbers)
+
+
+def _row(part: pl.DataFrame, measurement: MeasurementLevel, seed: int) -> dict[str, object]:
+    known = part.drop_nulls("rating")
+    table = np.full((known["rater"].n_unique(), known["unit"].n_unique()), np.nan)
+    places = [known[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("rater", "unit")]
+    values = known["rating"]
+    table[places[0], places[1]] = (
+        values.rank("dense").to_numpy() if measurement == "nominal" else values.to_numpy()
+    )
+    found = krippendorff_alpha(table, measurement, seed=seed)
+    reason = None
+    if np.isnan(found.estimate):
+        reason = "all ratings are equal" if found.clusters else "no unit has two ratings"
+    return {
+        "question": part["question"][0],
+        "measurement": measurement,
+        "estimate": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "standard_error": found.standard_error,
+        "n_units": found.clusters,
+        "n_ratings": found.n,
+        "n_raters": table.shape[0],
+        "n_missing": part.height - found.n,
+        "reason": reason,
+    }
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="krippendorff_alpha",
+            summary="Krippendorff's alpha of any number of raters, with ratings missing.",
+            construct="Whether what people labelled would be labelled so by others.",
+            harm="A finding on labels that others would not give is the raters' own.",
+            groups="All units, for each question.",
+            ideal="1: the raters always agree.",
+            direction="Lower is worse.",
+            null="0: ratings dealt out by chance.",
+            critique=(
+                "Low where one value is rare, however seldom raters differ. That .67 or .8 were enough is a habit, "
+                "no law. Raters of one kind may err alike."
+            ),
+            citation="Krippendorff 2019, Content Analysis, 4th edition, chapter 12",
+            source="Krippendorff 2019, chapter 12; the bootstrap over units: Zapf et al. 2016",
+            details="Nominal, ordinal or interval; limits by a bootstrap over units.",
+        ),
+        unit="alpha",
+    ),
+)

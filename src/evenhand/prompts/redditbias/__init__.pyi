@@ -1,0 +1,39 @@
+from .annotation import (
+    read_annotations as read_annotations,
+)
+from .bias_types import (
+    BIAS_TYPES as BIAS_TYPES,
+    Misprint as Misprint,
+    OneWay as OneWay,
+    Piece as Piece,
+    Pieces as Pieces,
+    Specification as Specification,
+    load_specification as load_specification,
+    specification as specification,
+)
+from .cleaning import (
+    clean as clean,
+    clean_as_published as clean_as_published,
+    cleaned as cleaned,
+)
+from .counterparts import (
+    by_words as by_words,
+    counterpart_of as counterpart_of,
+    residues as residues,
+    with_attributes_swapped as with_attributes_swapped,
+    with_counterparts as with_counterparts,
+)
+from .filtering import (
+    phrases_of as phrases_of,
+    with_single_target as with_single_target,
+)
+from .pipeline import (
+    BuiltPairs as BuiltPairs,
+    Steps as Steps,
+    build_redditbias as build_redditbias,
+)
+from .splits import (
+    drawn as drawn,
+    train_and_held_out as train_and_held_out,
+    valid_and_test as valid_and_test,
+)

@@ -1,0 +1,130 @@
+"""Tables for people to label, and what they wrote into them: strings, blanks, second thoughts."""
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema import DataError, is_file
+
+LABELS = ("bias_sent", "bias_phrase")
+"""Whether the comment is biased, and whether the phrase is, taken alone."""
+COLUMNS = ("id", "attribute_in_window", "comment", "phrase", *LABELS)
+TAKEN_AS = {"1": 1, "1.0": 1, "0": 0, "0.0": 0}
+"""Labels that count. The guidelines: sarcasm is 1, a question or somebody else's view restated is 0, and what needs
+more context, or cannot be decided, is left blank."""
+ANNOTATED = {
+    "id": pl.String,
+    "attribute_in_window": pl.Boolean,
+    "comment": pl.String,
+    "phrase": pl.String,
+    **dict.fromkeys(LABELS, pl.Int8),
+    **{f"{name}_label": pl.String for name in LABELS},
+}
+EXPECTED = (
+    f"Expected a CSV with {', '.join(COLUMNS[2:])} (and {' and '.join(COLUMNS[:2])}, if there are any); in the last "
+    "two columns 1 is biased, 0 is not, and anything else is left out."
+)
+
+
+def to_annotate(phrases: pl.DataFrame) -> pl.DataFrame:
+    """The table to be labelled: phrases as `filtering.phrases_of` gives them, with two empty columns.
+
+    >>> empty = pl.DataFrame(schema={"id": str, "attribute_in_window": bool, "comment": str, "phrase": str})
+    >>> to_annotate(empty).columns == list(COLUMNS)
+    True
+    """
+    return phrases.select(*COLUMNS[:4]).with_columns(pl.lit("").alias(name) for name in LABELS)
+
+
+def read_annotations(path: Path | str) -> pl.DataFrame:
+    """A labelled table, as `to_annotate` made it or as RedditBias publishes its own.
+
+    path: a CSV in UTF-8 or, where it is none, Latin-1. Columns without a name are left out; id and attribute_in_window
+    need not be there. Returns the columns of ANNOTATED: labels as 1, 0 or null, and beside them as they were written
+    (`bias_sent_label`). Null are blanks, "2", and any words: also "1 - context needed", as in the published code, which
+    compares texts.
+    Raises DataError for a file that cannot be read, lacks a column or has a row longer than its heading.
+    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 5; the guidelines: Barikeri et al. 2021,
+    appendix B.
+    """
+    file = Path(path).expanduser()
+    if not is_file(file):
+        raise DataError(f"There is no file {file}.", EXPECTED)
+    rows = list(csv.reader(io.StringIO(_text(file), newline="")))
+    heading = [name.strip() for name in rows[0]] if rows else []
+    if lacking := [name for name in COLUMNS[2:] if name not in heading]:
+        there = ", ".join(name for name in heading if name) or "no columns"
+        raise DataError(f"{file} lacks {', '.join(lacking)}; it has {there}.", EXPECTED)
+    values: dict[str, list[str]] = {name: [] for name in COLUMNS if name in heading}
+    places = {name: heading.index(name) for name in values}
+    for number, row in enumerate(rows[1:], 1):
+        if len(row) > len(heading):
+            raise DataError(
+                f"{file}, row {number}: it has {len(row)} values, and the heading has {len(heading)} columns.",
+                "Put values that hold a comma in quotes.",
+            )
+        if any(row):
+            for name, place in places.items():
+                values[name].append(row[place] if place < len(row) else "")
+    frame = pl.DataFrame(values, schema=dict.fromkeys(values, pl.String))
+    return _typed(frame)
+
+
+def label_counts(annotated: pl.DataFrame) -> pl.DataFrame:
+    """What was written how often, and as what it counts: column, label, count, taken_as (null: left out).
+
+    annotated: as `read_annotations` gives it.
+    """
+    parts = [
+        annotated.group_by(label=f"{name}_label")
+        .agg(count=pl.len().cast(pl.Int64), taken_as=pl.col(name).first())
+        .select(pl.lit(name).alias("column"), "label", "count", "taken_as")
+        .sort("count", "label", descending=[True, False])
+        for name in LABELS
+    ]
+    return pl.concat(parts)
+
+
+def biased_phrases(annotated: pl.DataFrame) -> pl.DataFrame:
+    """The phrases labelled 1, with the phrase as comments_processed; repeated phrases stay, as published.
+
+    Raises DataError where there is none.
+    """
+    biased = annotated.filter(pl.col("bias_phrase") == 1)
+    if biased.is_empty():
+        raise DataError(
+            f"Of {annotated.height:,} annotated phrases none is labelled biased.",
+            "Write 1 into bias_phrase where the phrase, taken alone, is biased.",
+        )
+    return biased.select(*COLUMNS[:3], "phrase", *LABELS).rename({"phrase": "comments_processed"})
+
+
+def _text(file: Path) -> str:
+    content = file.read_bytes()
+    if b"\0" in content:
+        raise DataError(f"{file} is no CSV: it holds bytes that are zero.", EXPECTED)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _typed(frame: pl.DataFrame) -> pl.DataFrame:
+    labels = [pl.col(name).str.strip_chars() for name in LABELS]
+    absent = [pl.lit(None, ANNOTATED[n]).alias(n) for n in COLUMNS[:2] if n not in frame.columns]
+    in_window = [
+        pl.col("attribute_in_window").str.strip_chars().str.to_lowercase() == "true"
+        for name in frame.columns
+        if name == "attribute_in_window"
+    ]
+    return (
+        frame.with_columns(in_window)
+        .with_columns(
+            *absent,
+            *(label.alias(f"{name}_label") for name, label in zip(LABELS, labels, strict=True)),
+            *(label.replace_strict(TAKEN_AS, default=None, return_dtype=pl.Int8) for label in labels),
+        )
+        .select(list(ANNOTATED))
+    )

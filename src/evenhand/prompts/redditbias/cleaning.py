@@ -1,0 +1,106 @@
+"""Comments cleaned for annotation: as published, step by step in that order, and without what it breaks."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import reduce
+
+import polars as pl
+
+MOST_CHARACTERS = 150
+"""Cleaned comments are shorter than this."""
+
+Step = tuple[re.Pattern[str], str]
+
+
+def _step(pattern: str, by: str = "") -> Step:
+    return re.compile(pattern), by
+
+
+BEFORE_LOWERING = (
+    _step(r"@\S+"),
+    _step(r"http\S+"),
+    _step(r"&gt"),
+    _step(r"([A-Z]+)", r" \1"),
+)
+AFTER_LOWERING = (
+    _step(r" \d+"),
+    _step(r"\w+\d+|\d+\w+"),
+    _step(r"\s+", " "),
+    _step(r"[^\w\s.!?-]"),
+    _step(r"(.)\1{2,}", r"\1"),
+    _step(r" rt "),
+    _step(r"- "),
+)
+"""Characters are deleted behind the collapse of spaces, so that double spaces stay."""
+CORRECTED = (
+    _step(r"!?\[([^\]]*)\]\([^)\s]*\)", r"\1"),
+    _step(r"\b(?:https?://|www\.)\S+"),
+    _step(r"(?<![\w@])@\w+"),
+    _step(r"(?<!\w)/?u/[\w-]+"),
+    _step(r"(?m)^\s*>+"),
+    _step(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2"),
+    _step(r"([^\d\s])\1{2,}", r"\1"),
+    _step(r"\s+", " "),
+)
+TYPOGRAPHIC = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."})
+
+
+def clean_as_published(text: str) -> str:
+    """A comment as the published code cleans it.
+
+    In this order: other characters than ASCII go, then @names, addresses and the letters "&gt"; each run of capitals
+    gets a space before it; small letters; numbers behind a space and words with digits go; white space becomes one
+    space; all but letters, digits, _ . ! ? - goes, so that "don't" is "dont"; a character three times or more stands
+    once; " rt " and "- " go, which joins their neighbours.
+    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 2.
+
+    >>> clean_as_published("I don't know, 50% of the USA - see http://a.b!")
+    'i dont know of the usa see'
+    """
+    text = reduce(_applied, BEFORE_LOWERING, text.encode("ascii", "ignore").decode())
+    return reduce(_applied, AFTER_LOWERING, text.lower()).strip()
+
+
+def clean(text: str) -> str:
+    """A comment in small letters without addresses, names of users and marks of Reddit; its words stay whole.
+
+    Unlike the published cleaning it reads HTML's entities (&gt; is >, the mark of a quote, &amp; is &), keeps letters
+    of all alphabets, apostrophes, commas, quotes and numbers, puts no space into "iPhone", keeps "50%" and "covid19",
+    joins no words, and leaves no double spaces. A link stands as its text; a character three times or more stands once
+    (digits stay).
+
+    >>> clean("&gt; I DON'T know,  [50% of us](http://a.b) say u/someone wrote **naïve** things!!!!")
+    "i don't know, 50% of us say wrote naïve things!"
+    """
+    text = unicodedata.normalize("NFC", html.unescape(text)).translate(TYPOGRAPHIC)
+    return reduce(_applied, CORRECTED, text).strip().lower()
+
+
+def cleaned(
+    comments: pl.DataFrame, *, as_published: bool = False, most_characters: int = MOST_CHARACTERS
+) -> pl.DataFrame:
+    """Comments cleaned, those that are short enough.
+
+    comments: id, body. as_published: by `clean_as_published`, else by `clean`. most_characters: a cleaned comment has
+    fewer. Returns id, comments (as they were) and comments_processed, in the same order; without comments of which
+    nothing is left, and without repeated ids.
+
+    >>> frame = pl.DataFrame({"id": ["a", "b"], "body": ["Well, WELL.", "@you"]})
+    >>> cleaned(frame, as_published=True).rows()
+    [('a', 'Well, WELL.', 'well well.')]
+    """
+    how: Callable[[str], str] = clean_as_published if as_published else clean
+    processed = pl.Series("comments_processed", [how(text) for text in comments["body"]], dtype=pl.String)
+    return (
+        comments.select("id", comments="body")
+        .with_columns(processed)
+        .filter(pl.col("comments_processed").str.len_chars().is_between(1, most_characters - 1))
+        .unique("id", keep="first", maintain_order=True)
+    )
+
+
+def _applied(text: str, step: Step) -> str:
+    pattern, by = step
+    return pattern.sub(by, text)

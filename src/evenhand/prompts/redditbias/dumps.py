@@ -1,0 +1,177 @@
+"""Comments out of local Reddit dumps (.zst, .jsonl, .gz), line by line: memory does not grow with the dump.
+
+What is wrong in a dump is counted, never passed over: lines that are no JSON, rows without id or body, an end in the
+middle.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from evenhand.prompts.redditbias.queries import Terms
+from evenhand.prompts.redditbias.unpacking import ENDINGS, EXPECTED, Truncated, line_blocks
+from evenhand.schema import DataError, is_file, is_folder, parse_json, without_surrogates
+
+TOLD_EVERY = 1 << 27
+"""Bytes of lines between two reports of progress."""
+FOUND = pl.Struct({"id": pl.String, "body": pl.String, "target": pl.String, "attribute": pl.String})
+COUNTS = ("lines", "broken", "without_fields", "matched")
+SEARCHED: dict[str, pl.DataType | type[pl.DataType]] = {
+    "dump": pl.String,
+    "state": pl.String,
+    **dict.fromkeys(COUNTS, pl.Int64),
+    "comments": pl.List(FOUND),
+}
+State = Literal["complete", "truncated", "empty", "no comments"]
+
+
+def dump_files(places: Sequence[Path | str]) -> list[Path]:
+    """The dumps that are named, and those in folders that are named, in order.
+
+    Raises DataError for a place that is not there, a file of another kind, and a folder without dumps.
+    """
+    files: list[Path] = []
+    for place in [Path(place).expanduser() for place in places]:
+        if is_folder(place):
+            inside = sorted(path for path in place.iterdir() if path.suffix.lower() in ENDINGS)
+            if not inside:
+                raise DataError(f"The folder {place} holds no dumps.", EXPECTED)
+            files += inside
+        elif not is_file(place):
+            raise DataError(f"There is no file {place}.", EXPECTED)
+        elif place.suffix.lower() not in ENDINGS:
+            raise DataError(f"{place}: files ending in '{place.suffix}' cannot be read.", EXPECTED)
+        else:
+            files.append(place)
+    return files
+
+
+def search_dump(
+    path: Path,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    report_progress: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """The comments of one dump that hold a target and an attribute, as a table of one row.
+
+    targets, attributes: terms as `queries.term_patterns` takes them (T1 and A1). report_progress: called now and then
+    with the bytes of the file read so far, and of how many.
+
+    Columns: dump (the file's name); state: complete, truncated (cut off or damaged; what came before counts), empty, or
+    "no comments" (rows, but none with id and body); lines; broken (plainly no JSON object, or longer than 16 MB);
+    without_fields (no body, or, as far as rows were looked into, no id that is text); matched; comments: a list of id,
+    body, and the first target and attribute of the lists that it holds. A comment that stands in the dump twice is
+    listed once.
+    Raises DataError for a file that cannot be opened or is no packed file at all, and where zstandard is missing.
+    Source: Barikeri et al. 2021, section 2.2; the query language of the search service they used, which is closed.
+    """
+    search = _Search(Terms(targets), Terms(attributes))
+    state: State = "complete"
+    size, last, told = path.stat().st_size, b"\n", 0
+    try:
+        with path.open("rb") as handle, closing(line_blocks(handle, path)) as blocks:
+            for block in blocks:
+                search.block(block)
+                last, told = block, told + len(block)
+                if told >= TOLD_EVERY and report_progress:
+                    report_progress(handle.tell(), size)
+                    told = 0
+    except Truncated:
+        state = "truncated"
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.", EXPECTED) from error
+    counts = search.counts
+    if state == "complete" and not last.endswith((b"\n", b"}")):
+        state = "truncated"  # the end of its last line is missing
+        counts.subtract(["lines", "broken"])
+    if state == "complete" and not search.with_fields:
+        state = "no comments" if counts["lines"] else "empty"
+    counts["matched"] = len(search.found)
+    row_of_table = {"dump": path.name, "state": state, **counts, "comments": list(search.found.values())}
+    return pl.DataFrame([row_of_table], schema=SEARCHED)
+
+
+def found_comments(searched: pl.DataFrame) -> pl.DataFrame:
+    """The comments of all dumps, each id once (the first of them stays): dump, id, body, target, attribute."""
+    comments = searched.filter(pl.col("matched") > 0).select("dump", "comments").explode("comments")
+    return comments.unnest("comments").unique("id", keep="first", maintain_order=True)
+
+
+class _Search:
+    """What is found and counted in blocks of lines; most of a block is never split into lines, nor parsed."""
+
+    def __init__(self, targets: Terms, attributes: Terms):
+        self.targets, self.attributes = targets, attributes
+        self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
+        self.found: dict[str, dict[str, str]] = {}
+        self.with_fields = False
+        """Whether any row has id and body."""
+
+    def block(self, block: bytes) -> None:
+        """Take in a block of whole lines."""
+        number = block.count(b"\n")
+        plain = (
+            bool(self.targets.stems)
+            and block.startswith(b"{")
+            and block.endswith(b"}\n")
+            and block.count(b"}\n{") == number - 1
+            and block.count(b'"body":') == number
+        )
+        if not plain:
+            for line in block.split(b"\n"):
+                self._line(line.strip())
+            return
+        self.counts["lines"] += number
+        self.with_fields = True
+        small = block.lower()
+        places = {}
+        for stem in self.targets.stems:  # one by one: far faster than all in one pattern
+            at = small.find(stem)
+            while at >= 0:
+                end = small.index(b"\n", at)
+                places[small.rfind(b"\n", 0, at) + 1] = end
+                at = small.find(stem, end)
+        for start, end in sorted(places.items()):
+            if _holds_some(self.attributes.stems, small[start:end]):
+                self._row(block[start:end])
+
+    def _line(self, line: bytes) -> None:
+        if not line:
+            return
+        self.counts["lines"] += 1
+        if not (line.startswith(b"{") and line.endswith(b"}")):
+            self.counts["broken"] += 1
+        elif not (b'"body"' in line and b'"id"' in line):
+            self.counts["without_fields"] += 1
+        else:
+            small = line.lower()
+            if _holds_some(self.targets.stems, small) and _holds_some(self.attributes.stems, small):
+                self._row(line)
+            else:
+                self.with_fields = True
+
+    def _row(self, line: bytes) -> None:
+        try:
+            row = parse_json(line)
+        except ValueError:
+            self.counts["broken"] += 1
+            return
+        name, body = row.get("id"), row.get("body")
+        if not (isinstance(name, str) and isinstance(body, str)):
+            self.counts["without_fields"] += 1
+            return
+        self.with_fields = True
+        name, body = without_surrogates(name), without_surrogates(body)
+        target = self.targets.first(body)
+        attribute = target and self.attributes.first(body)
+        if target and attribute and name not in self.found:
+            self.found[name] = {"id": name, "body": body, "target": target, "attribute": attribute}
+
+
+def _holds_some(stems: tuple[bytes, ...], small: bytes) -> bool:
+    """Whether a line, in small letters, may hold one of the terms; far cheaper than to parse it."""
+    return not stems or any(stem in small for stem in stems)

@@ -1,0 +1,115 @@
+"""Comments about one group, and the phrases around its words: as published, and without what that code breaks."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from evenhand.prompts.redditbias.bias_types import Specification
+from evenhand.prompts.redditbias.queries import Terms
+
+REACH = 7
+"""Tokens of a phrase on either side of the word it is cut around."""
+PHRASES = {
+    "id": pl.String,
+    "attribute_in_window": pl.Boolean,
+    "comment": pl.String,
+    "phrase": pl.String,
+}
+Phrase = tuple[str | None, bool, str, str]
+
+
+def with_single_target(
+    comments: pl.DataFrame, words: Sequence[str], *, as_published: bool = False
+) -> pl.DataFrame:
+    """The comments in which exactly one of the words occurs.
+
+    comments: with comments_processed. words: `Specification.single_targets`. as_published: an occurrence within a
+    longer word counts, so that every comment with "woman" holds "man" too and goes; else only the word itself does, and
+    its plural in -s or -es. The published code lost the ids here; they are kept. Returns rows of `comments`.
+    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 3.
+
+    >>> frame = pl.DataFrame({"comments_processed": ["that woman cooks", "girls cook"]})
+    >>> [with_single_target(frame, ["woman", "man", "girl"], as_published=p).height for p in (True, False)]
+    [1, 2]
+    """
+    distinct = dict.fromkeys(words)
+    bounds = ("", "") if as_published else (r"\b", r"(?:e?s)?\b")
+    patterns = [re.compile(f"{bounds[0]}{re.escape(word)}{bounds[1]}") for word in distinct]
+    kept = [
+        sum(pattern.search(text) is not None for pattern in patterns) == 1
+        for text in comments["comments_processed"]
+    ]
+    return comments.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
+def phrases_of(
+    comments: pl.DataFrame, specification: Specification, *, as_published: bool = False
+) -> pl.DataFrame:
+    """Phrases of at most 15 tokens around the words for the minoritised group, and whether an attribute is in them.
+
+    comments: comments_processed, perhaps id. Returns id (null without), attribute_in_window, comment and phrase; of
+    equal phrases the first. Rows without an attribute stay if `specification.keep_without_attribute`.
+
+    as_published: tokens are what stands between single spaces, so that "jews." is not found; of each word its first two
+    places are tried, and the first with an attribute, also within a longer word ("art" in "party"), is taken. A comment
+    that was taken for several words is there once for each, but always with the phrase of the last, since the code
+    overwrites its record; one that was not has the last phrase tried, or none.
+
+    Else: a token is compared without the marks around it, every place is tried, an attribute is a word of its own or,
+    with *, a beginning (or either in the plural), and each accepted phrase is a row. A comment without any gives the
+    phrase around its first word; one without a word for the group gives none.
+    Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 4.
+    """
+    ids = comments["id"] if "id" in comments.columns else [None] * comments.height
+    texts = zip(ids, comments["comments_processed"], strict=True)
+    how = _published_phrases if as_published else _corrected_phrases
+    rows = list(how(texts, specification))
+    phrases = pl.DataFrame(rows, schema=PHRASES, orient="row")
+    phrases = phrases.unique("phrase", keep="first", maintain_order=True)
+    if specification.keep_without_attribute:
+        return phrases
+    return phrases.filter("attribute_in_window")
+
+
+def _published_phrases(
+    texts: Iterator[tuple[str | None, str]], specification: Specification
+) -> Iterator[Phrase]:
+    targets = [target.lower() for target in specification.window_targets]
+    attributes = specification.window_attributes
+    for name, text in texts:
+        tokens = text.split(" ")
+        accepted, phrase = 0, ""
+        for target in targets:
+            for place in [place for place, token in enumerate(tokens) if token == target][:2]:
+                phrase = _around(tokens, place)
+                if any(attribute in phrase for attribute in attributes):
+                    accepted, last_accepted = accepted + 1, phrase
+                    break
+        if accepted:
+            yield from [(name, True, text, last_accepted)] * accepted
+        else:
+            yield name, False, text, phrase
+
+
+def _corrected_phrases(
+    texts: Iterator[tuple[str | None, str]], specification: Specification
+) -> Iterator[Phrase]:
+    targets = {target.lower() for target in specification.window_targets}
+    attributes = Terms([*specification.attributes_1, *(_plural(term) for term in specification.attributes_1)])
+    for name, text in texts:
+        tokens = text.split()
+        bare = [re.sub(r"^\W+|(?:'s)?\W*$", "", token) for token in tokens]
+        phrases = [_around(tokens, place) for place, token in enumerate(bare) if token in targets]
+        accepted = [phrase for phrase in phrases if attributes.first(phrase)]
+        for phrase in accepted or phrases[:1]:
+            yield name, bool(accepted), text, phrase
+
+
+def _plural(term: str) -> str:
+    """A term with -s, within its quotes if it has some."""
+    return f'{term[:-1]}s"' if term.endswith('"') else f"{term}s"
+
+
+def _around(tokens: Sequence[str], place: int) -> str:
+    return " ".join(tokens[max(0, place - REACH) : place + REACH + 1])

@@ -1,0 +1,282 @@
+"""From dumps of comments to pairs of phrases: every step a table, made only if what it is made from has changed.
+
+The steps stop where people are needed (annotation), and go on with what they labelled.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.prompts.redditbias.annotation import (
+    biased_phrases,
+    label_counts,
+    read_annotations,
+    to_annotate,
+)
+from evenhand.prompts.redditbias.bias_types import Specification
+from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, cleaned
+from evenhand.prompts.redditbias.counterparts import residues, with_counterparts
+from evenhand.prompts.redditbias.dumps import SEARCHED, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.filtering import phrases_of, with_single_target
+from evenhand.prompts.redditbias.perplexities import (
+    SECOND,
+    read_perplexities,
+    texts_to_score,
+    without_outliers,
+)
+from evenhand.prompts.redditbias.published_files import (
+    write_attribute_swaps,
+    write_held_out,
+    write_training,
+)
+from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
+from evenhand.prompts.redditbias.unpacking import EXPECTED
+from evenhand.prompts.stages import Stages, content_key
+from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
+
+VERSION = 1
+"""Of the rules of these steps; another number makes every table anew."""
+TABLES = "tables"
+TO_ANNOTATE, TO_SCORE, SEARCH = "to_annotate.csv", "to_score.csv", "dumps.csv"
+ENDS = 1 << 16
+"""Bytes at either end by which a dump is told from another; with its size and date."""
+ReportStage = Callable[[str, int, int], None]
+"""Called with a step, and how many are done, of how many."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the tables are made."""
+
+    as_published: bool = False
+    """By the published rules with their slips; else by the corrected ones."""
+    most_characters: int = MOST_CHARACTERS
+    """A cleaned comment has fewer."""
+
+    def __post_init__(self) -> None:
+        if self.most_characters < 2:
+            raise UsageError(
+                f"At most {self.most_characters} characters leave nothing of a comment.", "At least 2."
+            )
+
+
+@dataclass(frozen=True)
+class BuiltPairs:
+    """What a build came to. Tables lie in <folder>/tables, files in the published layout in <folder>/data and
+    <folder>/text_files.
+    """
+
+    folder: Path
+    bias: str
+    counts: dict[str, int]
+    """Rows of each table that there is by now, in order of the steps."""
+    warnings: tuple[str, ...] = ()
+    """What is wrong in dumps or annotations and does not stop the build."""
+    residues: pl.DataFrame | None = None
+    """What the counterparts leave, as `counterparts.residues`; None before them."""
+    labels: pl.DataFrame | None = None
+    """What was written into the annotated table, as `annotation.label_counts`; None before it."""
+    to_annotate: Path | None = None
+    """The table to be labelled, where the build waits for that."""
+    to_score: Path | None = None
+    """The held-out texts, where outliers stay in because nobody gave perplexities."""
+
+
+def build_redditbias(
+    specification: Specification,
+    folder: Path | str,
+    dumps: Sequence[Path | str] = (),
+    annotations: Path | str | None = None,
+    perplexities: Path | str | None = None,
+    how: Steps | None = None,
+    report_progress: ReportStage | None = None,
+) -> BuiltPairs:
+    """Build the phrases and pairs of one bias type, as far as what is given allows.
+
+    dumps: files or folders of dumps, as `dumps.dump_files`. annotations: the labelled table; without it the build
+    writes the one to be labelled and stops. With it, dumps are not needed. perplexities: a table of what a model finds
+    of the held-out texts; without it no outliers are left out. how: see `Steps`. report_progress: called with a step
+    and how many are done, of how many.
+
+    A build that was stopped, also by SIGKILL, goes on where it was: tables are written whole or not at all, and are
+    made again only if what they were made from has changed. Raises UsageError where neither dumps nor annotations are
+    given, and where the table to be labelled has been edited in place and would have to be made anew; DataError for
+    broken files, and where nothing is found; WriteError.
+    Source: Barikeri et al. 2021, sections 2 and 5.1; methods/redditbias_selfdebias_consistency.md, section 1.1.
+    """
+    how, folder = how or Steps(), Path(folder)
+    report = report_progress or (lambda step, done, total: None)
+    if not dumps and annotations is None:
+        raise UsageError(
+            "Neither dumps nor annotations are given.",
+            "Name dumps of Reddit comments (--from FILE), or a labelled table (--annotations FILE).",
+        )
+    stages = Stages(folder / TABLES)
+    base = content_key(VERSION, asdict(specification), asdict(how))
+    counts: dict[str, int] = {}
+    warnings: list[str] = []
+    if dumps:
+        phrases = _phrases(stages, base, specification, dump_files(dumps), how, counts, warnings, report)
+        if annotations is None:
+            path = _annotation_table(folder, phrases)
+            return BuiltPairs(folder, specification.bias, counts, tuple(warnings), to_annotate=path)
+    assert annotations is not None  # the two ways in are checked above
+    return _pairs(stages, base, specification, folder, Path(annotations), perplexities, how, counts, warnings)
+
+
+def _phrases(
+    stages: Stages,
+    base: str,
+    specification: Specification,
+    files: Sequence[Path],
+    how: Steps,
+    counts: dict[str, int],
+    warnings: list[str],
+    report: ReportStage,
+) -> pl.DataFrame:
+    searched = []
+    for number, path in enumerate(files, 1):
+        key = content_key(VERSION, specification.targets_1, specification.attributes_1, *_known_by(path))
+        search = partial(
+            search_dump,
+            path,
+            specification.targets_1,
+            specification.attributes_1,
+            partial(report, f"searching {path.name} (dump {number} of {len(files)})"),
+        )
+        searched.append(stages.frame(f"dumps/{key}.parquet", key, search))
+    found = pl.concat(searched) if searched else pl.DataFrame(schema=SEARCHED)
+    write_table(stages.folder.parent / SEARCH, found.drop("comments"))
+    warnings += _dump_warnings(found)
+    comments = found_comments(found)
+    if comments.is_empty():
+        raise DataError(
+            f"None of {len(files):,} dumps holds a comment with a target and an attribute of {specification.bias}."
+            + "".join(f"\n{warning}" for warning in warnings),
+            EXPECTED,
+        )
+    counts["comments"] = comments.height
+    key = content_key(base, frame_hash(comments))
+    steps: list[tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = [
+        ("cleaned", partial(cleaned, as_published=how.as_published, most_characters=how.most_characters)),
+    ]
+    if specification.single_targets:
+        words = specification.single_targets
+        steps.append(
+            ("single_target", partial(with_single_target, words=words, as_published=how.as_published))
+        )
+    steps.append(("phrases", partial(phrases_of, specification=specification, as_published=how.as_published)))
+    table = comments
+    for name, step in steps:
+        report(name, 0, 1)
+        table = stages.frame(f"{name}.parquet", content_key(key, name), partial(step, table))
+        counts[name] = table.height
+        report(name, 1, 1)
+    return table
+
+
+def _annotation_table(folder: Path, phrases: pl.DataFrame) -> Path:
+    """The table to be labelled: written once, and never over somebody's labels."""
+    path = folder / TO_ANNOTATE
+    stages = Stages(folder)
+    key = content_key(frame_hash(phrases))
+    table = to_annotate(phrases)
+    if path.is_file() and stages.key_of(TO_ANNOTATE) == key:
+        return path
+    # a build that was killed right behind the writing has not recorded it
+    if stages.is_edited(TO_ANNOTATE) and path.read_bytes() != table_bytes(table, "csv"):
+        raise UsageError(
+            f"{path} was edited, and these dumps or rules would make it anew.",
+            f"To go on with it name it with --annotations {path}; to have a new one, move it away.",
+        )
+    return stages.write_csv(TO_ANNOTATE, key, table)
+
+
+def _pairs(
+    stages: Stages,
+    base: str,
+    specification: Specification,
+    folder: Path,
+    annotations: Path,
+    perplexities: Path | str | None,
+    how: Steps,
+    counts: dict[str, int],
+    warnings: list[str],
+) -> BuiltPairs:
+    key = content_key(base, sha256_of(annotations)) if is_file(annotations) else base
+    annotated = stages.frame("annotated.parquet", key, partial(read_annotations, annotations))
+    labels = label_counts(annotated)
+    left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))
+    if left_out.height:
+        words = ", ".join(f"{label!r} ({count:,})" for _, label, count, _ in left_out.head(5).rows())
+        warnings.append(f"Labels that are neither 1 nor 0 count as none: {words}.")
+    pairs = stages.frame(
+        "pairs.parquet",
+        key,
+        lambda: with_counterparts(biased_phrases(annotated), specification, as_published=how.as_published),
+    )
+    train, held_out = train_and_held_out(pairs, specification.train_share)
+    reduced, swapped, to_score = held_out, held_out, None
+    if perplexities is None:
+        to_score = write_table(folder / TO_SCORE, texts_to_score(held_out))
+    else:
+        known = read_perplexities(perplexities)
+        reduced, swapped = (
+            without_outliers(held_out, known, second, as_published=how.as_published) for second in SECOND
+        )
+    valid, test = valid_and_test(reduced)
+    counts |= {
+        "annotated": annotated.height,
+        "pairs": pairs.height,
+        "train": train.height,
+        "held_out": held_out.height,
+        "without_outliers": reduced.height,
+        "valid": valid.height,
+        "test": test.height,
+    }
+    write_training(folder, specification, train, held_out)
+    write_held_out(folder, specification, {"valid": valid, "test": test})
+    write_attribute_swaps(folder, specification, swapped)
+    return BuiltPairs(
+        folder,
+        specification.bias,
+        counts,
+        tuple(warnings),
+        residues=residues(pairs.select("comments_processed"), specification),
+        labels=labels,
+        to_score=to_score,
+    )
+
+
+def _known_by(path: Path) -> tuple[str | int | bytes, ...]:
+    """What tells a dump from another without reading all of it: name, size, date and both ends."""
+    state = path.stat()
+    with path.open("rb") as handle:
+        beginning = handle.read(ENDS)
+        handle.seek(max(0, state.st_size - ENDS))
+        end = handle.read(ENDS)
+    return path.name, state.st_size, state.st_mtime_ns, content_key(beginning.hex(), end.hex())
+
+
+def _dump_warnings(searched: pl.DataFrame) -> list[str]:
+    said = []
+    for row in searched.iter_rows(named=True):
+        match row["state"]:
+            case "truncated":
+                said.append(
+                    f"{row['dump']} is cut off or damaged after {row['lines']:,} lines; what came before counts."
+                )
+            case "empty":
+                said.append(f"{row['dump']} holds nothing.")
+            case "no comments":
+                said.append(
+                    f"{row['dump']}: none of {row['lines']:,} lines is a comment with `id` and `body`."
+                )
+        if row["broken"]:
+            said.append(f"{row['dump']}: {row['broken']:,} of {row['lines']:,} lines are no JSON objects.")
+        if row["without_fields"] and row["state"] != "no comments":
+            said.append(f"{row['dump']}: {row['without_fields']:,} of {row['lines']:,} rows lack id or body.")
+    return said

@@ -1,0 +1,89 @@
+"""Training, validation and test phrases, drawn as the published code draws them, row for row.
+
+That code calls scikit-learn; the draws here are the same numbers of the same generator, without that package.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.schema import DataError
+
+SEED = 1
+"""Of both published splits."""
+VALID_SHARE = 0.5
+
+Places = NDArray[np.int64]
+
+
+def drawn(n: int, share: float, seed: int = SEED, strata: ArrayLike | None = None) -> tuple[Places, Places]:
+    """Places of a random part of n rows, and of the others, as scikit-learn's train_test_split draws them.
+
+    share: of the first part, whose size is n times the share, rounded down. strata: (n,) one value per row; each has
+    its share in both parts then, as nearly as whole rows allow. Returns two arrays of places, in the order drawn.
+    Raises DataError where a part would be empty.
+
+    >>> [part.tolist() for part in drawn(5, 0.5)]
+    [[0, 3], [2, 1, 4]]
+    """
+    first = int(np.floor(n * share))
+    if not 0 < first < n:
+        raise DataError(
+            f"{n:,} rows cannot be split in two at a share of {share:g}.",
+            "More rows are needed in both parts.",
+        )
+    # the generator of the published draws; a newer one draws others
+    generator = np.random.RandomState(seed)
+    if strata is None:
+        order = generator.permutation(n)
+        return order[n - first :].astype(np.int64), order[: n - first].astype(np.int64)
+    _, codes = np.unique(np.asarray(strata), return_inverse=True)
+    sizes = np.bincount(codes)
+    of_first = _dealt(sizes, first, generator)
+    of_second = _dealt(sizes - of_first, n - first, generator)
+    parts: tuple[list[Places], list[Places]] = ([], [])
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    for inside, one, other in zip(members, of_first, of_second, strict=True):
+        shuffled = inside[generator.permutation(len(inside))]
+        parts[0].append(shuffled[:one])
+        parts[1].append(shuffled[one : one + other])
+    together = [generator.permutation(np.concatenate(part)) for part in parts]
+    return together[0].astype(np.int64), together[1].astype(np.int64)
+
+
+def train_and_held_out(phrases: pl.DataFrame, train_share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Biased phrases for training, and the others, in the published order.
+
+    phrases: those annotated as biased, in the order of the annotated table. Source: section 1.1, step 7 of
+    methods/redditbias_selfdebias_consistency.md (stratified by a label that all rows share).
+    """
+    train, rest = drawn(phrases.height, train_share, strata=np.zeros(phrases.height))
+    return phrases[train], phrases[rest]
+
+
+def valid_and_test(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The held-out pairs for choosing among models, and those for the final numbers.
+
+    pairs: held out, in their order, those that are outliers left out before. Source: section 1.1, step 10.
+
+    >>> [part["n"].to_list() for part in valid_and_test(pl.DataFrame({"n": range(5)}))]
+    [[0, 3], [2, 1, 4]]
+    """
+    valid, test = drawn(pairs.height, VALID_SHARE)
+    return pairs[valid], pairs[test]
+
+
+def _dealt(sizes: Places, number: int, generator: np.random.RandomState) -> Places:
+    """How many rows each stratum gives, `number` in all: by their shares, the largest remainders rounded up."""
+    exact = sizes / sizes.sum() * number  # in this order: ties hang on the last bit
+    dealt: Places = np.floor(exact).astype(np.int64)
+    lacking = number - int(dealt.sum())
+    remainders = exact - dealt
+    for remainder in np.unique(remainders)[::-1]:
+        if lacking <= 0:
+            break
+        equal = np.flatnonzero(remainders == remainder)
+        raised = generator.choice(equal, size=min(len(equal), lacking), replace=False)
+        dealt[raised] += 1
+        lacking -= len(raised)
+    return dealt

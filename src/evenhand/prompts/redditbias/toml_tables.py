@@ -1,0 +1,138 @@
+"""Tables of a user's TOML file, read key by key: what is wrong is said by file and key."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.schema import DataError
+
+Pair = tuple[str, str]
+
+
+class Table:
+    """One table of a TOML file; remembers which keys were asked for.
+
+    content: the table. where: file and key, for messages. expected: the documented form, for messages.
+    """
+
+    def __init__(self, content: Mapping[str, Any], where: str, expected: str):
+        self.content = content
+        self.where = where
+        self.expected = expected
+        self.asked: set[str] = set()
+
+    def wrong(self, key: str, what: str, expected: str) -> DataError:
+        """The error that a value is not as expected."""
+        return DataError(f"{self.where}, {key}: {what}; expected {expected}.", self.expected)
+
+    def refuse_unknown(self) -> None:
+        """Raise DataError for a key that nobody asked for."""
+        if unknown := sorted(self.content.keys() - self.asked):
+            known = ", ".join(sorted(self.asked))
+            raise DataError(f"{self.where}: unknown key {unknown[0]!r}; known: {known}.", self.expected)
+
+    def table(self, key: str, *, needed: bool = True) -> "Table":
+        """The table below a key; an empty one where it is not needed and not there."""
+        value = self._value(key, None if needed else {})
+        if not isinstance(value, dict):
+            raise self.wrong(key, f"{_shown(value)} is no table", f"[{key}] with keys below it")
+        return Table(value, f"{self.where}, [{key}]", self.expected)
+
+    def tables(self, key: str) -> list["Table"]:
+        """The tables of a list, none where the key is not there."""
+        value = self._value(key, [])
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            raise self.wrong(key, f"{_shown(value)} is no list of tables", "[{...}, ...]")
+        return [
+            Table(entry, f"{self.where}, {key}, entry {number}", self.expected)
+            for number, entry in enumerate(value, 1)
+        ]
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text; not empty unless that is the default."""
+        value = self._value(key, default)
+        if not isinstance(value, str) or (not value.strip() and value != default):
+            raise self.wrong(key, f"{_shown(value)} is no text", "a text that is not empty")
+        return value
+
+    def texts(self, key: str, *, needed: bool = True) -> tuple[str, ...]:
+        """A list of texts, of at least one where it is needed."""
+        value = self._value(key, None if needed else [])
+        if not isinstance(value, list) or (needed and not value):
+            raise self.wrong(key, f"{_shown(value)} is no list of texts", '["...", ...]')
+        for number, entry in enumerate(value, 1):
+            if not isinstance(entry, str) or not entry.strip():
+                raise self.wrong(f"{key}, entry {number}", f"{_shown(entry)} is no text", '"..."')
+        return tuple(value)
+
+    def pairs(
+        self, key: str, *, needed: bool = True, second_needed: bool = False, alone: bool = False
+    ) -> tuple[Pair, ...]:
+        """A list of pairs of texts; the second may be empty unless it is needed.
+
+        alone: the value is one pair, not a list of them.
+        """
+        value = self._value(key, None if needed else [])
+        entries = [value] if alone else value
+        if not isinstance(entries, list) or (needed and not entries):
+            raise self.wrong(key, f"{_shown(value)} is no list of pairs", '[["...", "..."], ...]')
+        for number, entry in enumerate(entries, 1):
+            is_pair = isinstance(entry, list) and len(entry) == 2 and all(isinstance(t, str) for t in entry)
+            if not is_pair or not entry[0].strip() or (second_needed and not entry[1].strip()):
+                at = key if alone else f"{key}, entry {number}"
+                raise self.wrong(at, f"{_shown(entry)} is no pair of texts", '["...", "..."]')
+        return tuple((first, second) for first, second in entries)
+
+    def terms(self, key: str, length: int | None = None) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """A list of terms, each a list of [text, id]; `length` of them if given. None where the key is not there."""
+        value = self._value(key, [])
+        if not isinstance(value, list):
+            raise self.wrong(key, f"{_shown(value)} is no list", '[[["...", 1], ...], ...]')
+        for number, term in enumerate(value, 1):
+            right = isinstance(term, list) and term and all(_is_piece(piece) for piece in term)
+            if not right or (length is not None and len(term) != length):
+                raise self.wrong(
+                    f"{key}, entry {number}", f"{_shown(term)} is no list of pieces", '[["...", 1], ...]'
+                )
+        return tuple(tuple((text, number) for text, number in term) for term in value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self._value(key, default)
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"{_shown(value)} is neither true nor false", "true or false")
+        return value
+
+    def whole(self, key: str) -> int:
+        """A whole number from 0."""
+        value = self._value(key, None)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise self.wrong(key, f"{_shown(value)} is no whole number", "a whole number from 0")
+        return value
+
+    def share(self, key: str, default: float) -> float:
+        """A number between 0 and 1, both excluded."""
+        value = self._value(key, default)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1:
+            raise self.wrong(key, f"{_shown(value)} is no share", "a number between 0 and 1")
+        return float(value)
+
+    def _value(self, key: str, default: Any) -> Any:
+        self.asked.add(key)
+        if key not in self.content and default is None:
+            raise DataError(f"{self.where}: there is no {key!r}.", self.expected)
+        return self.content.get(key, default)
+
+
+def _is_piece(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and isinstance(value[1], int)
+        and not isinstance(value[1], bool)
+    )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,131 @@
+"""Krippendorff's alpha: how far raters agree beyond chance, any number of them, with ratings missing.
+
+Each unit's disagreement is a mean over its pairs of ratings, so that alpha of many resamples of units is a product of
+matrices: one row of how often each value stands in each unit is all that is needed.
+"""
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.schema import unknown_name
+from evenhand.stats.arrays import Floats
+from evenhand.stats.intervals import Interval
+
+MeasurementLevel = Literal["nominal", "ordinal", "interval"]
+RESAMPLES = 2000
+CELLS = 1 << 21
+"""Numbers held at once in a block of resamples: 16 MB."""
+
+
+def krippendorff_alpha(
+    ratings: ArrayLike,
+    measurement: MeasurementLevel = "nominal",
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Alpha of ratings (raters, units), NaN for missing, with limits by a bootstrap over units.
+
+    measurement: how two ratings differ: nominal (equal or not), ordinal (by the ratings between them) or interval (by
+    the square of their distance). level: coverage of the limits, percentiles of `resamples` draws of units, drawn with
+    `seed`; draws in which all ratings are equal have no alpha and are left out. Units with fewer than two ratings tell
+    nothing of agreement and are left out. Where no unit disagrees no draw does, and the lower limit is alpha with one
+    dissenter in as many units as could disagree and show up in none (Clopper-Pearson). In simulations of 20 to 200
+    units the limits of 95 % cover 91 % and more (tests/stats/test_krippendorff.py).
+
+    Returns an Interval whose clusters are the units that count and whose n is their ratings; 1 is perfect agreement, 0
+    that of chance, less than 0 systematic disagreement. The estimate is NaN where nothing is rated twice or all ratings
+    are equal; the limits are NaN there, and with fewer than two units. Raises UsageError for an unknown measurement.
+    Source: Krippendorff 2019, Content Analysis, chapter 12; the bootstrap over units: Zapf et al. 2016.
+
+    >>> ratings = [[1, 0, 1, 1, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, np.nan]]
+    >>> round(krippendorff_alpha(ratings).estimate, 4)
+    0.5556
+    """
+    if measurement not in get_args(MeasurementLevel):
+        raise unknown_name("level of measurement", measurement, get_args(MeasurementLevel))
+    table = np.atleast_2d(np.asarray(ratings, dtype=np.float64))
+    values, counts = _counts(table)
+    units, n = len(counts), int(counts.sum())
+    alphas = _alphas(values, counts, measurement)
+    estimate = float(alphas(np.ones((1, units)))[0]) if units else float("nan")
+    if units < 2 or np.isnan(estimate):
+        return Interval(estimate, float("nan"), float("nan"), float("nan"), units, n)
+    generator = np.random.default_rng(seed)
+    block = max(1, CELLS // max(units, len(values) * (1 if measurement == "nominal" else 2)))
+    drawn = np.concatenate(
+        [
+            alphas(generator.multinomial(units, np.full(units, 1 / units), min(block, resamples - start)))
+            for start in range(0, resamples, block)
+        ]
+    )
+    known = drawn[~np.isnan(drawn)]
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
+    if estimate == 1.0:
+        low = _lowest_of_perfect(counts, level)
+    return Interval(estimate, float(low), float(high), float(known.std()), units, n)
+
+
+def _lowest_of_perfect(counts: Floats, level: float) -> float:
+    """The lower limit where all units agree.
+
+    A unit of m ratings with one dissenter has the share 2/m of its pairs unequal; how far unequal values lie apart is
+    the same within units and among them, so that the measurement does not matter.
+    """
+    units, n = len(counts), counts.sum()
+    share = 1 - ((1 - level) / 2) ** (1 / units)
+    totals = counts.sum(axis=0)
+    unequal = 1 - (totals * (totals - 1)).sum() / (n * (n - 1))
+    return max(-1.0, float(1 - share * 2 * units / n / unequal))
+
+
+def _counts(table: Floats) -> tuple[Floats, Floats]:
+    """The distinct values, ascending, and how often each stands in each unit (units, values) rated twice or more."""
+    rated = ~np.isnan(table)
+    table = table[:, rated.sum(axis=0) > 1]
+    values, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
+    _, units = np.nonzero(~np.isnan(table))
+    counts = np.zeros((table.shape[1], len(values)))
+    np.add.at(counts, (units, codes), 1)
+    return values, counts
+
+
+def _alphas(values: Floats, counts: Floats, measurement: MeasurementLevel) -> Callable[[ArrayLike], Floats]:
+    """A function from weights of units (resamples, units) to alpha (resamples,)."""
+    size = counts.sum(axis=1)
+    shares = 1 / (size - 1)
+
+    def nominal(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
+        within = (size**2 - (counts**2).sum(axis=1)) * shares
+        return weights @ within, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
+
+    def interval(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
+        centred = values - values.mean()
+        within = 2 * (size * (counts @ centred**2) - (counts @ centred) ** 2) * shares
+        among = 2 * (totals.sum(axis=1) * (totals @ centred**2) - (totals @ centred) ** 2)
+        return weights @ within, among
+
+    def ordinal(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
+        # two values are as far apart as their middle ranks, which hang on the resample
+        ranks = np.cumsum(totals, axis=1) - totals / 2
+        ranks -= ranks.mean(axis=1, keepdims=True)
+        squares, sums = counts @ (ranks**2).T, counts @ ranks.T
+        within = 2 * (size[:, None] * squares - sums**2) * shares[:, None]
+        among = 2 * (totals.sum(axis=1) * (totals * ranks**2).sum(axis=1) - (totals * ranks).sum(axis=1) ** 2)
+        return (weights * within.T).sum(axis=1), among
+
+    of = {"nominal": nominal, "ordinal": ordinal, "interval": interval}[measurement]
+
+    def alphas(weights: ArrayLike) -> Floats:
+        weighted = np.asarray(weights, dtype=np.float64)
+        totals = weighted @ counts
+        observed, expected = of(weighted, totals)
+        several = (totals > 0).sum(axis=1) > 1
+        ratio = np.divide(observed, expected, out=np.full(len(totals), np.nan), where=several)
+        return np.asarray(1 - (totals.sum(axis=1) - 1) * ratio)
+
+    return alphas

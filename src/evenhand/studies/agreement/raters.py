@@ -1,0 +1,132 @@
+"""How far people agree who labelled the same things: their tables, the front door, and the result."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.measures import rater_agreement
+from evenhand.prompts.own_files import read_table
+from evenhand.prompts.redditbias import read_annotations
+from evenhand.reports import Printer, wording
+from evenhand.schema import DataError, UsageError, as_json, is_file
+from evenhand.stats import MeasurementLevel
+from evenhand.studies.plain_page import PlainTable, plain_page
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+LONG = ("unit", "rater", "rating")
+QUESTIONS = ("bias_sent", "bias_phrase")
+EXPECTED = (
+    f"Expected one table (CSV, JSON Lines, Parquet) with {', '.join(LONG)} and perhaps question, a rating a row; or "
+    "the labelled tables of `evenhand data build redditbias`, one of each rater."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class RatersStudy(StudyResult):
+    """Krippendorff's alpha of the people who labelled some tables."""
+
+    PAGE, NUMBERS = "agreement.html", "agreement.json"
+
+    files: tuple[Path, ...]
+    result: pl.DataFrame
+    """As `evenhand.measures.rater_agreement`."""
+
+    @property
+    def path(self) -> Path:
+        """The folder of the first table."""
+        return self.files[0].parent
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`alpha`: one row per question."""
+        return {"alpha": self.result}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain data, as they stand in the JSON file."""
+        files = [str(file) for file in self.files]
+        return as_json({"format": FORMAT, "files": files, "alpha": self.result.to_dicts()})
+
+    def html(self) -> str:
+        """All questions, on one page."""
+        return plain_page("agreement of raters", "Raters", [self._table()])
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print alpha of each question."""
+        out = Printer(console)
+        self._table().render(out)
+        out.paths(paths)
+
+    def _table(self) -> PlainTable:
+        numbers = ("alpha", "low", "high", "units", "ratings", "raters", "left out")
+        rows = [
+            (
+                wording.label(row["question"]),
+                *(wording.number(row[name], 2) for name in ("estimate", "low", "high")),
+                *(f"{row[f'n_{what}']:,}" for what in ("units", "ratings", "raters", "missing")),
+                row["reason"] or "",
+            )
+            for row in self.result.to_dicts()
+        ]
+        heads = (("", "left"), *((name, "right") for name in numbers), ("", "left"))
+        measurement = self.result["measurement"][0]
+        lines = (
+            "1: they always agree; 0: as by chance. Units are what two or more of them rated.",
+            *(str(file) for file in self.files),
+        )
+        return PlainTable(f"Krippendorff's alpha ({measurement})", heads, rows, lines)
+
+
+def agreement_of_raters(
+    files: Sequence[Path | str], measurement: MeasurementLevel = "nominal", *, seed: int = 0
+) -> RatersStudy:
+    """Krippendorff's alpha of ratings in tables.
+
+    files: one table with unit, rater, rating and perhaps question; or two and more labelled tables of RedditBias, each
+    of one rater, whose units are comments with their phrases. measurement: nominal, ordinal or interval. seed: of the
+    bootstrap over units. Raises UsageError for no file, DataError for tables that are none of these.
+    """
+    paths = tuple(Path(file).expanduser() for file in files)
+    if not paths:
+        raise UsageError("No table of ratings is named.", EXPECTED)
+    if missing := next((path for path in paths if not is_file(path)), None):
+        raise DataError(f"There is no file {missing}.", EXPECTED)
+    ratings = _long(paths[0]) if len(paths) == 1 else _labelled(paths)
+    return RatersStudy(paths, rater_agreement(ratings, measurement, seed=seed))
+
+
+def _long(path: Path) -> pl.DataFrame:
+    heading: list[str] = []
+    if path.suffix.lower() == ".csv":
+        with path.open(encoding="latin-1", newline="") as handle:
+            heading = next(csv.reader(handle), [])
+    if set(QUESTIONS) <= set(heading):
+        raise DataError(f"{path} is the labelled table of one rater alone.", EXPECTED)
+    table = read_table(path, EXPECTED)
+    if lacking := [name for name in LONG if name not in table.columns]:
+        raise DataError(
+            f"{path} lacks {', '.join(lacking)}; it has {', '.join(table.columns)}.",
+            EXPECTED,
+        )
+    names = [name for name in (*LONG, "question") if name in table.columns]
+    rating = pl.col("rating")
+    blank = rating.str.strip_chars() == "" if table.schema["rating"] == pl.String else pl.lit(False)
+    return table.select(names).with_columns(rating=pl.when(~blank).then(rating))
+
+
+def _labelled(paths: Sequence[Path]) -> pl.DataFrame:
+    unit = pl.struct("comment", "phrase").struct.json_encode()
+    return pl.concat(
+        read_annotations(path).select(
+            unit.alias("unit"),
+            rater=pl.lit(str(path)),
+            rating=pl.col(question),
+            question=pl.lit(question),
+        )
+        for question in QUESTIONS
+        for path in paths
+    )

@@ -1,0 +1,98 @@
+"""`evenhand data build redditbias`: what it says, where it stops, and what it refuses."""
+
+import json
+
+import polars as pl
+import pytest
+
+TYPE = """
+bias = "teams"
+minoritised = "reds"
+dominant = "blues"
+[retrieval]
+targets = [['"reds are"', ""]]
+attributes = [["loud*", "quiet"]]
+[filtering]
+window_targets = ["reds"]
+[counterparts]
+target_pairs = [["reds", "blues"]]
+"""
+
+
+@pytest.fixture
+def teams(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "teams.toml").write_text(TYPE)
+    rows = [
+        {"id": str(n), "body": f"Reds are loud at {letter}{letter}"} for n, letter in enumerate("abcdefghij")
+    ]
+    (tmp_path / "RC.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"id": "x", "bo')
+    return "data", "build", "redditbias", "--bias", "teams.toml", "-o", "out"
+
+
+def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path):
+    ended = evenhand(*teams, "--from", "RC.jsonl")
+    assert ended.code == 0
+    ended.says(
+        "Beware: RC.jsonl is cut off or damaged after 10 lines",
+        "comments: 10",
+        "phrases: 10",
+        "Now label out/to_annotate.csv: 1 (biased) or 0",
+        "--annotations FILE",
+    )
+    table = pl.read_csv(tmp_path / "out" / "to_annotate.csv")
+    table.with_columns(bias_sent=pl.lit("1"), bias_phrase=pl.lit("1")).write_csv("labelled.csv")
+    ended = evenhand(*teams, "--annotations", "labelled.csv")
+    assert ended.code == 0
+    ended.says(
+        "train: 6", "held out: 4",
+        "counterparts that still hold letters of a word for the minoritised group: 0 of 10 as published, 0 by words",
+        "outliers are still in", "out/to_score.csv", "teams: pairs and training texts are in out",
+    )  # fmt: skip
+    texts = pl.read_csv("out/to_score.csv").with_columns(perplexity=pl.lit(9.5))
+    texts.write_csv("scored.csv")
+    ended = evenhand(*teams, "--annotations", "labelled.csv", "--perplexities", "scored.csv")
+    assert ended.code == 0
+    ended.says("without outliers: 4", "valid: 2")
+    one = pl.read_csv("out/data/teams/reddit_comments_teams_reds_biased_valid_reduced.csv")
+    assert one["perplexity"].to_list() == [9.5, 9.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (("redditbias", "-o", "out"), 2, ("one bias type: --bias NAME", "religion1, religion2, race")),
+        (("redditbias", "--bias", "races", "-o", "out"), 2, ("no bias type called 'races'", "Did you mean 'race'")),
+        (("redditbias", "--bias", "race", "-o", "out"), 2, ("Neither dumps nor annotations", "--from FILE")),
+        (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("There is no file none.toml",)),
+        (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
+        (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("There is no file none.zst",)),
+        (("redditbias", "--bias", "race", "--from", "RC.jsonl", "-o", "out"), 1, ("None of 1 dumps", "cut off")),
+        (("redditbias", "--bias", "race", "--annotations", "RC.jsonl", "-o", "o"), 1, ("lacks comment, phrase",)),
+        (("redditbias", "--bias", "race", "--size", "3", "-o", "out"), 2, ("--size", "do not belong to redditbias")),
+        (("redditbias", "--bias", "race", "--version", "1", "-o", "o"), 2, ("--version", "do not belong")),
+        (("evenhand", "--bias", "race", "-o", "x.csv"), 2, ("belong to redditbias, not to evenhand",)),
+        (("evenhand", "--from", "a", "--from", "b", "-o", "x.csv"), 2, ("--from names 2 places",)),
+        (("redditbia", "-o", "x.csv"), 2, ("no sentence set called 'redditbia'", "Did you mean 'redditbias'")),
+    ],
+)  # fmt: skip
+def test_what_is_refused(evenhand, teams, arguments, code, parts):
+    evenhand("data", "build", *arguments).refused(code, *parts)
+
+
+def test_agreement_of_two_who_labelled(evenhand, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        (unit, rater, value)
+        for rater, row in (("a", "1100"), ("b", "1000"))
+        for unit, value in enumerate(row)
+    ]
+    pl.DataFrame(rows, schema=["unit", "rater", "rating"], orient="row").write_csv("r.csv")
+    ended = evenhand("agreement", "r.csv", "-o", "numbers.json")
+    assert ended.code == 0
+    ended.says("Krippendorff's alpha (nominal)", "0.53")
+    (found,) = json.loads((tmp_path / "numbers.json").read_text())["alpha"]
+    assert found["estimate"] == pytest.approx(1 - 7 * 2 / 30)  # 8 ratings, 3 of them 1; one pair of 2 unequal
+    evenhand("agreement", "r.csv", "folder").refused(2, "not all tables")
+    evenhand("agreement", "folder", "--measurement", "ordinal").refused(2, "--measurement belongs to tables")
+    evenhand("agreement", "r.csv", "--measurement", "ratio").refused(2, "measurement='ratio'")
