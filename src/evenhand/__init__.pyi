@@ -4,6 +4,7 @@ from . import measures as measures, mitigations as mitigations, stats as stats
 from .classifiers import load_classifier as load_classifier
 from .models import as_language_model as as_language_model, load_model as load_model
 from .prompts import PromptSet as PromptSet
+from .prompts.counterfactual import Counterfactuals as Counterfactuals, counterfactuals as counterfactuals
 from .prompts.holisticbias import HolisticBias as HolisticBias
 from .prompts.language import compose as compose
 from .prompts.lexicon import Lexicon as Lexicon, load_lexicon as load_lexicon

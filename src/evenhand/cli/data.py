@@ -1,4 +1,4 @@
-"""`evenhand data`: get published data sets from their owners, and build prompt sets from them."""
+"""`evenhand data`: get published data sets from their owners, build prompt sets, and make texts about other groups."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from evenhand.cli.common import writable
 from evenhand.cli.pairs import build_pairs, told
 
 app = typer.Typer(
-    help="Published data sets: list them, fetch them from their owners, build prompt sets.",
+    help="Published data sets: list them, fetch them, build prompt sets; and your texts about other groups.",
     no_args_is_help=True,
 )
 
@@ -121,8 +121,8 @@ def build(
 ) -> None:
     """Write the sentence set of a data set. Options from --embedding-model on belong to advpromptset.
 
-    redditbias makes its tables step by step in a folder, stops where phrases are to be labelled, and goes on with
-    --annotations; the same command goes on where it was stopped.
+    redditbias makes its tables in a folder, and stops where phrases are to be labelled; go on with --annotations.
+    The same command goes on where it was stopped.
     """
     from evenhand.catalogue import build_sentences
     from evenhand.schema import UsageError
@@ -186,3 +186,52 @@ def build(
         )
     else:
         typer.echo(f"{rows:,} sentences written to {output}")
+
+
+@app.command()
+def counterfactuals(
+    file: Path = typer.Argument(
+        ..., help="Texts: CSV, JSONL or Parquet with a column `text`, or .txt with one a line."
+    ),
+    axis: str = typer.Option(
+        ...,
+        help="gender, name_origin, or an axis of the lexicon: religion, nationality, race_ethnicity, age, ability, ...",
+    ),
+    target: str = typer.Option(..., "--to", help="The group that the texts are to be about."),
+    source: list[str] = typer.Option(
+        [], "--from", help="The group whose words are replaced; repeatable. Default: all others of the axis."
+    ),
+    output: Path = typer.Option(
+        ...,
+        "--output",
+        "-o",
+        help="FILE.csv: every change, a row each, for review. FILE.jsonl or FILE.parquet: every text.",
+    ),
+    both: bool = typer.Option(
+        False, "--both", help="Exchange the two groups: words of the target become the source's as well."
+    ),
+    names: bool = typer.Option(True, help="gender: change first names, too."),
+    quotes: bool = typer.Option(False, "--quotes", help="Change also what stands in quotation marks."),
+    column: str = typer.Option("text", help="The column that holds the texts."),
+) -> None:
+    """Make the same texts about another group, and list every change.
+
+    Case, number and articles are kept; code, addresses, {{...}}, names of works and quotations are left alone. Rules
+    decide, not a model: read the changes before you use them (docs/counterfactuals.md says how often they are right).
+    """
+    from evenhand.prompts.counterfactual import (
+        check_ending,
+        counterfactuals as made_of,
+        write_counterfactuals,
+    )
+
+    check_ending(writable("--output", output))
+    frame = made_of(
+        file, axis, target=target, source=source or None, both=both, names=names, quotes=quotes, column=column
+    )
+    write_counterfactuals(output, frame, column)
+    changed = frame["changes"].list.len()
+    typer.echo(
+        f"{int((changed > 0).sum()):,} of {frame.height:,} texts changed, {int(changed.sum() or 0):,} changes, "
+        f"written to {output}"
+    )

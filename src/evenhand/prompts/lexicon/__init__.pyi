@@ -2,6 +2,7 @@ from .grammar import (
     article as article,
     in_english_order as in_english_order,
     noun_phrase as noun_phrase,
+    pluralise as pluralise,
 )
 from .lexicon import (
     Descriptor as Descriptor,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.prompts.own_files.tables import number_column, read_table, require_columns
+from evenhand.prompts.own_files import number_column, read_table, require_columns
 from evenhand.schema import DataError
 from evenhand.stats import outlying_pairs
 

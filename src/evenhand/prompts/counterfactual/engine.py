@@ -1,0 +1,299 @@
+"""The engine: one set of words with their counterparts, put to any number of texts."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from evenhand.prompts.counterfactual import groups, uses, vocabulary
+from evenhand.prompts.counterfactual.changes import Change, Counterfactual
+from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, subjects
+from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
+from evenhand.prompts.counterfactual.protecting import protected_spans
+from evenhand.prompts.counterfactual.vocabulary import Term
+from evenhand.prompts.lexicon import article
+from evenhand.schema import UsageError, checked
+
+GROUP_RULES = ("adjective", "noun", "religion")
+BESIDE = re.compile(rf"{SPACE.pattern}|{HYPHEN.pattern}| ?[,/] ?")
+Found = tuple[int, int, str, str, bool]
+"""First and last piece, what stands there now, the rule, whether it comes back."""
+
+
+class Counterfactuals:
+    """Makes texts about other groups: the same words, except those that say which group.
+
+    Case and number are kept, "a" and "an" follow their word. Left alone: code, addresses, {{...}}, names of works,
+    and what stands in quotation marks. The same text always gives the same counterfactual.
+
+    >>> engine = Counterfactuals("gender", source="female", target="male")
+    >>> made = engine.of("She left her hat on her aunt's chair; nobody told her.")
+    >>> made.text
+    "He left his hat on his uncle's chair; nobody told him."
+    >>> print(made.changes[3])
+    24-28 aunt > uncle (kinship)
+    """
+
+    @checked
+    def __init__(
+        self,
+        axis: str,
+        *,
+        target: str,
+        source: str | Sequence[str] | None = None,
+        both: bool = False,
+        names: bool = True,
+        quotes: bool = False,
+    ):
+        """An engine for an axis.
+
+        axis: gender, name_origin, or an axis of the lexicon (religion, nationality, race_ethnicity, age, ...; see
+        `axes`). source: the group or groups whose words are replaced; on an axis of the lexicon a descriptor
+        ("Muslim") or the name of a bucket ("asian_religions"); None: the other gender, all other origins, the
+        descriptors of all other buckets. target: the group whose words stand in their place. both: the words of the
+        target become those of the source as well, so that texts are mirrored; takes one source. names: gender
+        replaces first names, too (a list of our own). quotes: change also what stands in quotation marks. Raises
+        UsageError for an axis or a group there is not, and for groups between which no word can be exchanged.
+        """
+        sources = [source] if isinstance(source, str) else list(source or ())
+        if both and axis == "gender" and not sources:
+            sources = [group for group in vocabulary.GENDERS if group != target]
+        if both and len(sources) != 1:
+            raise UsageError(
+                f"{axis}: both directions need one source and one target.", "Name the source: --from GROUP."
+            )
+        forward = vocabulary.terms(axis, sources, target, names)
+        if len(sources) == 1 or axis == "gender":
+            other = sources[0] if sources else next(g for g in vocabulary.GENDERS if g != target)
+            backward = vocabulary.terms(axis, [target], other, names)
+        else:
+            backward = []
+        self._begin(forward, backward, both, quotes, f"{axis}: {', '.join(sources) or 'any'} > {target}")
+
+    @classmethod
+    @checked
+    def from_pairs(
+        cls, pairs: Iterable[tuple[str, str]], *, both: bool = False, quotes: bool = False
+    ) -> "Counterfactuals":
+        """An engine for words of one's own: whole words (or several), each with its plural, case kept.
+
+        pairs: (word, its counterpart). both: in both directions. quotes: as for an axis; code and addresses always
+        stay. Raises UsageError for an empty word, a word with two counterparts, or no pairs.
+
+        >>> engine = Counterfactuals.from_pairs([("nurse", "engineer")])
+        >>> engine.of("A nurse and two Nurses").text
+        'An engineer and two Engineers'
+        """
+        engine = cls.__new__(cls)
+        listed = [(first, second) for first, second in pairs]
+        backward = vocabulary.pair_terms((second, first) for first, second in listed) if both else []
+        engine._begin(vocabulary.pair_terms(listed), backward, both, quotes, "pairs")
+        return engine
+
+    def _begin(self, forward: list[Term], backward: list[Term], both: bool, quotes: bool, name: str) -> None:
+        self.name = f"{name}{' and back' if both else ''}"
+        self.quotes = quotes
+        terms = vocabulary.with_ways_back(forward, backward)
+        if both:
+            known = {term.listed.lower() for term in terms}
+            mirrored = vocabulary.with_ways_back(backward, forward)
+            terms += [term for term in mirrored if term.listed.lower() not in known]
+        self._table = _table(terms)
+
+    def __repr__(self) -> str:
+        return f"Counterfactuals({self.name})"
+
+    def of(self, text: str) -> Counterfactual:
+        """A text about the other group, with every change; the text itself where there is nothing to change."""
+        pieces = WORDS.split(text)
+        table = self._table
+        if table.keys().isdisjoint(pieces):
+            return Counterfactual(text, text, ())
+        hits = [at for at in range(1, len(pieces), 2) if pieces[at] in table]
+        starts = [0, *accumulate(map(len, pieces))]
+        spans = protected_spans(text, not self.quotes)
+        found: list[Found] = []
+        taken, span, about = 0, 0, subjects(pieces)
+        for at in hits:
+            while span < len(spans) and spans[span][1] <= starts[at]:
+                span += 1
+            if at <= taken or (span < len(spans) and spans[span][0] <= starts[at]):
+                continue
+            for term, words, key in table[pieces[at]]:  # of most words first
+                place = _place(pieces, at, term, words, key, about)
+                if place is None or place.first <= taken:
+                    continue
+                target = term.use(place, term.target)
+                if target is None:
+                    continue
+                after = _in_case(place, term, target)
+                if after == place.surface:
+                    continue
+                comes_back = _comes_back(place, term, target)
+                if changed_article := _article(place, term.listed, target):
+                    found.append((place.first - 2, place.first - 2, changed_article, "article", comes_back))
+                found.append((place.first, place.last, after, term.rule, comes_back))
+                taken = place.last
+                break
+        return _assembled(text, starts, _without_doubles(pieces, found))
+
+    def of_all(self, texts: Iterable[str]) -> list[Counterfactual]:
+        """A counterfactual of each text, in order."""
+        return [self.of(text) for text in texts]
+
+
+def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...], int], ...]]:
+    """Terms by the word, in each of its cases, by which they are found: the longest of their words.
+
+    Where several begin alike, the one of most words comes first; of the same words, the one listed first is taken.
+    """
+    table: dict[str, list[tuple[Term, tuple[str, ...], int]]] = defaultdict(list)
+    seen: set[tuple[tuple[str, ...], object]] = set()
+    for term in terms:
+        words = tuple(word.lower() for word in term.words)
+        identity = (
+            words,
+            getattr(term.use, "__name__", getattr(getattr(term.use, "func", None), "__name__", "")),
+        )
+        if identity in seen:
+            continue
+        seen.add(identity)
+        key = max(range(len(words)), key=lambda at: len(words[at]))
+        word = term.words[key]
+        cases = {word, word.upper(), word[0].upper() + word[1:]} | (
+            {word.lower()} if term.any_case else set()
+        )
+        for case in cases:
+            table[case].append((term, words, key))
+    return {word: tuple(sorted(found, key=lambda entry: -len(entry[1]))) for word, found in table.items()}
+
+
+def _place(
+    pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: frozenset[str]
+) -> Place | None:
+    """Where all the words of a term stand around its key, or None."""
+    if len(words) == 1:
+        return Place(pieces, at, at, about)
+    first, last = at - 2 * key, at + 2 * (len(words) - 1 - key)
+    if first < 1 or last >= len(pieces):
+        return None
+    if any(pieces[first + 2 * number].lower() != word for number, word in enumerate(words)):
+        return None
+    contracted = "'" in term.listed
+    for gap in pieces[first + 1 : last : 2]:
+        if not (SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or (contracted and APOSTROPHE.fullmatch(gap))):
+            return None
+    return Place(pieces, first, last, about)
+
+
+def _in_case(place: Place, term: Term, target: str) -> str:
+    """The counterpart in the case of what it replaces, its words joined as those were."""
+    if place.last > place.first:
+        words = re.split(r" |(?<=\w)-(?=\w)", target)
+        if 2 * (len(words) - 1) == place.last - place.first:
+            gaps = place.pieces[place.first + 1 : place.last : 2]
+            target = words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
+    surface, listed = place.surface, term.listed
+    if place.case == "upper" and not listed.isupper():
+        return target.upper()
+    if place.case == "lower":
+        return target.lower() if listed[0].isupper() and term.own_case else target
+    if listed[0].islower() or place.opens:
+        return target[0].upper() + target[1:]
+    return target if surface[0].isupper() else target.lower()
+
+
+def _comes_back(place: Place, term: Term, target: str) -> bool:
+    """Whether the rules of the other direction would put here again what stood here."""
+    if target not in term.ways_back or (
+        place.case == "lower" and term.listed[0].isupper() and (target[0].islower() or not term.own_case)
+    ):
+        return False
+    if place.before() in ("a", "an") and article(term.listed) != place.before():
+        return False  # the way back would mend the article
+    if target in groups.FIRST_NAMES and groups.is_first_name(place):
+        return False
+    if term.use is not uses.pronoun:
+        return True
+    if target == "her":
+        return "ships" not in place.about and his_or_him(place) == term.listed
+    if target == "his":
+        return her_or_hers(place) == term.listed
+    return target != "she" or "ships" not in place.about
+
+
+def _article(place: Place, listed: str, target: str) -> str | None:
+    """The article before a word as its counterpart needs it, or None if it may stay.
+
+    By the words as they are listed: shouted ones ("AN UNCLE") would be taken for initials.
+    """
+    word = place.before()
+    if word not in ("a", "an") or article(listed) != word:
+        return None
+    needed = article(target)
+    if needed == word:
+        return None
+    present = place.pieces[place.first - 2]
+    if present[0].islower():
+        return needed
+    return needed.upper() if present.isupper() and place.case == "upper" else needed.capitalize()
+
+
+def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
+    """Changes without those that would make two groups side by side the same: "Jewish Christians", "Muslims and Jews".
+
+    Also where one of them is of the target already.
+    """
+    made = {first: after for first, _, after, rule, _ in found if rule in GROUP_RULES}
+    if not made:
+        return found
+    doubled: set[int] = set()
+    for number, (first, last, after, rule, _) in enumerate(found):
+        if rule not in GROUP_RULES:
+            continue
+        end = last + 2
+        if (
+            end < len(pieces)
+            and pieces[end] in ("and", "or", "nor")
+            and pieces[last + 1] == pieces[end + 1] == " "
+        ):
+            end += 2
+        elif not BESIDE.fullmatch(pieces[last + 1]):
+            end = -1
+        start = first - 2
+        if (
+            start > 2
+            and pieces[start] in ("and", "or", "nor")
+            and pieces[start - 1] == pieces[first - 1] == " "
+        ):
+            start -= 2
+        elif not BESIDE.fullmatch(pieces[first - 1]):
+            start = -1
+        stem, own = _stem(after), _stem(pieces[last])
+        if any(
+            0 < at < len(pieces) and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
+            for at in (start, end)
+        ):
+            doubled.add(number)
+    articles = {number - 1 for number in doubled if number and found[number - 1][3] == "article"}
+    adjoined = {number for number in articles if found[number][0] + 2 == found[number + 1][0]}
+    return [one for number, one in enumerate(found) if number not in doubled | adjoined]
+
+
+def _stem(word: str) -> str:
+    """What is common to "Christian" and "Christians", "Jew", "Jews" and "Jewish"."""
+    return re.sub(r"(?: people| person|s|ish)$", "", word.lower())
+
+
+def _assembled(text: str, starts: list[int], found: list[Found]) -> Counterfactual:
+    made, changes, done, shift = [], [], 0, 0
+    for first, last, after, rule, two_way in found:
+        start, end = starts[first], starts[last + 1]
+        made += [text[done:start], after]
+        new_start = start + shift
+        changes.append(
+            Change(start, end, new_start, new_start + len(after), text[start:end], after, rule, two_way)
+        )
+        shift += len(after) - (end - start)
+        done = end
+    return Counterfactual(text, "".join([*made, text[done:]]), tuple(changes))

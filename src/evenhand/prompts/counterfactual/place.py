@@ -1,0 +1,261 @@
+"""A place in a text cut into words and what stands between them, with what the rules ask about it."""
+
+import re
+from functools import cached_property
+
+from evenhand.prompts.counterfactual.cues import ABBREVIATED, FUNCTION, NATURE, NOT_PEOPLE_AFTER, SHIPS, WOMEN
+
+WORDS = re.compile(r"(\w+)")
+"""Cuts a text so that words have odd numbers and what stands between them even ones."""
+SPACE = re.compile(r"[ \t\xa0]+|\n")
+HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")
+"""As in "half-sister", and in "half @-@ sister" as WikiText writes it."""
+APOSTROPHE = re.compile(r" ?['’]")
+OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
+END = re.compile(r"[.!?](?: |$)|\n")
+_REACH, _CAPITALS = 15, 5
+
+
+class Place:
+    """One occurrence of a word or term: pieces[first] to pieces[last]."""
+
+    __slots__ = ("__dict__", "about", "first", "last", "pieces")
+
+    def __init__(self, pieces: list[str], first: int, last: int, about: frozenset[str] = frozenset()):
+        self.pieces, self.first, self.last, self.about = pieces, first, last, about
+
+    @cached_property
+    def surface(self) -> str:
+        """The words as they stand."""
+        return "".join(self.pieces[self.first : self.last + 1])
+
+    @property
+    def gap_before(self) -> str:
+        return self.pieces[self.first - 1]
+
+    @property
+    def gap_after(self) -> str:
+        return self.pieces[self.last + 1]
+
+    def before(self, count: int = 1) -> str:
+        """The count-th word before, in lower case; "" where there is none, or where more than a space is between."""
+        at = self.first
+        for _ in range(count):
+            if at < 2 or not SPACE.fullmatch(self.pieces[at - 1]):
+                return ""
+            at -= 2
+        return self.pieces[at].lower()
+
+    def after(self, count: int = 1) -> str:
+        """The count-th word behind, as `before`."""
+        at = self.last
+        for _ in range(count):
+            if at + 2 >= len(self.pieces) or not SPACE.fullmatch(self.pieces[at + 1]):
+                return ""
+            at += 2
+        return self.pieces[at].lower()
+
+    @cached_property
+    def case(self) -> str:
+        """lower, title or upper, by the letters of the first word (upper takes two)."""
+        word = self.pieces[self.first]
+        if word[0].islower() or word[0].isdigit():
+            return "lower"
+        return "upper" if len(word) > 1 and self.surface.isupper() else "title"
+
+    @property
+    def hyphen_after(self) -> bool:
+        return bool(HYPHEN.fullmatch(self.gap_after)) and self.last + 2 < len(self.pieces)
+
+    @property
+    def hyphen_before(self) -> bool:
+        return bool(HYPHEN.fullmatch(self.gap_before)) and self.first > 2
+
+    def hyphen_follows(self, words: int) -> bool:
+        """Whether a hyphen ties the n-th word behind to what follows it."""
+        at = self.last + 2 * words + 1
+        return at + 1 < len(self.pieces) and HYPHEN.fullmatch(self.pieces[at]) is not None
+
+    def after_hyphen(self) -> str:
+        """The word behind the hyphen, in lower case."""
+        return self._at(self.last + 2).lower()
+
+    def before_hyphen(self) -> str:
+        """The word before the hyphen, in lower case."""
+        return self._at(self.first - 2).lower()
+
+    def neighbour(self, step: int) -> str:
+        """The next word in a direction (1 or -1), whatever stands between, in lower case."""
+        return self._at(self.last + 2 if step > 0 else self.first - 2).lower()
+
+    def contracted(self, count: int) -> str:
+        """The word to which the count-th word before is tied by an apostrophe ("she" of "she's"), in lower case."""
+        at = self.first - 2 * count
+        return self._at(at - 2).lower() if at > 2 and APOSTROPHE.fullmatch(self.pieces[at - 1]) else ""
+
+    @property
+    def possessive(self) -> bool:
+        """Whether 's follows."""
+        return bool(APOSTROPHE.fullmatch(self.gap_after)) and self._at(self.last + 2).lower() == "s"
+
+    @cached_property
+    def opens(self) -> bool:
+        """Whether a sentence, a heading, a line or a quotation begins here, so that a capital says nothing."""
+        return _opens(self.pieces, self.first)
+
+    @cached_property
+    def capital_before(self) -> str:
+        """The capitalised word directly before, in lower case, if it may belong to the same name; else ""."""
+        at = self.first - 2
+        gap = self.gap_before
+        if at < 1 or not (
+            SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or (gap == ". " and len(self.pieces[at]) < 4)
+        ):
+            return ""
+        word = self.pieces[at]
+        lower = word.lower()
+        if not word[0].isupper() or (lower in FUNCTION and _opens(self.pieces, at)):
+            return ""
+        return lower
+
+    @property
+    def in_title(self) -> bool:
+        """Whether "of" or "for" ties the word to a capital within a sentence: "Searching for Robert Johnson"."""
+        step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
+        at = self.first - 2 * step - 2
+        if at < 1 or self.before(step) not in ("of", "for") or not self.before(step + 1):
+            return False
+        return self.pieces[at][0].isupper() and not _opens(self.pieces, at)
+
+    @property
+    def in_capitals(self) -> bool:
+        """Whether the sentence is nothing but capitals and small words, as titles and references are."""
+        capitals = 0
+        for step, at in ((-2, self.first), (2, self.last + 2)):
+            for _ in range(_REACH):
+                if at < 1 or at >= len(self.pieces):
+                    break
+                word, gap = self.pieces[at], self.pieces[at - 1]
+                if step > 0 and END.search(gap):
+                    break
+                capitals += word[0].isupper()
+                if (
+                    word[0].islower()
+                    and len(word) > 1
+                    and word not in FUNCTION
+                    and word not in ("unk", "other")
+                ):
+                    return False
+                if step < 0 and END.search(gap):
+                    break
+                at += step
+        return capitals >= _CAPITALS
+
+    @property
+    def behind_title(self) -> bool:
+        """Whether capitals and a colon stand before: "Beyond the Sea: Jane Miller and"."""
+        for at in range(self.first, max(self.first - 12, 4), -2):
+            gap = self.pieces[at - 1]
+            if gap.strip() == ":":
+                title = [word for word in self.pieces[at - 2 : max(at - 8, 0) : -2] if word not in FUNCTION]
+                return len(title) > 1 and all(word[0].isupper() for word in title)
+            word = self.pieces[at - 2]
+            if gap != " " or not (word[0].isupper() or word in FUNCTION):
+                return False
+        return False
+
+    @property
+    def no_person(self) -> bool:
+        """Whether the run of capitals behind a name ends in a place, an institution, a ship, a work."""
+        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after())
+
+    @property
+    def after_run(self) -> str:
+        """The word behind the run of capitals behind, in lower case."""
+        return self._at(self.last + 2 + 2 * len(self.capitals_after())).lower()
+
+    @property
+    def heads_title(self) -> bool:
+        """Whether what follows the run of capitals behind is as in titles and names of bands.
+
+        "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
+        """
+        at = self.last + 2 * len(self.capitals_after()) + 1
+        if self._at(at + 1) == "and" and self._at(at + 3):
+            if self._at(at + 3) in ("the", "his", "her"):
+                return self._at(at + 5)[:1].isupper()
+            at += 2
+            while self.pieces[at] == " " and self._at(at + 1)[:1].isupper():
+                at += 2
+        elif at == self.last + 1:
+            return False
+        if at >= len(self.pieces) or self.pieces[at].strip() not in (":", "–", "—"):
+            return False
+        following = self._at(at + 1)
+        return not following or (following[0].isupper() and (self.opens or self.pieces[at].strip() == ":"))
+
+    @property
+    def cut(self) -> bool:
+        """Whether the text ends here with a space and no full stop, as prompts do that are to be continued."""
+        return (
+            self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
+        )
+
+    @property
+    def opener_before(self) -> bool:
+        """Whether the word before opens a sentence, so that its capital says little."""
+        return self.first > 2 and _opens(self.pieces, self.first - 2)
+
+    @cached_property
+    def capital_after(self) -> str:
+        """The capitalised word directly behind, in lower case; "" if there is none or it is "I"."""
+        at = self.last + 2
+        word = self._at(at)
+        gap = self.gap_after
+        if not word or not (word[0].isupper() or word[0].isdigit()) or word == "I":
+            return ""
+        return word.lower() if SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) else ""
+
+    def capitals_after(self, most: int = 5) -> list[str]:
+        """The run of capitalised words behind (in lower case), also across an apostrophe and "of"."""
+        run: list[str] = []
+        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
+            gap, word = self.pieces[at - 1], self.pieces[at]
+            if gap == " & " or (
+                word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")
+            ):
+                run.append("&")
+                break
+            # <unk>: a word that a corpus hides
+            tied = gap in (". ", " <", "> ") or any(tie.fullmatch(gap) for tie in (SPACE, HYPHEN, APOSTROPHE))
+            if not tied or not (word[0].isupper() or word[0].isdigit() or word in ("s", "of", "the", "unk")):
+                break
+            if gap == ". " and len(self.pieces[at - 2]) > 2:
+                break
+            run.append(word.lower())
+        return run
+
+    def _at(self, index: int) -> str:
+        return self.pieces[index] if 0 < index < len(self.pieces) else ""
+
+
+def subjects(pieces: list[str]) -> frozenset[str]:
+    """What else than people a text is about: ships ("she"), nature ("males and females")."""
+    about = set()
+    if len(SHIPS.intersection(pieces)) > 1 and WOMEN.isdisjoint(pieces):
+        about.add("ships")
+    if len(NATURE.intersection(pieces)) > 1:
+        about.add("nature")
+    return frozenset(about)
+
+
+def _opens(pieces: list[str], at: int) -> bool:
+    if at == 1:
+        return True
+    gap = pieces[at - 1]
+    if not OPENING.search(gap):
+        return False
+    if gap.strip() == "." and "\n" not in gap:
+        word = pieces[at - 2]
+        return word.lower() not in ABBREVIATED and not (len(word) == 1 and word.isupper() and word != "I")
+    return True

@@ -1,0 +1,148 @@
+"""Tables of texts and their counterfactuals: files of the user in, a table to review or to use out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from evenhand.prompts.counterfactual.engine import Counterfactuals
+from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.schema import DataError, UsageError, checked, is_file, write_table
+
+if TYPE_CHECKING:
+    from evenhand.prompts.counterfactual.changes import Counterfactual
+
+TEXTS_FORMAT = (
+    "Texts come as CSV, JSON Lines or Parquet with one text per row in the column `text` (or the one you name), or as "
+    "a .txt file of UTF-8 with one text per line."
+)
+CHANGES = pl.List(
+    pl.Struct(
+        {
+            "start": pl.Int64,
+            "end": pl.Int64,
+            "new_start": pl.Int64,
+            "new_end": pl.Int64,
+            "before": pl.String,
+            "after": pl.String,
+            "rule": pl.String,
+            "two_way": pl.Boolean,
+        }
+    )
+)
+ADDED = ("counterfactual", "changes")
+WRITTEN = (".csv", ".jsonl", ".parquet")
+
+
+@checked
+def counterfactuals(
+    texts: Path | str | pl.DataFrame,
+    axis: str,
+    *,
+    target: str,
+    source: str | Sequence[str] | None = None,
+    both: bool = False,
+    names: bool = True,
+    quotes: bool = False,
+    column: str = "text",
+) -> pl.DataFrame:
+    """The texts of a file or a table, each with a counterfactual about another group and the list of its changes.
+
+    texts: .csv, .jsonl, .ndjson, .parquet, or .txt with a text on each line; or a table. axis, target, source, both,
+    names, quotes: as for `Counterfactuals`. column: where the texts stand. Returns the rows and columns as they were,
+    with `counterfactual` (String; the same text where nothing was to change, null where there is none) and `changes`
+    (a list of structs: start, end, new_start, new_end in characters, before, after, rule, two_way). Raises UsageError
+    for an axis, a group or a combination there is not, DataError for a file or a column that cannot be read.
+
+    >>> table = counterfactuals(pl.DataFrame({"text": ["She left.", "It rained."]}), "gender", target="male")
+    >>> table["counterfactual"].to_list()
+    ['He left.', 'It rained.']
+    """
+    engine = Counterfactuals(axis, target=target, source=source, both=both, names=names, quotes=quotes)
+    where = Path("the table") if isinstance(texts, pl.DataFrame) else Path(texts)
+    frame = texts if isinstance(texts, pl.DataFrame) else read_texts(where, column)
+    require_columns(frame, [column], where, TEXTS_FORMAT)
+    if present := [name for name in ADDED if name in frame.columns]:
+        raise DataError(
+            f"{where} has a column {present[0]!r} already.", "Rename it, so that nothing is overwritten."
+        )
+    originals = text_column(frame, column, where).to_list()
+    if originals and not any(text and text.strip() for text in originals):
+        raise DataError(f"{where}: '{column}' is empty in every row.", TEXTS_FORMAT)
+    made: list[Counterfactual | None] = [None if text is None else engine.of(text) for text in originals]
+    changes = [
+        []
+        if one is None
+        else [{name: getattr(change, name) for name in change.__slots__} for change in one.changes]
+        for one in made
+    ]
+    return frame.with_columns(
+        pl.Series("counterfactual", [one and one.text for one in made], pl.String),
+        pl.Series("changes", changes, CHANGES),
+    )
+
+
+def read_texts(path: Path, column: str = "text") -> pl.DataFrame:
+    """A user's texts as a table with that column. Raises DataError (see TEXTS_FORMAT)."""
+    if path.suffix.lower() != ".txt":
+        return read_table(path, TEXTS_FORMAT)
+    if not is_file(path):
+        raise DataError(f"There is no file {path}.", TEXTS_FORMAT)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", TEXTS_FORMAT) from error
+    lines = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    if not lines:
+        raise DataError(f"{path} is empty.", TEXTS_FORMAT)
+    return pl.DataFrame({column: lines})
+
+
+def changes_of(frame: pl.DataFrame, column: str = "text") -> pl.DataFrame:
+    """A row for each change, to be read one by one.
+
+    frame: as `counterfactuals` returns it. Columns: row (counted from 1), start, end, from, to, rule, two_way,
+    original, counterfactual. Texts without a change have no row.
+
+    >>> table = counterfactuals(pl.DataFrame({"text": ["She left."]}), "gender", target="male")
+    >>> changes_of(table).select("row", "from", "to", "rule").row(0)
+    (1, 'She', 'He', 'pronoun')
+    """
+    rows = frame.select(
+        pl.int_range(1, pl.len() + 1).alias("row"), pl.col(column).alias("original"), *ADDED
+    ).filter(pl.col("changes").list.len() > 0)
+    return (
+        rows.explode("changes")
+        .unnest("changes")
+        .select(
+            "row",
+            "start",
+            "end",
+            pl.col("before").alias("from"),
+            pl.col("after").alias("to"),
+            "rule",
+            "two_way",
+            "original",
+            "counterfactual",
+        )
+    )
+
+
+def write_counterfactuals(path: Path, frame: pl.DataFrame, column: str = "text") -> Path:
+    """Write what `counterfactuals` returned, whole or not at all; returns the path.
+
+    path: .csv is for reviewing, a row for each change (`changes_of`); .jsonl and .parquet hold a row for each text,
+    with its own columns. Raises UsageError for another ending, WriteError.
+    """
+    check_ending(path)
+    return write_table(path, changes_of(frame, column) if path.suffix.lower() == ".csv" else frame)
+
+
+def check_ending(path: Path) -> None:
+    """Raise UsageError for a file as which counterfactuals are not written."""
+    if path.suffix.lower() not in WRITTEN:
+        raise UsageError(
+            f"{path}: counterfactuals are written as {', '.join(WRITTEN)}.",
+            "FILE.csv lists every change for review; FILE.jsonl and FILE.parquet hold every text.",
+        )

@@ -1,0 +1,180 @@
+"""Whether a word is used at a place as the thing its entry is about: a pronoun, a noun for a person, a title, a name.
+
+Each function answers with the entry's counterpart that fits there, or None where the word is to stay.
+"""
+
+from evenhand.prompts.counterfactual import cues
+from evenhand.prompts.counterfactual.place import Place
+from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
+from evenhand.prompts.counterfactual.targets import Names, Target
+
+_MOST_CAPITALS = 3
+"""Behind a first name; more are those of a title."""
+
+
+def pronoun(place: Place, target: Target) -> str | None:
+    """Pronouns; those with two counterparts are decided by their context."""
+    if not is_pronoun_of_person(place):
+        return None
+    match target.word:
+        case "his/him":
+            return his_or_him(place)
+        case "her/hers":
+            return her_or_hers(place)
+    return target.word
+
+
+def noun(place: Place, target: Target) -> str | None:
+    """Nouns for persons, in lower case or opening a sentence; with capitals they are names of something."""
+    if (place.hyphen_after and place.after_hyphen() not in cues.MEN_AFTER_HYPHEN) or (
+        place.hyphen_before and place.before_hyphen() not in cues.BEFORE_HYPHEN
+    ):
+        return None
+    if _names_both(place, target) or _is_fixed(place):
+        return None
+    word = place.surface.lower()
+    if "nature" in place.about and word in ("male", "males", "female", "females"):
+        return None
+    if word == "man" and (place.before() == "to" or (place.before() in ("no", "every") and place.possessive)):
+        return None
+    return None if place.case == "title" and not _opens_plainly(place) else target.word
+
+
+def kin(place: Place, target: Target) -> str | None:
+    """Words of kinship: as nouns, and as names of one's own relatives ("told Mom"); not in names ("Mother Teresa")."""
+    if place.hyphen_after and place.after_hyphen() not in ("in", *cues.MEN_AFTER_HYPHEN):
+        return None
+    if _names_both(place, target) or _is_fixed(place):
+        return None
+    if "ships" in place.about and place.surface.lower() in ("sister", "sisters"):
+        return None
+    if place.case == "title":
+        word = place.surface.lower()
+        if (
+            place.capital_after
+            and word in ("aunt", "uncle")
+            and place.capital_after not in ("sam", "tom", "ben", "may")
+        ):
+            named = place.capital_before or place.heads_title or place.no_person
+            return None if named else target.word
+        if not place.opens and place.neighbour(-1) == "s" and place.before(1) == "s":
+            return None  # "somebody's Father" is a title
+        if (
+            place.capital_before
+            or place.capital_after
+            or place.before() in ("the", "of")
+            or place.after() == "of"
+        ):
+            return None
+    return target.word
+
+
+def royal(place: Place, target: Target, names: Names) -> str | None:
+    """King, princess, ...: as nouns, before a first name, and with an article; not in surnames and places."""
+    if place.hyphen_after or place.hyphen_before or _names_both(place, target) or _is_fixed(place):
+        return None
+    if place.case != "title":
+        return target.word
+    if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE:
+        return None
+    if place.capital_after:
+        known = place.capital_after in names.first and not place.no_person
+        return target.word if known else None
+    return target.word if place.before() == "the" else None
+
+
+def honorific(place: Place, target: Target) -> str | None:
+    """Mr, Ms, Sir, ...: with a capital, before a name."""
+    if place.case == "lower" or (place.surface.lower() == "miss" and place.capital_after in cues.PAGEANTS):
+        return None
+    if place.capital_before and place.capital_before not in cues.ROLES_BEFORE_NAMES:
+        return None
+    if (
+        place.before() in ("and", "or")
+        and place.first > 4
+        and place.pieces[place.first - 4].lower() in cues.HONORIFICS
+    ):
+        return None  # Mr. and Mrs.
+    at = place.last + 2
+    follows = (
+        at < len(place.pieces)
+        and place.gap_after in (" ", ". ", ".", " . ")
+        and place.pieces[at][0].isupper()
+    )
+    if follows and place.case == "upper" and place.gap_after == " " and not place.pieces[at].isupper():
+        return None  # "MS patients" are no ladies
+    return target.word if follows else None
+
+
+def address(place: Place, target: Target) -> str | None:
+    """Sir, madam: not before a name."""
+    return target.word if place.case != "title" or (place.opens and not place.capital_after) else None
+
+
+def name(place: Place, target: Target, names: Names) -> str | None:
+    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so."""
+    if place.case == "lower" or place.hyphen_after or place.hyphen_before:
+        return None
+    previous = place.capital_before
+    if place.case == "upper" and len(place.surface) < 4:
+        return None
+    if place.in_title or place.before() in cues.CALLED_BEFORE:
+        return None
+    if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
+        return None
+    if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
+        # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
+        middle = previous in names.first and bool(place.capital_after)
+        if not middle and place.case != "upper":
+            return None
+    run = place.capitals_after()
+    if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
+        return None  # John the Baptist, Catherine the Great; titles
+    if run and (place.after_run in cues.CALLED_AFTER or place.before() in ("the", "a", "an")):
+        return None  # the Jane Miller Foundation, a Jane Miller song
+    if len(run) > _MOST_CAPITALS or any(word in cues.FUNCTION - cues.IN_NAMES for word in run):
+        return None  # capitals as in titles: "Jane Miller Is Missing"
+    if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
+        return None
+    return target.word
+
+
+def phrase(place: Place, target: Target) -> str | None:
+    """Several words, which say but one thing: "wheelchair users", "with autism"."""
+    return None if place.case == "title" and not (place.opens or place.capital_after == "") else target.word
+
+
+def anything(place: Place, target: Target) -> str | None:
+    """Words of the user's own pairs: wherever they stand as words."""
+    return target.word
+
+
+def _names_both(place: Place, target: Target) -> bool:
+    """Whether the word and its counterpart stand side by side: "men and women", "the king or the queen"."""
+    other = target.word.lower()
+    if place.gap_after == "/" or place.gap_before == "/":
+        return place.neighbour(1) == other or place.neighbour(-1) == other
+    for look in (place.after, place.before):
+        joint, second = look(), look(2)
+        if look == place.before and joint in ("the", "a", "an", "his", "her", "their", "our", "my"):
+            joint, second = look(2), look(3)
+        elif look == place.after and second in ("the", "a", "an", "his", "her", "their", "our", "my"):
+            second = look(3)
+        if joint in ("and", "or", "nor", "versus", "vs") and second == other:
+            return True
+    return False
+
+
+def _is_fixed(place: Place) -> bool:
+    """Whether the word is part of a phrase that means no person: "sister ships", "founding fathers"."""
+    word = place.surface.lower()
+    if word == "fathers" and place.before() in cues.FOUNDERS:
+        return True
+    return place.after() in cues.FIXED_PHRASES.get(word, ())
+
+
+def _opens_plainly(place: Place) -> bool:
+    """Whether a capital is only that of a sentence's beginning."""
+    if not place.opens or place.capital_after or (place.after() == "of" and place.after(2) == "the"):
+        return False
+    return place.gap_after != " = " or place.gap_before.strip(" \n") != "="

@@ -1,0 +1,316 @@
+"""The words an engine looks for, each with its counterpart and the rule that says whether it is meant."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from evenhand.prompts.counterfactual import groups, uses
+from evenhand.prompts.counterfactual.targets import Names, Target, Use
+from evenhand.prompts.lexicon import Descriptor, load_lexicon, pluralise
+from evenhand.schema import UsageError, unknown_name
+
+GENDERS = ("female", "male")
+CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
+"""Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
+OF_PERSON = frozenset(("black", "deaf", "north african"))
+"""Written with a capital in the lexicon, but words with other senses in most texts."""
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word or several, as listed, with what stands in its place."""
+
+    listed: str
+    target: Target
+    rule: str
+    use: Use
+    any_case: bool = True
+    """Whether it is also looked for in lower case, although it is listed with a capital."""
+    own_case: bool = True
+    """Whether its capital is its own, so that lower case is careless, and its counterpart gets the same."""
+    two_way: bool = True
+    """False where a list says that the way back is another."""
+    ways_back: frozenset[str] = frozenset()
+    """Those of its counterparts that the other direction leads back to this term."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(re.findall(r"\w+", self.listed))
+
+
+def axes() -> tuple[str, ...]:
+    """The axes that texts can be changed on.
+
+    >>> axes()[:2]
+    ('gender', 'name_origin')
+    """
+    return ("gender", "name_origin", *_read("forms"))
+
+
+def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[Term]:
+    """All that is looked for, for one direction; sources empty: every other group of the axis.
+
+    names: whether gender changes first names, too. Raises UsageError for unknown axes and groups.
+    """
+    if axis not in axes():
+        raise unknown_name("axis of counterfactuals", axis, axes())
+    if axis == "gender":
+        for group in (*sources, target):
+            _check_gender(group)
+        if sources and target in sources:
+            raise _same(axis, target)
+        return list(_gender(target, names))
+    if axis == "name_origin":
+        origins = _read("names")
+        for group in (*sources, target):
+            if group not in origins:
+                raise unknown_name("origin of names", group, origins)
+        if target in sources:
+            raise _same(axis, target)
+        return list(_origins(sources or [origin for origin in origins if origin != target], target))
+    return list(_groups(axis, sources, target))
+
+
+def _same(axis: str, group: str) -> UsageError:
+    return UsageError(
+        f"{axis}: a text about {group!r} needs no change to be about {group!r}.", "Name two groups."
+    )
+
+
+def _check_gender(group: str) -> None:
+    if group == "nonbinary":
+        raise UsageError(
+            "gender: texts can be made about women or men. 'They' needs its verbs changed as well ('she runs', 'they "
+            "run'), which rules on words do not do reliably.",
+            "Target female or male.",
+        )
+    if group not in GENDERS:
+        raise unknown_name("gender", group, GENDERS)
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def known_names() -> Names:
+    """First names, peoples and faiths that we know; in lower case."""
+    first = {name.lower() for pairs in _read("names").values() for pair in pairs for name in pair}
+    peoples: set[str] = set()
+    compounds: set[tuple[str, ...]] = set()
+    for descriptor in load_lexicon().descriptors:
+        if descriptor.axis in CAPITALISED_AXES and descriptor.form == "adjective":
+            words = tuple(descriptor.descriptor.lower().split())
+            if len(words) == 2:
+                compounds.add(words)
+            if len(words) == 1 and descriptor.descriptor[0].isupper():
+                peoples.update(words)
+    for axis in CAPITALISED_AXES:
+        peoples.update(noun.lower() for entry in _read("forms")[axis]["nouns"] for noun in entry[1:])
+    return Names(frozenset(first), frozenset(peoples), frozenset(compounds))
+
+
+PRONOUNS = {
+    "female": {"he": "she", "him": "her", "his": "her/hers", "himself": "herself"},
+    "male": {"she": "he", "her": "his/him", "hers": "his", "herself": "himself"},
+}
+
+
+def _gender(target: str, with_names: bool) -> Iterator[Term]:
+    names = known_names()
+    old, new = (1, 0) if target == "male" else (0, 1)
+    for word, counterpart in PRONOUNS[target].items():
+        yield Term(word, Target(counterpart), "pronoun", uses.pronoun)
+    how: dict[str, Use] = {
+        "kinship": uses.kin,
+        "person": uses.noun,
+        "occupation": uses.noun,
+        "quality": uses.noun,
+        "royal": partial(uses.royal, names=names),
+        "honorific": uses.honorific,
+        "address": uses.address,
+    }
+    for rule, lists in _read("gender").items():
+        one_way = [(pair, False) for pair in lists.get(f"to_{target}", ())]
+        for pair, two_way in [*((pair, True) for pair in lists.get("pairs", ())), *one_way]:
+            yield Term(pair[old], Target(pair[new]), rule, how[rule], two_way=two_way)
+            if rule not in ("honorific", "address"):
+                plurals = Target(pluralise(pair[new]))
+                yield Term(pluralise(pair[old]), plurals, rule, how[rule], two_way=two_way)
+        for pair in lists.get("adjectives", ()):
+            yield Term(pair[old], Target(pair[new]), rule, how[rule])
+    if with_names:
+        seen: set[str] = set()
+        for pairs in _read("names").values():
+            for female, male in pairs:
+                word, counterpart = (female, male) if target == "male" else (male, female)
+                if word not in seen:
+                    seen.add(word)
+                    yield Term(
+                        word, Target(counterpart), "name", partial(uses.name, names=names), any_case=False
+                    )
+
+
+def _origins(sources: Sequence[str], target: str) -> Iterator[Term]:
+    names, origins = known_names(), _read("names")
+    seen: set[str] = {name for pair in origins[target] for name in pair}
+    for source in sources:
+        for number, pair in enumerate(origins[source]):
+            counterparts = origins[target][number % len(origins[target])]
+            for word, counterpart in zip(pair, counterparts, strict=True):
+                if word not in seen:
+                    seen.add(word)
+                    two_way = number < len(origins[target])
+                    use = partial(uses.name, names=names)
+                    yield Term(word, Target(counterpart), "name", use, any_case=False, two_way=two_way)
+
+
+def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
+    aims = _members(axis, target)
+    members = [d for source in sources for d in _members(axis, source)]
+    if not sources:
+        members = [d for d in load_lexicon().select([axis]).descriptors if d.bucket != aims[0].bucket]
+    members = [d for d in members if d.descriptor not in {aim.descriptor for aim in aims[:1]}]
+    forms = _read("forms")[axis]
+    members = [d for d in members if d.descriptor in sources or d.descriptor not in forms.get("left_out", ())]
+    if not members:
+        raise _same(axis, target)
+    nouns = _nouns(axis)
+    of_faith = dict(forms.get("names", ()))
+    by_form = {aim.form: aim for aim in reversed(aims)}
+    for member in members:
+        aim = by_form.get(member.form)
+        if aim is None:
+            continue
+        if member.form != "adjective":
+            use = uses.phrase
+            yield Term(member.descriptor, Target(aim.descriptor), member.form, use)
+            if member.plural != member.descriptor:
+                yield Term(member.plural, Target(aim.plural), member.form, use)
+            continue
+        yield from _adjective(axis, member, aim, nouns)
+        for word, other in forms.get("also", ()):
+            if word == member.descriptor:
+                use = partial(groups.group_noun, names=known_names())
+                yield Term(other, Target(aim.descriptor), "adjective", use, two_way=False)
+        if member.descriptor in of_faith and aim.descriptor in of_faith:
+            use = partial(groups.group_noun, names=known_names())
+            yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
+    if not any(member.form in by_form for member in members):
+        raise UsageError(
+            f"{axis}: {', '.join(sources) or 'the other groups'} and {target} stand in different places of a sentence.",
+            "Choose two adjectives ('blind', 'deaf'), two phrases ('with autism', 'with epilepsy'), or two nouns.",
+        )
+
+
+def _adjective(
+    axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, tuple[str, str]]
+) -> Iterator[Term]:
+    names, word = known_names(), member.descriptor
+    lower_too = (
+        axis != "nationality" or word.lower() not in _read("forms")["nationality"]["ambiguous_in_lower_case"]
+    )
+    as_group = (
+        axis in CAPITALISED_AXES and word.lower() not in OF_PERSON and (word[0].isupper() or word in nouns)
+    )
+    if word == "white":
+        as_group = False
+    noun, plural = nouns.get(aim.descriptor, (f"{aim.descriptor} person", f"{aim.descriptor} people"))
+    own = nouns.get(word)
+    if as_group:
+        languages = frozenset(language.lower() for language in _read("forms")["nationality"]["languages"])
+        spoken = languages if axis == "nationality" else frozenset[str]()
+        countable = own is None or own[0] == word
+        fitting = Target(
+            aim.descriptor, noun if own and countable else "", "" if own and countable else plural
+        )
+        use: Use = partial(groups.group, names=names, languages=spoken)
+    else:
+        fitting, use = Target(aim.descriptor), partial(groups.of_person, names=names)
+    written_lower = word in _read("forms")[axis].get("lower_too", ())
+    yield Term(word, fitting, "adjective", use, any_case=lower_too, own_case=not written_lower)
+    if own:
+        as_noun = partial(groups.group_noun, names=names)
+        if own[0] != word and " " not in own[0].replace(word, "", 1):
+            yield Term(own[0], Target(noun), "noun", as_noun, any_case=own[0].lower() not in _AMBIGUOUS)
+        yield Term(own[1], Target(plural), "noun", as_noun, any_case=own[1].lower() not in _AMBIGUOUS)
+
+
+_AMBIGUOUS = frozenset(("pole", "poles", "scot", "scots", "swede", "swedes", "turk", "blacks"))
+
+
+def _nouns(axis: str) -> dict[str, tuple[str, str]]:
+    listed = {adjective: (one, several) for adjective, one, several in _read("forms")[axis].get("nouns", ())}
+    if endings := {"nationality": ("an", "i"), "religion": ("an", "ist")}.get(axis):
+        for descriptor in load_lexicon().select([axis]).descriptors:
+            word = descriptor.descriptor
+            if word not in listed and word.endswith(endings) and descriptor.form == "adjective":
+                listed[word] = (word, f"{word}s")
+    return listed
+
+
+def _members(axis: str, group: str) -> list[Descriptor]:
+    """The descriptors that a group's name means: one that is spelt so, or those of a bucket, or one in other case."""
+    descriptors = load_lexicon().select([axis]).descriptors
+    for matches in (
+        [d for d in descriptors if d.descriptor == group],
+        [d for d in descriptors if d.bucket == group],
+        [d for d in descriptors if d.descriptor.lower() == group.lower()],
+    ):
+        if matches:
+            return matches
+    known = [d.descriptor for d in descriptors] + [d.bucket for d in descriptors]
+    raise unknown_name(f"group on the axis {axis}", group, dict.fromkeys(known))
+
+
+def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
+    """Words of the user's own with their counterparts, each also in the plural.
+
+    A pair of personal pronouns that has two counterparts ("her") is decided by its context, if the pair is one of
+    English: ("her", "his") or ("his", "her").
+    """
+    made: dict[str, Term] = {}
+    plurals: list[Term] = []
+    for source, target in pairs:
+        old, new = source.strip(), target.strip()
+        if not re.search(r"\w", old) or not re.search(r"\w", new):
+            raise UsageError(
+                f"{(source, target)!r} is no pair of words.", "Write two words: ('doctor', 'lawyer')."
+            )
+        direction = next((g for g, known in PRONOUNS.items() if new in known.get(old, "").split("/")), None)
+        if direction:
+            term = Term(old, Target(PRONOUNS[direction][old]), "pair", uses.pronoun)
+        else:
+            term = Term(old, Target(new), "pair", uses.anything)
+            plurals.append(Term(pluralise(old), Target(pluralise(new)), "pair", uses.anything))
+        if old.lower() in made and made[old.lower()].target != term.target:
+            raise UsageError(
+                f"{old!r} has two counterparts, {made[old.lower()].target.word!r} and {new!r}.", "Keep one."
+            )
+        made[old.lower()] = term
+    for term in plurals:
+        made.setdefault(term.listed.lower(), term)
+    if not made:
+        raise UsageError("There are no pairs.", "Give at least one: [('doctor', 'lawyer')].")
+    return list(made.values())
+
+
+def with_ways_back(forward: Sequence[Term], backward: Sequence[Term]) -> list[Term]:
+    """Terms with those of their counterparts from which the terms of the other direction lead back to them."""
+    back: dict[str, str] = {}
+    for term in backward:
+        back.setdefault(term.listed, term.target.word)
+    return [
+        replace(term, ways_back=frozenset(word for word in term.target.words if _leads(back.get(word), term)))
+        for term in forward
+    ]
+
+
+def _leads(found: str | None, term: Term) -> bool:
+    return term.two_way and found is not None and (found == term.listed or term.listed in found.split("/"))
