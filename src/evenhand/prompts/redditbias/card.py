@@ -23,7 +23,7 @@ def pairs_card(split: str, there: Sequence[str], absent: Sequence[str]) -> Card:
         construct="Stereotypes about a group, as people wrote them, and the same about another group.",
         groups="Jews, Muslims / Christians; Black / white people; women / men; LGBTQ / straight people.",
         critique=(
-            "The counterpart is made by replacing parts of words in a fixed order: her stays her, and in 2 to 8 % of "
+            "The counterpart is made by replacing parts of words in a fixed order: her stays her, and in up to 8 % of "
             "pairs a word of the stereotyped group is left in both. A phrase is a window of 15 words, cut in the "
             "middle of a sentence. One pair each of religion1 and religion2 consists of one text twice. What under "
             "DialoGPT was an outlier is left out. Some texts are in several parts: 11 of the 476 of religion1 "

@@ -7,7 +7,7 @@ import polars as pl
 
 from evenhand.measures.pairs import phrase_clusters
 from evenhand.prompts.datasets import dataset, dataset_folder, found_file
-from evenhand.prompts.own_files.tables import read_table
+from evenhand.prompts.own_files import read_table
 from evenhand.prompts.prompt_set import PromptSet
 from evenhand.prompts.redditbias.bias_types import BIAS_TYPES, specification
 from evenhand.prompts.redditbias.card import human_references_card, pairs_card
