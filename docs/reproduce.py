@@ -146,7 +146,8 @@ def robbie(files: Downloads) -> Iterator[Row]:
     yield Row("prompts of BOLD (Table 2)", said["BOLD"], bold.height, "Without its five empty prompts.")
     yield Row(
         "prompts of ToxiGen v2 (Table 2)", said["ToxiGen v2"], toxigen["id"].n_unique(),
-        "Another selection: the paper's list of 413 is inside its program; 40 sentences a group are drawn here.",
+        "Another selection: the paper prints 431, the list inside its program has 413 prompts; here 40 sentences a "
+        "group are drawn from the same file.",
     )  # fmt: skip
     for domain, n in PRINTED["bold"].items():
         whole = load_bold(files("bold", None, "bold")).frame

@@ -35,7 +35,12 @@ def measured(options, paragraphs, size, repeats):
         found = engine.of_all(paragraphs)
         best = min(best, time.process_time() - begun)
         changes = sum(len(one.changes) for one in found)
-    return {"seconds": best, "megabytes_per_second": size / 1e6 / best, "changes": changes, "making_seconds": made}
+    return {
+        "seconds": best,
+        "megabytes_per_second": size / 1e6 / best,
+        "changes": changes,
+        "making_seconds": made,
+    }
 
 
 def main() -> None:
@@ -58,7 +63,12 @@ def main() -> None:
         results[name] = row = measured(chosen, paragraphs, size, options.repeats)
         print(f"{name:36s}{row['megabytes_per_second']:7.1f} MB/s{row['changes']:10,d} changes")
     options.output.parent.mkdir(exist_ok=True)
-    found = {"machine": platform.machine(), "python": platform.python_version(), "bytes": size, "engines": results}
+    found = {
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "bytes": size,
+        "engines": results,
+    }
     options.output.write_text(json.dumps(found, indent=1) + "\n")
     print(f"Written to {options.output}")
 

@@ -1,6 +1,6 @@
 """Likelihoods of templated sentences, four ways side by side in one run.
 
-    python perf/scoring.py                      # about 10 minutes of one core
+    python perf/scoring.py                      # about half an hour of one core
     python perf/scoring.py --small 2000 --large 300   # a quick look
 
 One text at a time (every tenth text, and its time ten times: they cost alike); length-sorted padded batches with
@@ -162,7 +162,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--small", type=int, default=20_000, help="sentences for the 4x256 model")
-    parser.add_argument("--large", type=int, default=2_000, help="sentences for the GPT-2-small-shaped model")
+    parser.add_argument("--large", type=int, default=8_000, help="sentences for the GPT-2-small-shaped model")
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many runs counts")
     parser.add_argument("--data", type=Path, help="folder of HolisticBias v1.1 (else the cache)")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "scoring.json")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.classifiers.loading import BACKENDS
-from evenhand.schema import ResumeRefused
+from evenhand.schema import ResumeRefused, UsageError
 from evenhand.studies.audit.options import AuditConfig
 from evenhand.studies.audit.result import audit, resume
 from evenhand.studies.audit.trust import GOOGLE, SERVICES, Asked, asked_by, check_addresses
@@ -218,6 +218,20 @@ def test_no_private_file_is_asked_as_prompts_because_a_folder_says_so(
     assert SECRET not in told(server) + ended.out + ended.err and not server.asked
 
 
+def test_a_link_in_a_data_folder_of_theirs_leads_to_no_private_file(tmp_path: Path) -> None:
+    diary = tmp_path / "diary.jsonl"
+    diary.write_text("{}")
+    data = tmp_path / "theirs" / "bold" / "prompts"
+    data.mkdir(parents=True)
+    (data / "own.jsonl").write_text("{}")
+    (data / "again.jsonl").symlink_to(data / "own.jsonl")
+    files = {"data.bold": str(data.parent)}
+    check_addresses(tmp_path / "theirs", ["http://localhost:8000/v1#m"], files=files)
+    (data / "gender_prompt.json").symlink_to(diary)
+    with pytest.raises(ResumeRefused, match="a service might get its text"):
+        check_addresses(tmp_path / "theirs", ["http://localhost:8000/v1#m"], files=files)
+
+
 def test_own_prompts_go_on_where_they_are_named_again(
     evenhand: Callable[..., Any], server: Any, judged_house: ModuleType, tmp_path: Path
 ) -> None:
@@ -406,7 +420,6 @@ def test_honest_runs_with_and_without_remote_code_go_on(
         ("https://api.openai.com/v1#m", {"EVENHAND_API_KEY": "k"}, Asked("api.openai.com", "EVENHAND_API_KEY", False)),
         ("http://api.openai.com/v1#m", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", False)),
         ("https://api.openai.com/v1#m?key=HOME", {"HOME": "h"}, Asked("api.openai.com", "HOME", False)),
-        ("https://api.openai.com@evil.org/v1#m", {}, Asked("api.openai.com@evil.org", "", False)),
         ("perspective", {"PERSPECTIVE_API_KEY": "k"}, Asked(GOOGLE, "PERSPECTIVE_API_KEY", True)),
         ("perspective?url=https://x.org", {"PERSPECTIVE_API_KEY": "k"}, Asked("x.org", "PERSPECTIVE_API_KEY", False)),
         ("moderation", {"OPENAI_API_KEY": "k"}, Asked("api.openai.com", "OPENAI_API_KEY", True)),
@@ -419,6 +432,12 @@ def test_honest_runs_with_and_without_remote_code_go_on(
 )  # fmt: skip
 def test_who_is_asked_behind_a_name(name: str, environment: dict[str, str], asked: Asked | None) -> None:
     assert asked_by(name, environment) == asked
+
+
+@pytest.mark.parametrize("host", ["api.openai.com@evil.org", "evil.org\\.api.openai.com"])
+def test_an_address_that_two_readers_may_read_differently_is_none(host: str) -> None:
+    with pytest.raises(UsageError):
+        asked_by(f"https://{host}/v1#m", {"OPENAI_API_KEY": "k"})
 
 
 def test_every_judge_that_asks_a_service_is_known() -> None:

@@ -45,7 +45,8 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
     ended = evenhand(*teams, "--annotations", "labelled.csv")
     assert ended.code == 0
     ended.says(
-        "train: 6", "held out: 4", "counterparts that still hold letters of the minoritised group: 0 of 10",
+        "train: 6", "held out: 4",
+        "counterparts that still hold letters of a word for the minoritised group: 0 of 10 as published, 0 by words",
         "outliers are still in", "out/to_score.csv", "teams: pairs and training texts are in out",
     )  # fmt: skip
     texts = pl.read_csv("out/to_score.csv").with_columns(perplexity=pl.lit(9.5))
@@ -63,7 +64,7 @@ def test_it_stops_where_people_are_needed_and_goes_on(evenhand, teams, tmp_path)
         (("redditbias", "-o", "out"), 2, ("one bias type: --bias NAME", "religion1, religion2, race")),
         (("redditbias", "--bias", "races", "-o", "out"), 2, ("no bias type called 'races'", "Did you mean 'race'")),
         (("redditbias", "--bias", "race", "-o", "out"), 2, ("Neither dumps nor annotations", "--from FILE")),
-        (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("none.toml cannot be read",)),
+        (("redditbias", "--bias", "none.toml", "-o", "out"), 1, ("There is no file none.toml",)),
         (("redditbias", "--bias", "race", "-o", "RC.jsonl"), 2, ("--output RC.jsonl is a file",)),
         (("redditbias", "--bias", "race", "--from", "none.zst", "-o", "out"), 1, ("There is no file none.zst",)),
         (("redditbias", "--bias", "race", "--from", "RC.jsonl", "-o", "out"), 1, ("None of 1 dumps", "cut off")),

@@ -1,10 +1,12 @@
 """The environment record: true, and cheap to make."""
 
+import os
 import platform
 import subprocess
 import sys
 
 import polars as pl
+import pytest
 
 from evenhand.runs.environment import this_environment
 
@@ -17,22 +19,51 @@ def test_versions_are_those_installed(tmp_path):
     assert found.git_changed is None
 
 
-def test_the_commit_of_a_checkout_and_whether_it_was_changed(tmp_path):
-    def git(*arguments):
+@pytest.fixture
+def git(tmp_path):
+    """A checkout of one file; called with what git is to do there."""
+
+    def run(*arguments):
         identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
         command = ["git", *identity, *arguments]
         return subprocess.run(
             command, cwd=tmp_path, check=True, capture_output=True, text=True
         ).stdout.strip()
 
-    git("init", "-q")
+    run("init", "-q")
     (tmp_path / "a").write_text("1")
-    git("add", "a")
-    git("commit", "-q", "-m", "a")
+    run("add", "a")
+    run("commit", "-q", "-m", "a")
+    return run
+
+
+def test_the_commit_of_a_checkout_and_whether_it_was_changed(git, tmp_path):
     assert this_environment(tmp_path).git_commit == git("rev-parse", "HEAD")
     assert this_environment(tmp_path).git_changed is False
     (tmp_path / "a").write_text("2")
     assert this_environment(tmp_path).git_changed is True
+
+
+def test_no_program_that_a_checkout_names_is_run(git, tmp_path):
+    """Somebody else's folder may hold a configuration of git, and to ask for changes is not to run what it says."""
+    program, ran = tmp_path / "program", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+    program.chmod(0o755)
+    hook = tmp_path / ".git" / "hooks" / "post-index-change"
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+    git("config", "core.fsmonitor", str(program))
+    os.utime(tmp_path / "a")
+    assert this_environment(tmp_path).git_changed is False
+    assert not ran.exists()
+    (tmp_path / "more").write_text(f'[filter "theirs"]\n clean = {program}\n')
+    git("config", "include.path", str(tmp_path / "more"))
+    (tmp_path / ".gitattributes").write_text("a filter=theirs\n")
+    (tmp_path / "a").write_text("3")
+    assert this_environment(tmp_path).git_changed is None
+    assert not ran.exists()
+    git("status", "--porcelain")
+    assert ran.exists(), "git itself would have run it"
 
 
 def test_importing_the_room_does_not_import_torch():

@@ -115,8 +115,8 @@ def build(
 ) -> None:
     """Write the sentence set of a data set. Options from --embedding-model on belong to advpromptset.
 
-    redditbias makes its tables step by step in a folder, stops where phrases are to be labelled, and goes on with
-    --annotations; the same command goes on where it was stopped.
+    redditbias makes its tables in a folder, and stops where phrases are to be labelled; go on with --annotations.
+    The same command goes on where it was stopped.
     """
     from evenhand.catalogue import build_sentences
     from evenhand.schema import UsageError

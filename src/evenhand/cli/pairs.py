@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from evenhand.prompts.redditbias import BuiltPairs
 
 LEFT = {
-    "target_left": "still hold letters of the minoritised group",
-    "target_before": "held letters of the other group before",
-    "unchanged": "are what they were",
+    "target_left": "counterparts that still hold letters of a word for the minoritised group",
+    "target_before": "phrases that held letters of a word for the other group before",
+    "unchanged": "counterparts that are what they were",
+    "attribute_unchanged": "phrases without an attribute to swap",
 }
 
 
@@ -58,8 +59,8 @@ def told(built: "BuiltPairs") -> None:
     for name, count in built.counts.items():
         typer.echo(f"{name.replace('_', ' ')}: {count:,}")
     if built.residues is not None:
-        for kind, count, of in built.residues.rows():
-            typer.echo(f"counterparts that {LEFT[kind]}: {count:,} of {of:,}")
+        for kind, published, by_words, of in built.residues.rows():
+            typer.echo(f"{LEFT[kind]}: {published:,} of {of:,} as published, {by_words:,} by words")
     if built.to_annotate is not None:
         typer.echo(
             f"Now label {built.to_annotate}: 1 (biased) or 0 in bias_sent, for the comment, and in bias_phrase, "

@@ -11,6 +11,10 @@ from pydantic import BaseModel
 
 PACKAGES = ("evenhand", "numpy", "scipy", "polars", "torch", "transformers", "tokenizers", "safetensors")
 
+NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+"""What git is told before anything else: to run no program that a checkout's own configuration names."""
+SCOPES = ("--local", "--worktree")
+
 
 class Environment(BaseModel):
     """What a reader needs to run the session again."""
@@ -22,7 +26,7 @@ class Environment(BaseModel):
     git_commit: str | None = None
     """Of the checkout that holds the working folder, if it is one."""
     git_changed: bool | None = None
-    """Whether tracked files differ from that commit."""
+    """Whether tracked files differ from that commit; not known where the checkout has filters of its own."""
 
 
 def this_environment(folder: Path | None = None) -> Environment:
@@ -35,7 +39,9 @@ def this_environment(folder: Path | None = None) -> Environment:
     """
     folder = folder or Path.cwd()
     commit = _git(folder, "rev-parse", "HEAD")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no") if commit else None
+    changes = None
+    if commit and not _has_filters(folder):
+        changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
     return Environment(
         versions=dict(_versions()),
         platform=platform.platform(),
@@ -56,10 +62,21 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return tuple(versions.items())
 
 
+def _has_filters(folder: Path) -> bool:
+    """Whether the checkout itself names programs that git would run to compare files: it may be a stranger's."""
+    names = [_git(folder, "config", scope, "--includes", "--name-only", "--list") for scope in SCOPES]
+    return any(name.startswith("filter.") for found in names for name in (found or "").splitlines())
+
+
 def _git(folder: Path, *arguments: str) -> str | None:
     try:
         result = subprocess.run(
-            ["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=5, check=True
+            ["git", *NO_PROGRAMS, *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

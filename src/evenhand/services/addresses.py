@@ -6,7 +6,10 @@ from evenhand.schema import UsageError
 
 
 def address_parts(address: str) -> SplitResult:
-    """The parts of an address; raises UsageError for brackets, ports and characters that no address has.
+    """The parts of an address; raises UsageError for a password in it, and for what no address has.
+
+    Libraries differ in where the host of an address with `@` or a backslash begins: what is checked would not be what
+    is asked.
 
     >>> address_parts("http://localhost:8000/v1").port
     8000
@@ -20,9 +23,16 @@ def address_parts(address: str) -> SplitResult:
             host.encode().decode("idna")  # names of other letters in their own spelling (xn--...)
         if not address.isprintable() or " " in address:
             raise ValueError("it holds a space or a control character")
+        if "\\" in address:
+            raise ValueError("it holds a backslash")
     except ValueError as error:
         raise UsageError(
             f"{address!r} is not the address of a service: {error}.",
             "Write http://host:port/path or https://host/path.",
         ) from error
+    if "@" in parts.netloc:
+        raise UsageError(
+            f"The address of {parts.hostname} holds a name or a password before its @; addresses are recorded.",
+            "Give keys by an environment variable.",
+        )
     return parts

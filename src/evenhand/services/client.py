@@ -353,9 +353,9 @@ def _host(base_url: str) -> str:
             f"{base_url!r} is not the address of a service.",
             "Write http://host:port/path or https://host/path.",
         )
-    if parts.username or parts.password or parts.query:
+    if parts.query:
         raise UsageError(
-            f"The address of {parts.hostname} holds a password or a query; addresses are recorded.",
+            f"The address of {parts.hostname} holds a query; addresses are recorded.",
             "Give keys by an environment variable.",
         )
     return parts.netloc

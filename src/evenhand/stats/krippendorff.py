@@ -80,7 +80,7 @@ def _lowest_of_perfect(counts: Floats, level: float) -> float:
     share = 1 - ((1 - level) / 2) ** (1 / units)
     totals = counts.sum(axis=0)
     unequal = 1 - (totals * (totals - 1)).sum() / (n * (n - 1))
-    return max(-1.0, 1 - share * 2 * units / n / unequal)
+    return max(-1.0, float(1 - share * 2 * units / n / unequal))
 
 
 def _counts(table: Floats) -> tuple[Floats, Floats]:

@@ -193,6 +193,7 @@ def test_infinite_numbers_are_missing() -> None:
     assert (row["n"], row["n_missing"]) == (5, 3) and row["obstacle"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prompts", "samples", "base", "noise"), [(10, 10, 0.2, 0.5), (40, 5, 0.3, 0.5), (200, 1, 0.05, 0.3)]
 )

@@ -79,6 +79,7 @@ def test_point_3_a_group_with_one_prompt_among_others_is_shown_and_not_judged() 
     assert groups.filter(pl.col("group") != "single")["p"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_point_8_rates_of_clustered_groups_are_not_rounded_down() -> None:
     rng = np.random.default_rng(8)
     rates, small = [], []

@@ -71,8 +71,9 @@ def test_what_is_wrong_is_said_by_file_and_key(tmp_path: Path, was: str, now: st
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        load_specification(tmp_path / "none.toml")
+    for name in ("none.toml", "x" * 5000, "a\0b"):
+        with pytest.raises(DataError, match="There is no file"):
+            load_specification(tmp_path / name)
 
 
 def test_an_unknown_type_names_the_nearest() -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.prompts.redditbias import (
     BIAS_TYPES,
+    by_words,
     counterpart_of,
     residues,
     specification,
@@ -116,7 +117,7 @@ def slow(text: str, bias: str) -> str:
 
 
 @pytest.mark.parametrize("bias", BIAS_TYPES)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_counterparts_against_a_slow_loop(bias: str, data: st.DataObject) -> None:
     words = [word for pair in specification(bias).target_pairs for word in pair]
@@ -124,14 +125,43 @@ def test_counterparts_against_a_slow_loop(bias: str, data: st.DataObject) -> Non
     assert counterpart_of(text, specification(bias)) == slow(text, bias)
 
 
-def test_the_table_and_what_is_left() -> None:
-    phrases = pl.DataFrame(
-        {
-            "id": list("abc"),
-            "comments_processed": ["jews sing loud", "sing, jews.", "a jew and christians sing"],
-        }
+@pytest.mark.parametrize(
+    ("bias", "text", "expected"),
+    [
+        ("religion1", "two jews. (a jew)", "two christians. (a christian)"),
+        ("religion1", "jewish songs by christians", "christian songs by jews"),
+        ("religion1", "judaism, christianity", "christianity, judaism"),
+        ("religion2", "is it islam? islamic art of arabs", "is it christianity? christian art of americans"),
+        ("religion2", "christianity is old", "islam is old"),
+        ("race", "a blacksmith drinks black tea", "a blacksmith drinks white tea"),
+        ("race", "african americans and african-americans", "anglo americans and anglo-americans"),
+        ("race", "afro-americans, africans", "anglo-americans, americans"),
+        ("race", "an anglo american song", "an african american song"),
+        ("gender", "her aunt had a moment", "his uncle had a moment"),
+        ("gender", "the man saw her", "the man saw him"),
+        ("orientation", "gays, lesbians and a queer choir", "straights, straights and a heterosexual choir"),
+        ("orientation", "homosexuals", "heterosexuals"),
+    ],
+)
+def test_counterparts_by_words(bias: str, text: str, expected: str) -> None:
+    found = with_counterparts(pl.DataFrame({"comments_processed": [text]}), specification(bias))
+    assert found["counterpart"].item() == expected
+
+
+def test_attributes_by_words() -> None:
+    found = with_counterparts(
+        pl.DataFrame({"comments_processed": ["a loud nerd in a tailored suit", "lazy"]}),
+        specification("religion1"),
     )
-    found = with_counterparts(phrases, specification("religion1"))
+    assert found["attribute_swap"].to_list() == ["a quiet dummy in a tailored suit", "lazy"]
+    assert found["attribute_unchanged"].to_list() == [False, True]
+    assert by_words([])("nothing") == "nothing"
+
+
+def test_the_table_and_what_is_left() -> None:
+    texts = ["jews sing loud", "sing, jews.", "a jew and christians sing"]
+    phrases = pl.DataFrame({"id": list("abc"), "comments_processed": texts})
+    found = with_counterparts(phrases, specification("religion1"), as_published=True)
     assert found["counterpart"].to_list() == [
         "christians sing loud",
         "sing, jews.",
@@ -143,15 +173,14 @@ def test_the_table_and_what_is_left() -> None:
         ([], [], []),
         (["jew "], ["christian "], []),
     ]
-    assert found.select("target_left", "target_before", "unchanged").rows() == [
-        (False, False, False),
-        (True, False, True),
-        (True, True, False),
+    assert found.select("target_left", "target_before", "unchanged", "attribute_unchanged").rows() == [
+        (False, False, False, False),
+        (True, False, True, True),
+        (True, True, False, True),
     ]
-    assert residues(found).rows() == [("target_left", 2, 3), ("target_before", 1, 3), ("unchanged", 1, 3)]
-
-
-def test_another_way_to_write_counterparts() -> None:
-    phrases = pl.DataFrame({"comments_processed": ["jews."]})
-    found = with_counterparts(phrases, specification("religion1"), lambda text: "christians.")
-    assert found.select("counterpart", "target_left").rows() == [("christians.", False)]
+    assert residues(phrases, specification("religion1")).rows() == [
+        ("target_left", 2, 1, 3),
+        ("target_before", 1, 1, 3),
+        ("unchanged", 1, 0, 3),
+        ("attribute_unchanged", 2, 2, 3),
+    ]

@@ -2,14 +2,19 @@
 
 import gzip
 import json
+import re
 import tracemalloc
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 import pytest
 import zstandard
+from hypothesis import given, settings, strategies as st
 
-from evenhand.prompts.redditbias.dumps import SEARCHED, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.dumps import SEARCHED, _Search, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.queries import Terms
+from evenhand.prompts.redditbias.unpacking import line_blocks
 from evenhand.schema import DataError
 
 TARGETS, ATTRIBUTES = ['"reds are"', "red fan*"], ["loud*", "rude"]
@@ -107,7 +112,8 @@ def test_letters_that_no_table_holds(tmp_path: Path) -> None:
 def test_a_line_of_many_megabytes_is_broken_and_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenhand.prompts.redditbias.dumps.LONGEST_LINE", 1000)
+    monkeypatch.setattr("evenhand.prompts.redditbias.unpacking.LONGEST_LINE", 1000)
+    monkeypatch.setattr("evenhand.prompts.redditbias.unpacking.UNPACKED_AT_ONCE", 300)
     long = {"id": "l", "body": "reds are loud " * 500}
     row = searched(written(tmp_path / "x.jsonl", as_lines([long, *ROWS])))
     assert (row["lines"], row["broken"], row["matched"]) == (6, 1, 2)
@@ -140,6 +146,30 @@ def test_ids_of_all_dumps_stand_once(tmp_path: Path) -> None:
     assert found.select("dump", "id").rows() == [("1.jsonl", "a"), ("2.jsonl", "c")]
 
 
+WORDS = ["reds", "are", "red", "fans", "loud", "rude", "Louder", "blue", "\n"]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=30))
+def test_whole_blocks_find_what_single_lines_do(texts: list[str]) -> None:
+    rows = [{"id": str(n), "body": text, "edited": False} for n, text in enumerate(texts)]
+    searches = [_Search(Terms(TARGETS), Terms(ATTRIBUTES)) for _ in range(2)]
+    content = as_lines(rows)
+    with BytesIO(content) as handle:
+        whole = list(line_blocks(handle, Path("x.jsonl")))
+    for block in whole:
+        searches[0].block(block)
+    for line in content.splitlines(keepends=True):
+        searches[1].block(b"\n" + line)  # a blank line is what keeps a block from being plain
+    assert searches[0].found == searches[1].found and searches[0].counts == searches[1].counts
+    expected = [
+        row["id"] for row in rows
+        if re.search(r"\breds\W+are\b|(?=.*\bred\b).*\bfan", row["body"], re.S)
+        and re.search(r"\bloud|\brude\b", row["body"], re.I)
+    ]  # fmt: skip
+    assert list(searches[0].found) == expected
+
+
 def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
     row = json.dumps({"id": "b", "body": "blues are quiet " * 20}).encode() + b"\n"
     peaks = []
@@ -149,4 +179,4 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
         search_dump(path, TARGETS, ATTRIBUTES)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.2 * peaks[0] + (1 << 19)  # 16 times as many lines, 3 MB
+    assert peaks[1] < 1.2 * peaks[0] + (1 << 20)  # 16 times as many lines, 3 MB

@@ -123,7 +123,7 @@ def test_outliers_go_before_the_split(teams: Path) -> None:
     first = build(teams, annotations=annotations)
     assert first.to_score == teams / "out" / TO_SCORE
     texts = pl.read_csv(first.to_score)["text"]
-    assert len(texts) == len(set(texts)) == 3 * 8
+    assert len(texts) == len(set(texts)) == 3 * 8 - 5  # of "louder" there is no swap: nothing new to score
     # of eight values none can lie three deviations out; the rule itself is tested in stats
     scored = pl.DataFrame({"text": texts, "perplexity": [10.0 + n for n in range(len(texts))]})
     scored.write_csv(teams / "scored.csv")
@@ -132,7 +132,7 @@ def test_outliers_go_before_the_split(teams: Path) -> None:
     one = pl.read_csv(teams / "out/data/teams/reddit_comments_teams_reds_biased_test_reduced.csv")
     known = dict(scored.rows())
     assert one["perplexity"].to_list() == [known[text] for text in one["comments_processed"]]
-    scored.head(20).write_csv(teams / "scored.csv")
+    scored.head(15).write_csv(teams / "scored.csv")
     with pytest.raises(DataError, match="texts have no perplexity above 0"):
         build(teams, annotations=annotations, perplexities=teams / "scored.csv")
 

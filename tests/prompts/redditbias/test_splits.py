@@ -12,7 +12,7 @@ from evenhand.schema import DataError
 def test_plain_and_stratified_draws_are_those_of_scikit_learn() -> None:
     generator = np.random.default_rng(0)
     compared = 0
-    for _ in range(400):
+    for _ in range(120):
         n, seed = int(generator.integers(4, 80)), int(generator.integers(0, 100))
         share = float(generator.choice([0.5, 0.6, 0.75, generator.uniform(0.1, 0.9)]))
         for strata in (None, generator.integers(0, generator.integers(1, 5), n)):
@@ -23,7 +23,7 @@ def test_plain_and_stratified_draws_are_those_of_scikit_learn() -> None:
             ours = drawn(n, share, seed, strata)
             assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
             compared += 1
-    assert compared > 500
+    assert compared > 150
 
 
 def test_parts_of_a_table() -> None:

@@ -184,6 +184,7 @@ def test_one_factor_behind_all_descriptors_leaves_three_pairs_three():
     assert np.mean(false) <= 0.06 + 2 * np.sqrt(0.06 * 0.94 / 20)
 
 
+@pytest.mark.slow
 def test_one_factor_behind_all_descriptors_with_five_pairs():
     # the weakest design of the first version: .09 of audits
     rng = np.random.default_rng(12)
@@ -203,6 +204,7 @@ def test_point_5_twelve_pairs_name_a_lone_shift_of_one_nat():
     assert few[:, 0].mean() < 0.3, "three pairs do not, and say so"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "design"), [("uneven", (12, 2, 32)), ("noisy", (5, 5, 16)), ("even", (8, 3, 16))]
 )

@@ -19,9 +19,9 @@ class Change:
     before: str
     after: str
     rule: str
-    """The kind of word: pronoun, kinship, person, occupation, royal, honorific, name, adjective, noun, article, ..."""
+    """The kind of word: pronoun, kinship, person, occupation, royal, name, adjective, noun, article, ..."""
     two_way: bool
-    """Whether the way back is by the same rules; if not ("Mrs" becomes "Mr", which would become "Ms"), this list tells."""
+    """Whether the same rules lead back; where they do not ("Mrs", "Mr", "Ms"), this list tells what stood there."""
 
     def __str__(self) -> str:
         return f"{self.start}-{self.end} {self.before} > {self.after} ({self.rule})"

@@ -7,9 +7,9 @@ def _words(text: str) -> frozenset[str]:
 
 PREPOSITIONS = _words(
     """about above across after against along alongside amid amidst among amongst around as aside at atop before behind
-    below beneath beside besides between beyond by concerning despite down during except following for from in inside
-    into like near of off on onto opposite out outside over past per regarding round since than through throughout
-    till to toward towards under underneath unlike until unto up upon via with within without"""
+    below beneath beside besides between beyond by concerning despite down during except following for from in
+    inside into like near of off on onto opposite out outside over past per regarding round since than through
+    throughout till to toward towards under underneath unlike until unto up upon via with within without"""
 )
 CONJUNCTIONS = _words(
     """although and because but if lest nor once or so that though unless until when whenever where whereas wherever
@@ -23,14 +23,15 @@ PRONOUNS = _words(
     everyone everything someone something nobody nothing mine yours ours theirs hers her"""
 )
 AUXILIARIES = _words(
-    """is was are were be been being am has had have having does did do will would can could shall should may might must"""
+    """is was are were be been being am has had have having does did do will would can could shall should may might
+    must"""
 )
 ADVERBS = _words(
     """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough even
     ever everywhere forever forward further here hereafter however indeed instead later longer much never
     nevertheless nor not now nowadays often perhaps quite rather sometimes soon still straight then there
-    therefore thereafter thus today together tomorrow tonight too twice upstairs downstairs well yesterday yet aboard
-    abroad afterwards afterward anywhere beforehand meanwhile overnight somehow somewhere anytime first"""
+    therefore thereafter thus today together tomorrow tonight too twice upstairs downstairs well yesterday yet
+    aboard abroad afterwards afterward anywhere beforehand meanwhile overnight somehow somewhere anytime first"""
 )
 FUNCTION = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | PRONOUNS | AUXILIARIES
 """Words that open no noun phrase of their own, or another one."""
@@ -38,17 +39,20 @@ FUNCTION = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | PRONOUNS | AUXILIARIES
 NOT_POSSESSED = (
     FUNCTION
     | _words(
-        """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough even
-        ever everywhere forever forward further here however home indeed instead later longer never nevertheless not now
-        nowadays often perhaps quite rather sometimes soon still straight then there therefore thus today together
-        tomorrow tonight too twice upstairs downstairs well yesterday yet aboard abroad afterwards afterward anywhere
-        meanwhile overnight somehow somewhere more less much arrived came went died began became seemed appeared happened
-        occurred remained just downtown backstage personally accordingly somewhat relating regarding including concerning pertaining"""
+        """again ago ahead alone already also altogether always anymore anyway apart away back else elsewhere enough
+        even ever everywhere forever forward further here however home indeed instead later longer never nevertheless
+        not now nowadays often perhaps quite rather sometimes soon still straight then there therefore thus
+        today together tomorrow tonight too twice upstairs downstairs well yesterday yet aboard abroad
+        afterwards afterward anywhere meanwhile overnight somehow somewhere more less much arrived came went
+        died began became seemed appeared happened occurred remained just downtown backstage personally
+        accordingly somewhat relating regarding including concerning pertaining"""
     )
 ) - _words("being like past following down inside outside opposite such")
 """Before these, "her" is the object of what came before: "told her that", "saw her again"."""
 
-POSSESSED_ALTHOUGH = _words("later then once now still never ever also even well so much more less too in on up off out over")
+POSSESSED_ALTHOUGH = _words(
+    """later then once now still never ever also even well so much more less too in on up off out over"""
+)
 """They may open what is possessed, before a hyphen or an adjective: "her then husband", "her well known song"."""
 
 CAUSATIVE = _words(
@@ -57,155 +61,171 @@ CAUSATIVE = _words(
 )
 """Before a bare verb: "made her laugh"."""
 BARE_VERBS = _words(
-    """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage obtain
-    produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear go come leave be become do make take get give have know think say tell speak
-    begin try write read learn find feel see hear live win lose stop start
-    sit stand wait keep fly swim climb jump realize realise understand believe remember
-    forget choose decide perform appear enter pass join marry kill eat drink drown succeed overcome cope
-    adjust recover regain achieve gain grow develop"""
+    """direct reach raise handle prepare continue create destroy discover enjoy establish express maintain manage
+    obtain produce protect prove receive reveal secure seem sell settle solve spend suffer survive wear faint
+    blush shiver vomit swear promise confess go come leave be become do make take get give have know think say
+    tell speak begin try write read learn find feel see hear live win lose stop start sit stand wait keep fly
+    swim climb jump realize realise understand believe remember forget choose decide perform appear enter pass
+    join marry kill eat drink drown succeed overcome cope adjust recover regain achieve gain grow develop"""
 )
 AMBIGUOUS_VERBS = _words(
-    "play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing escape talk"
+    """play walk run fall look help work fight stay dance act move drive smile laugh cry return sleep die sing escape
+    talk"""
 )
 """Verbs and nouns: "watched her dance." but "liked her dance with the fan"."""
 
 PERCEPTION = _words(
     """see sees saw seen seeing watch watches watched watching hear hears heard hearing find finds found finding leave
-    leaves left leaving catch catches caught catching keep keeps kept keeping show shows showed showing shown depict
-    depicts depicted depicting feature features featuring film filmed photograph photographed spot spotted portray
-    portrays portraying envision remember remembers remembered describe describes described describing picture
-    pictures pictured imagine imagined picturing had have having got sent send sends set discover discovers discovered
-    witness witnessed witnesses observe observed mind prevent stop stopped sends start started"""
+    leaves left leaving catch catches caught catching keep keeps kept keeping show shows showed showing shown
+    depict depicts depicted depicting feature features featuring film filmed photograph photographed spot
+    spotted portray portrays portraying envision remember remembers remembered describe describes described
+    describing picture pictures pictured imagine imagined picturing had have having got sent send sends set
+    discover discovers discovered witness witnessed witnesses observe observed mind prevent stop stopped start
+    started"""
 )
 """Before "her" and a participle: "saw her standing there"."""
 
 NAMING = _words(
     """call calls called calling consider considers considered considering declare declares declared declaring deem
-    deemed deems find finds found finding make makes made making leave leaves left leaving keep keeps kept keeping
-    render renders rendered rendering pronounce pronounced elect elected elects appoint appointed appoints crown
-    crowned name named names naming dub dubbed dubs label labelled labeled think thought believe believed prove proved
-    get got getting drive drove set want wanted wants hold held turn turned turns brand branded nickname nicknamed"""
+    deemed deems find finds found finding make makes made making leave leaves left leaving keep keeps kept
+    keeping render renders rendered rendering pronounce pronounced elect elected elects appoint appointed
+    appoints crown crowned name named names naming dub dubbed dubs label labelled labeled think thought believe
+    believed prove proved get got getting drive drove set want wanted wants hold held turn turned turns brand
+    branded nickname nicknamed"""
 )
 """Before "her" and what she is called or made: "made her famous", "elected her president"."""
 COMPLEMENTS = _words(
     """famous guilty happy sad angry pregnant dead alive free unconscious ill sick unable able responsible available
-    aware president captain queen chairwoman chairman chair mayor leader head director senator governor chancellor
-    beautiful crazy mad nervous uncomfortable comfortable popular eligible ineligible weak strong jealous
-    afraid safe busy warm open blind deaf lonely speechless homeless penniless successful rich wealthy
-    beloved innocent attractive ready sleepy hungry thirsty vulnerable one important worthy distraught grounded wounded bankrupt unemployed speechless stopped arrested killed fired banned
-    removed released paralyzed blinded half stupid awkward very ugly lazy mean funny smart"""
+    aware president captain queen chairwoman chairman chair mayor leader head director senator governor
+    chancellor beautiful crazy mad nervous uncomfortable comfortable popular eligible ineligible weak strong
+    jealous afraid safe busy warm open blind deaf lonely speechless homeless penniless successful rich wealthy
+    beloved innocent attractive ready sleepy hungry thirsty vulnerable one important worthy distraught grounded
+    wounded bankrupt unemployed stopped arrested killed fired banned removed released paralyzed blinded half
+    stupid awkward very ugly lazy mean funny smart"""
 )
 BRING = _words(
     """bring brings brought bringing take takes took taken taking send sends sent sending drive drives drove driven
-    driving walk walks walked walking follow follows followed following carry carries carried carrying see saw invite
-    invites invited inviting escort escorts escorted accompany accompanies accompanied welcome welcomes welcomed call
-    calls called get gets got getting want wants wanted win wins won pull pulls pulled push pushes pushed drag drags
-    dragged lure lures lured fly flew ask asked asks love loved loves like let led lead leads put holding hold held
-    lock locked locks hit chase chased order ordered orders pay paid"""
+    driving walk walks walked walking follow follows followed following carry carries carried carrying see saw
+    invite invites invited inviting escort escorts escorted accompany accompanies accompanied welcome welcomes
+    welcomed call calls called get gets got getting want wants wanted win wins won pull pulls pulled push pushes
+    pushed drag drags dragged lure lures lured fly flew ask asked asks love loved loves like let led lead leads
+    put holding hold held lock locked locks hit chase chased order ordered orders pay paid"""
 )
 """Before "her back", "her home", "her inside": whom somebody brings there."""
 WHERE = _words("back home inside outside down off past")
 
 TWO_OBJECTS = _words(
     """give gives gave given giving send sends sent sending offer offers offered offering tell tells told telling teach
-    teaches taught teaching pay pays paid paying show shows showed shown showing buy buys bought buying bring brings
-    brought bringing award awards awarded awarding lend lends lent hand hands handed handing grant grants granted
-    granting earn earns earned earning cost costs costing owe owes owed wish wishes wished allow allows allowed
-    allowing deny denies denied denying cause causes caused causing promise promised get got ask asked asks win won
-    wins gain gained provide cook serve served fetch afford afforded gaining guarantee guaranteed assign assigned"""
+    teaches taught teaching pay pays paid paying show shows showed shown showing buy buys bought buying bring
+    brings brought bringing award awards awarded awarding lend lends lent hand hands handed handing grant grants
+    granted granting earn earns earned earning cost costs costing owe owes owed wish wishes wished allow allows
+    allowed allowing deny denies denied denying cause causes caused causing promise promised get got ask asked
+    asks win won wins gain gained provide cook serve served fetch afford afforded gaining guarantee guaranteed
+    assign assigned"""
 )
 GIVEN = _words(
     """money flowers permission advice access control credit time food water gifts hope strength lessons instructions
-    information orders drugs directions work trouble pain courage confidence medicine tea coffee power advice support
+    information orders drugs directions work trouble pain courage confidence medicine tea coffee power support
     recognition praise attention authority asylum immunity citizenship custody shelter help comfort joy pleasure
-    freedom clothes food half rewards three two four five six seven eight nine ten many several few more enough
-    questions stories lies letters nightmares cancer problems international national critical widespread acclaim fame
-    custody custodial entry admission relief roles awards nominations shares lots plenty bread milk candy chocolates
-    cash tips clues"""
+    freedom clothes half rewards three two four five six seven eight nine ten many several few more enough
+    questions stories lies letters nightmares cancer problems international national critical widespread acclaim
+    fame custodial entry admission relief roles awards nominations shares lots plenty bread milk candy
+    chocolates music cash tips clues"""
 )
 """What is given to her rather than hers: "offered her money"."""
 
-SPANS_OF_TIME = _words("hours days weeks months years minutes seconds times decades hour day week month year")
-NUMBERS = _words("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred several many")
+SPANS_OF_TIME = _words(
+    """hours days weeks months years minutes seconds times decades hour day week month year"""
+)
+NUMBERS = _words(
+    """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred several many"""
+)
 
 PERSONAL = _words("i you he she who whom whoever someone somebody everyone anyone nobody him her")
 COPULAS = _words("is was are were be been being am s re m became become becomes")
 PEOPLE = _words(
     """person people individual individuals adult adults child children kid kids teenager teenagers teen teens parent
-    parents sibling siblings spouse spouses grandparent grandparents neighbor neighbors neighbour neighbours colleague
-    colleagues friend friends guy guys gal gals folk folks baby babies infant infants toddler toddlers youth youths
-    youngster youngsters student students pupil pupils teacher teachers professor professors doctor doctors nurse nurses
-    lawyer lawyers judge judges engineer engineers scientist scientists writer writers author authors poet poets artist
-    artists painter painters singer singers musician musicians rapper rappers actor actors actress actresses dancer
-    dancers player players athlete athletes footballer footballers boxer boxers coach coaches soldier soldiers officer
-    officers sailor sailors pilot pilots worker workers farmer farmers laborer laborers labourer labourers driver drivers
-    politician politicians senator senators president leader leaders activist activists voter voters citizen citizens
-    resident residents immigrant immigrants refugee refugees slave slaves settler settlers employee employees employer
-    employers manager managers boss bosses customer customers patient patients victim victims suspect suspects prisoner
-    prisoners criminal criminals couple couples family families community communities tourist tourists traveler
-    travelers traveller travellers reader readers viewer viewers audience audiences candidate candidates member members
-    minority minorities congregation crowd mob servant servants maid maids clerk clerks journalist journalists reporter
+    parents sibling siblings spouse spouses grandparent grandparents neighbor neighbors neighbour neighbours
+    colleague colleagues friend friends guy guys gal gals folk folks baby babies infant infants toddler toddlers
+    youth youths youngster youngsters student students pupil pupils teacher teachers professor professors doctor
+    doctors nurse nurses lawyer lawyers judge judges engineer engineers scientist scientists writer writers
+    author authors poet poets artist artists painter painters singer singers musician musicians rapper rappers
+    actor actors actress actresses dancer dancers player players athlete athletes footballer footballers boxer
+    boxers coach coaches soldier soldiers officer officers sailor sailors pilot pilots worker workers farmer
+    farmers laborer laborers labourer labourers driver drivers politician politicians senator senators president
+    leader leaders activist activists voter voters citizen citizens resident residents immigrant immigrants
+    refugee refugees slave slaves settler settlers employee employees employer employers manager managers boss
+    bosses customer customers patient patients victim victims suspect suspects prisoner prisoners criminal
+    criminals couple couples family families community communities tourist tourists traveler travelers traveller
+    travellers reader readers viewer viewers audience audiences candidate candidates member members minority
+    minorities congregation crowd mob servant servants maid maids clerk clerks journalist journalists reporter
     reporters director directors filmmaker filmmakers priest priests nun nuns monk monks rabbi rabbis imam imams
-    comedian comedians chef chefs cook cooks baker bakers waiter waiters waitress waitresses vet veterans veteran
-    survivor survivors population populations man men woman women boy boys girl girls lady ladies gentleman gentlemen
-    lad lads lass lasses father fathers mother mothers dad mom daughter daughters son sons sister sisters brother
-    brothers aunt aunts uncle uncles niece nieces nephew nephews wife wives husband husbands girlfriend girlfriends
-    boyfriend boyfriends grandmother grandmothers grandfather grandfathers cousin cousins orphan orphans male males
-    female females peasant peasants king queen prince princess heir hero heroine policeman policemen businessman
-    businessmen businesswoman widow widows bride groom human humans recruit recruits apprentice apprentices fan fans
-    lover lovers dealer dealers developer developers programmer programmers secretary consultant accountant surgeon
-    surgeons dentist therapist counselor librarian cashier electrician plumber carpenter mechanic guard guards"""
+    comedian comedians chef chefs cook cooks baker bakers waiter waiters waitress waitresses vet veterans
+    veteran survivor survivors population populations man men woman women boy boys girl girls lady ladies
+    gentleman gentlemen lad lads lass lasses father fathers mother mothers dad mom daughter daughters son sons
+    sister sisters brother brothers aunt aunts uncle uncles niece nieces nephew nephews wife wives husband
+    husbands girlfriend girlfriends boyfriend boyfriends grandmother grandmothers grandfather grandfathers
+    cousin cousins orphan orphans male males female females peasant peasants king queen prince princess heir
+    hero heroine policeman policemen businessman businessmen businesswoman widow widows bride groom human humans
+    recruit recruits apprentice apprentices fan fans lover lovers dealer dealers developer developers programmer
+    programmers secretary consultant accountant surgeon surgeons dentist therapist counselor librarian cashier
+    electrician plumber carpenter mechanic guard guards"""
 )
 NOT_BY_AGE = _words(
-    "child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads son sons daughter "
-    "daughters")
+    """child children boy boys girl girls kid kids baby babies infant infants toddler toddlers lad lads son sons
+    daughter daughters"""
+)
 RELATIVES = _words(
     """brother brothers sister sisters sibling siblings son sons daughter daughters child children half cousin cousins
     friend friends boyfriend boyfriends girlfriend girlfriends"""
 )
 """An older brother is not an old one, an old friend need not be."""
 OF_PEOPLE = _words(
-    """police school college university medical law female male middle class working poor rich unemployed single married
-    armed fellow professional former famous local little upper lower urban rural cis trans high other disabled able
-    bodied deaf blind gay straight lesbian bisexual queer young old older younger elderly teenage white black brown
-    asian black latino hispanic christian muslim jewish hindu american british german french italian"""
+    """police school college university medical law female male middle class working poor rich unemployed single
+    married armed fellow professional former famous local little upper lower urban rural cis trans high other
+    disabled able bodied deaf blind gay straight lesbian bisexual queer young old older younger elderly teenage
+    white black brown asian latino hispanic christian muslim jewish hindu american british german french italian"""
 )
 """What may stand between a descriptor and the person: "a white police officer"."""
 
 ROLES_BEFORE_NAMES = _words(
     """mr mrs ms miss mx dr sir dame lady lord king queen prince princess emperor empress tsar duke duchess president
-    senator governor captain major colonel general lieutenant sergeant corporal private admiral commander inspector
-    detective officer constable judge justice professor doctor nurse coach director actor actress singer author
-    pope bishop archbishop cardinal father mother brother sister aunt uncle grandma grandpa chancellor chairman mayor
-    congressman congresswoman secretary minister ambassador count countess baron baroness earl cousin reverend rev
-    producer writer editor journalist composer critic historian manager goalkeeper striker quarterback rapper"""
+    senator governor captain major colonel general lieutenant sergeant corporal private admiral commander
+    inspector detective officer constable judge justice professor doctor nurse coach director actor actress
+    singer author pope bishop archbishop cardinal father mother brother sister aunt uncle grandma grandpa
+    chancellor chairman mayor congressman congresswoman secretary minister ambassador count countess baron
+    baroness earl cousin reverend rev producer writer editor journalist composer critic historian manager
+    goalkeeper striker quarterback rapper"""
 )
 NOT_PEOPLE_BEFORE = _words(
     """st saint saints santa san são mount mt port fort cape lake point hurricane cyclone typhoon storm hms uss ss rms
     operation camp gospel psalm book lady ship steamer frigate yacht"""
 )
 NOT_PEOPLE_AFTER = _words(
-    """river rivers bay island islands county street avenue road lane square park lake creek mountain mountains university
-    college school academy hospital church cathedral abbey chapel palace castle house hotel hall tower bridge airport
-    station stadium museum library theatre theater award awards prize cup trophy act bible city town village beach
-    valley hill hills point cape harbour harbor district township province parish railway line company inc ltd corporation
-    foundation institute center centre records press group brothers sons sea ocean dam canal forest national memorial
-    class locomotive dynasty war wars battle kong crimson tut stakes handicap parkway highway freeway expressway turnpike trail
-    terrace drive boulevard way regiment brigade battalion squadron papers club society springs birthplace presents teaches everyday pages live sings plays story
-    diaries tapes sessions songbook collection trio quartet quintet orchestra experience report tonight productions pictures
-    films music books home project day classic open invitational field arena family farm gallery & fellowship scholarship
-    medal lecture lectures house winery prison jail cemetery mine glacier formation zoo garden gardens tournament championship
-    collins murders case trial affair riots rebellion order chronicles tribute special movie album pages poems poetry letters
-    biography reader essays estate ranch building buildings
-    mystery mysteries stories series elementary co company companies associates trust show fund ministries band"""
+    """river rivers bay island islands county street avenue road lane square park lake creek mountain mountains
+    university college school academy hospital church cathedral abbey chapel palace castle house hotel hall
+    tower bridge airport station stadium museum library theatre theater award awards prize cup trophy act bible
+    city town village beach valley hill hills point cape harbour harbor district township province parish
+    railway line company inc ltd corporation foundation institute center centre records press group brothers
+    sons sea ocean dam canal forest national memorial class locomotive dynasty war wars battle kong crimson tut
+    stakes handicap parkway highway freeway expressway turnpike trail terrace drive boulevard way regiment
+    brigade battalion squadron papers club society springs birthplace presents teaches everyday pages live sings
+    plays story diaries tapes sessions songbook collection trio quartet quintet orchestra experience report
+    tonight productions pictures films music books home project day classic open invitational field arena family
+    farm gallery & fellowship scholarship medal lecture lectures winery prison jail cemetery mine glacier
+    formation zoo garden gardens tournament championship collins murders case trial affair riots rebellion order
+    chronicles tribute special movie album poems poetry letters biography reader essays estate ranch building
+    buildings now mystery mysteries stories series elementary co companies associates trust show fund ministries
+    band"""
 )
 CALLED_BEFORE = _words(
-    "titled entitled novel film movie book play album song musical opera sitcom show series documentary biography memoir "
-    "miniseries single painting magazine game ship horse racehorse hurricane"
+    """titled entitled novel film movie book play album song musical opera sitcom show series documentary biography
+    memoir miniseries single painting magazine game ship horse racehorse hurricane"""
 )
 """Before a name they say that it is the name of a work or a thing."""
 CALLED_AFTER = _words(
-    "band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar character menswear"
+    """band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar
+    character menswear"""
 )
 """Behind a name they say that it is not the person who is meant: "the original Alice Miller band"."""
 LANGUAGE_BEFORE = _words(
@@ -214,22 +234,23 @@ LANGUAGE_BEFORE = _words(
     translates old middle medieval modern"""
 )
 LANGUAGE_AFTER = _words(
-    """language languages dialect dialects word words translation translations translated alphabet grammar script version
-    versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation spelling name phrase
-    verb verbs noun nouns term"""
+    """language languages dialect dialects word words translation translations translated alphabet grammar script
+    version versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation
+    spelling name phrase verb verbs noun nouns term"""
 )
 FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
-    bison robin eel chestnut windows doors kiss muffin muffins bath breakfast wood cockroach elm beech holly oak"""
+    bison robin eel chestnut coast continent mainland elephant elephants lion lions windows doors kiss muffin
+    muffins bath breakfast wood cockroach elm beech holly oak"""
 )
 _THINGS = _words(
-    "buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings jack pin "
-    "flower flowers plant plants cone cones line"
+    """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
+    jack pin flower flowers plant plants cone cones line"""
 )
 FIXED_PHRASES = {
     "sister": _words(
-        "ship ships vessel vessels city cities station stations company companies magazine channel label club series "
-        "site paper newspaper publication program programme species group taxon school"
+        """ship ships vessel vessels city cities station stations company companies magazine channel label club series
+        site paper newspaper publication program programme species group taxon school"""
     ),
     "sisters": _words("ship"),
     "mother": _words("ship tongue lode country church house board nature earth"),
@@ -248,47 +269,72 @@ FOUNDERS = _words("founding pilgrim church desert apostolic city")
 """Before "fathers", who are no parents."""
 SHIPS = _words(
     """battleship battleships battlecruiser cruiser cruisers destroyer destroyers frigate frigates ironclad ironclads
-    dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship convoy
-    convoys commissioned decommissioned displacement broadside stern bow rigging schooner steamship ship ships vessel
-    vessels HMS USS SMS fleet submarine submarines gunboat drydock salvaged sank moored anchor waterline armament
-    propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper minesweepers trawler ferry liner capsized warship warships"""
+    dreadnought dreadnoughts turret turrets hull keel boilers knots torpedo torpedoes refit scuttled flagship
+    convoy convoys commissioned decommissioned displacement broadside stern bow rigging schooner steamship ship
+    ships vessel vessels HMS USS SMS fleet submarine submarines gunboat drydock salvaged sank moored anchor
+    waterline armament propeller sailed yacht sloop brig steamer Navy naval boats gunboats minesweeper
+    minesweepers trawler ferry liner capsized warship warships"""
 )
 WOMEN = _words(
-    "woman women girl girls wife mother actress husband daughter sister Mrs Miss Ms queen Queen princess Princess singer "
-    "aunt niece lady Lady boyfriend widow"
+    """woman women girl girls wife mother actress husband daughter Mrs Miss Ms queen Queen princess Princess singer
+    aunt niece lady Lady boyfriend widow"""
 )
 """Where two words of ships stand and none of women, "she" is a ship."""
 NATURE = _words(
-    """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage breeding
-    specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake nest nests
-    mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups cub cubs mammal
-    mammals lobster lobsters feathers bill"""
+    """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage
+    breeding specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake
+    nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
+    cub cubs mammal mammals lobster lobsters feathers bill"""
 )
 """Where two such words stand, "male" and "female" are said of plants and animals."""
 MEN_AFTER_HYPHEN = _words("in led owned only dominated born friendly run like speaking")
 BEFORE_HYPHEN = _words(
-    """all ex step great half god grand mid non pre post pro anti multi co single then former now two three four five many
-    soon sub inter neo"""
+    """all ex step great half god grand mid non pre post pro anti multi co single then former now two three four five
+    many soon sub inter neo"""
 )
 VERBS = _words(
-    """attacked lost won began took came went wanted made refused fought fled surrendered invaded retreated captured landed
-    built called used say says said believe believes believed think thinks thought like likes love loves hate hates know
-    knows knew held left advanced withdrew marched gave got saw sent share shares live lives lived write writes wrote
-    speak speaks spoke wants want need needs moved became becomes become helped told asked found opened closed bought
-    sold died killed arrived returned stayed decided tried"""
+    """attacked lost won began took came went wanted made refused fought fled surrendered invaded retreated captured
+    landed built called used say says said believe believes believed think thinks thought like likes love loves
+    hate hates know knows knew held left advanced withdrew marched gave got saw sent share shares live lives
+    lived write writes wrote speak speaks spoke wants want need needs moved became becomes become helped told
+    asked found opened closed bought sold died killed arrived returned stayed decided tried"""
 )
 """Behind "a Muslim", "the French" they say that no noun follows."""
-OF_SEVERAL = _words("are were have do say believe think like love hate know share live write speak want need") | (
-    _words("had did could would will can may might must should") | (VERBS - _words("says believes thinks likes loves"))
+OF_SEVERAL = _words(
+    """are were have do say believe think like love hate know share live write speak want need"""
+) | (
+    _words("had did could would will can may might must should")
+    | (VERBS - _words("says believes thinks likes loves"))
 )
 """Behind "the French": they are several people."""
 NOT_DONE = _words(
-    "armed combined allied occupied based controlled owned trained installed backed united mixed estimated increased "
-    "proposed failed advanced named unemployed limited"
+    """armed combined allied occupied based controlled owned trained installed backed united mixed estimated increased
+    proposed failed advanced named unemployed limited"""
 )
 """Words in -ed that describe what a people has: "the British armed forces"."""
-COUNTED = _words("any all no these those fellow many some most few several more two three four five six seven eight nine ten other")
+COUNTED = _words(
+    """any all no these those fellow many some most few several more two three four five six seven eight nine
+    ten other"""
+)
 BEFORE_PEOPLES = _words(
-    "north south east west northern southern eastern western central latin ancient royal northwest northeast"
+    """north south east west northern southern eastern western central latin ancient royal northwest northeast"""
 )
 """With these a people's name is another's, or a part of the world's."""
+CALLING = _words("name named call called calling nickname nicknamed dub dubbed")
+"""Before "her" and a name: "named her Alice"."""
+DEGREES = _words("better best most less least worse")
+STILL_POSSESSED = _words("being having like past following inside outside opposite no another")
+NO_ADVERBS = _words("early family only elderly daily lovely july fly ally ugly holy")
+NO_PARTICIPLES = _words("wedding evening king ring wing")
+HONORIFICS = _words("mr mrs ms miss dr sir")
+PAGEANTS = _words("america universe world usa teen earth international piggy saigon marple havisham")
+"""Behind "Miss" they make a title that is won, a show, a figure in a book."""
+IN_NAMES = _words("of the will")
+"""Function words that stand in names, too."""
+OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")
+"""Between "the" and the name of a people: "the ancient Maya"."""
+SINGULAR = _words("a an the another each every this that one")
+AGES = _words("young old older elderly teenage")
+JOINTS = _words("and but that when as where while")
+BEFORE_PREDICATES = _words("also not already very openly still now both born legally")
+ABBREVIATED = _words("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol")

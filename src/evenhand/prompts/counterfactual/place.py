@@ -3,17 +3,17 @@
 import re
 from functools import cached_property
 
-from evenhand.prompts.counterfactual.cues import FUNCTION, NATURE, SHIPS, WOMEN
+from evenhand.prompts.counterfactual.cues import ABBREVIATED, FUNCTION, NATURE, NOT_PEOPLE_AFTER, SHIPS, WOMEN
 
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""
 SPACE = re.compile(r"[ \t\xa0]+|\n")
-HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")  # "half-sister", and "half @-@ sister" as WikiText writes it
+HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")
+"""As in "half-sister", and in "half @-@ sister" as WikiText writes it."""
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
 _REACH, _CAPITALS = 15, 5
-ABBREVIATED = frozenset("mr mrs ms mx dr st sr jr prof gen col capt lt sgt rev hon gov sen rep vs no vol".split())
 
 
 class Place:
@@ -108,7 +108,9 @@ class Place:
         """The capitalised word directly before, in lower case, if it may belong to the same name; else ""."""
         at = self.first - 2
         gap = self.gap_before
-        if at < 1 or not (SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or (gap == ". " and len(self.pieces[at]) < 4)):
+        if at < 1 or not (
+            SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) or (gap == ". " and len(self.pieces[at]) < 4)
+        ):
             return ""
         word = self.pieces[at]
         lower = word.lower()
@@ -137,7 +139,12 @@ class Place:
                 if step > 0 and END.search(gap):
                     break
                 capitals += word[0].isupper()
-                if word[0].islower() and len(word) > 1 and word not in FUNCTION and word not in ("unk", "other"):
+                if (
+                    word[0].islower()
+                    and len(word) > 1
+                    and word not in FUNCTION
+                    and word not in ("unk", "other")
+                ):
                     return False
                 if step < 0 and END.search(gap):
                     break
@@ -156,6 +163,11 @@ class Place:
             if gap != " " or not (word[0].isupper() or word in FUNCTION):
                 return False
         return False
+
+    @property
+    def no_person(self) -> bool:
+        """Whether the run of capitals behind a name ends in a place, an institution, a ship, a work."""
+        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after())
 
     @property
     def after_run(self) -> str:
@@ -185,7 +197,9 @@ class Place:
     @property
     def cut(self) -> bool:
         """Whether the text ends here with a space and no full stop, as prompts do that are to be continued."""
-        return self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
+        return (
+            self.last + 2 >= len(self.pieces) and self.gap_after.endswith(" ") and not self.gap_after.strip()
+        )
 
     @property
     def opener_before(self) -> bool:
@@ -207,7 +221,9 @@ class Place:
         run: list[str] = []
         for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
-            if gap == " & " or (word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")):
+            if gap == " & " or (
+                word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")
+            ):
                 run.append("&")
                 break
             # <unk>: a word that a corpus hides

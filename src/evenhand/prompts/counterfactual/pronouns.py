@@ -6,12 +6,9 @@ from evenhand.prompts.counterfactual.place import SPACE, Place
 _OR = ({"he", "she"}, {"him", "her"}, {"his", "her"}, {"his", "hers"}, {"himself", "herself"})
 BOTH_GENDERS = {"or": _OR, "nor": _OR, "and": ({"he", "she"}, {"his", "hers"}, {"himself", "herself"})}
 """What speaks of both genders, by the word between: "he or she"; but "him and her friends" are two things."""
-
-
+CLOSING = ".,;:!?)'\"”’—–-…"
 OPENING = frozenset("\"“'‘„«(*`<$[")
 """What may open behind a space before the thing possessed: "his “best” friend"."""
-CALLING = frozenset("name named call called calling nickname nicknamed dub dubbed".split())
-"""Before "her" and a name: "named her Alice"."""
 
 
 def is_pronoun_of_person(place: Place) -> bool:
@@ -19,17 +16,28 @@ def is_pronoun_of_person(place: Place) -> bool:
 
     Not: "he or she", "she/her" as a list of pronouns, "s/he", and capitals within a sentence (a deity, or a title).
     """
-    if "/" in place.gap_before or "/" in place.gap_after or (place.hyphen_after and place.surface.lower() in ("she", "he")):
+    if (
+        "/" in place.gap_before
+        or "/" in place.gap_after
+        or (place.hyphen_after and place.surface.lower() in ("she", "he"))
+    ):
         return False
     if "ships" in place.about and place.surface.lower() in ("she", "her", "hers", "herself"):
         return False
     if place.gap_before.startswith(")") and place.first > 2 and place.pieces[place.first - 2] == "s":
         return False  # (s)he
-    if place.case == "title" and (not place.opens or (place.capital_after and len(place.capitals_after()) > 1)):
-        return place.opens and place.surface in ("His", "Her") and place.capital_after in cues.ROLES_BEFORE_NAMES
-    neighbours = ((place.after(), place.after(2)), (place.before(), place.before(2)))
+    if place.case == "title" and (
+        not place.opens or (place.capital_after and len(place.capitals_after()) > 1)
+    ):
+        return (
+            place.opens and place.surface in ("His", "Her") and place.capital_after in cues.ROLES_BEFORE_NAMES
+        )
     word = place.surface.lower()
-    return not any({word, other} in BOTH_GENDERS.get(joint, ()) for joint, other in neighbours)
+    for look in (place.after, place.before):
+        joint = look()
+        if joint in BOTH_GENDERS and {word, look(2)} in BOTH_GENDERS[joint]:
+            return False
+    return True
 
 
 def his_or_him(place: Place) -> str:
@@ -48,16 +56,22 @@ def her_or_hers(place: Place) -> str:
     if place.hyphen_after or (gap[:1].isspace() and gap.strip()[:1] in OPENING):
         return "her"
     if not SPACE.fullmatch(gap):
-        return "hers" if (place.last + 2 >= len(place.pieces) and not place.cut) or gap.strip()[:1] in ".,;:!?)'\"”’—–-…" else "her"
+        ends = place.last + 2 >= len(place.pieces) and not place.cut
+        return "hers" if ends or gap.strip()[:1] in CLOSING else "her"
     word, second = place.after(), place.after(2)
     if word in ("and", "or"):
-        return "her" if second in ("my", "your", "their", "our", "her", "its") or _is_genitive(place, 2) else "hers"
-    if place.hyphen_follows(1) or (word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION):
+        shared = second in ("my", "your", "their", "our", "her", "its") or _is_genitive(place, 2)
+        return "her" if shared else "hers"
+    if place.hyphen_follows(1) or (
+        word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION
+    ):
         return "her"
     if word in cues.VERBS and place.before() == "of":
         return "hers"
+    if word == "will" and place.before() != "of":
+        return "her"
     is_function = word in cues.FUNCTION or word in ("alone", "too", "again", "now", "instead")
-    if word in ("being", "having", "like", "past", "following", "inside", "outside", "opposite", "no", "another"):
+    if word in cues.STILL_POSSESSED:
         return "her"
     return "hers" if is_function else "her"
 
@@ -65,7 +79,11 @@ def her_or_hers(place: Place) -> str:
 def her_is_possessive(place: Place) -> bool:
     """Whether "her" says whose something is ("her hat"), rather than whom ("saw her")."""
     gap = place.gap_after
-    if place.hyphen_after or gap.strip() in ('"', "]") or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"}):
+    if (
+        place.hyphen_after
+        or gap.strip() == "]"
+        or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"})
+    ):
         return place.before() not in cues.NAMING
     if place.last + 2 >= len(place.pieces):  # a prompt that was cut: "She is best known for her "
         return place.cut
@@ -78,13 +96,15 @@ def her_is_possessive(place: Place) -> bool:
     second = place.after(2)
     if not word:
         return False
+    if place.opens and place.case == "title":
+        return True
     if place.hyphen_follows(1):
         return word not in cues.DETERMINERS
     if word in ("and", "or") and second in ("my", "your", "their", "our", "its"):
         return previous in cues.PREPOSITIONS or not previous or previous in cues.FUNCTION
-    if word in ("better", "best", "most", "less", "least", "worse") and not place.opens:
-        if second in ("than", "when", "in", "of") or not (second or _gap(place, 1).strip().startswith("<")):
-            return False
+    ends = not (second or _gap(place, 1).strip().startswith("<"))
+    if word in cues.DEGREES and not place.opens and (ends or second in ("than", "when", "in", "of")):
+        return False
     if word == "all" and second:
         return False
     if word in cues.WHERE:
@@ -92,18 +112,21 @@ def her_is_possessive(place: Place) -> bool:
     if word in cues.NOT_POSSESSED:
         later = word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION
         return bool(later) and _opens_a_phrase(place, word)
-    if (previous == "took" and word in cues.SPANS_OF_TIME) or (previous in CALLING and place.capital_after):
+    if previous == "took" and word in cues.SPANS_OF_TIME:
+        return False
+    if previous in cues.CALLING and place.capital_after and place.case != "upper":
         return False
     if word in cues.NUMBERS:
-        return place.after(2) not in cues.SPANS_OF_TIME or place.before() not in cues.TWO_OBJECTS | {"took"} and (
-            place.after(3) not in ("ago", "later", "before", "after", "earlier")
-            and previous in cues.PREPOSITIONS | cues.AUXILIARIES
-        )
-    if word.endswith("ly") and len(word) > 4 and word not in ("early", "family", "only", "elderly", "daily", "lovely"):
+        if second not in cues.SPANS_OF_TIME:
+            return True
+        # "saw her two days ago", "after her two years"
+        told = place.after(3) in ("ago", "later", "before", "after", "earlier")
+        return not told and previous in cues.PREPOSITIONS | cues.AUXILIARIES
+    if word.endswith("ly") and word not in cues.NO_ADVERBS:
         if previous in cues.NAMING and (not place.after(3) or place.after(3) in cues.FUNCTION):
             return False  # "found her deeply moved by it"
         return bool(second) and second not in cues.NOT_POSSESSED
-    if word.endswith("ing") and previous in cues.PERCEPTION and word not in ("wedding", "evening", "king", "ring", "wing"):
+    if word.endswith("ing") and previous in cues.PERCEPTION and word not in cues.NO_PARTICIPLES:
         return bool(second) and second not in cues.FUNCTION and previous in ("have", "had", "has", "having")
     if previous in cues.CAUSATIVE:
         if word in cues.BARE_VERBS:
@@ -124,7 +147,12 @@ def _opens_a_phrase(place: Place, word: str) -> bool:
     if word in ("in", "on", "up", "off", "out", "over"):
         return False
     if word in ("more", "less", "much", "even"):
-        return second not in cues.DETERMINERS and bool(third) and third not in cues.FUNCTION and second != "often"
+        return (
+            second not in cues.DETERMINERS
+            and bool(third)
+            and third not in cues.FUNCTION
+            and second != "often"
+        )
     if word == "later":
         return True
     if word in ("then", "now", "once"):
@@ -138,7 +166,11 @@ def _follows_possessor_of_place(place: Place, word: str) -> bool:
     if previous in cues.BRING:
         return False
     if word in ("home", "back", "past"):
-        return word != "back" or second not in ("to", "into", "home", "in", "from") or previous in cues.PREPOSITIONS
+        return (
+            word != "back"
+            or second not in ("to", "into", "home", "in", "from")
+            or previous in cues.PREPOSITIONS
+        )
     return False
 
 
@@ -151,4 +183,6 @@ def _gap(place: Place, words: int) -> str:
 def _is_genitive(place: Place, words: int) -> bool:
     """Whether 's follows the n-th word behind."""
     at = place.last + 2 * words + 1
-    return at + 1 < len(place.pieces) and place.pieces[at].strip() in ("'", "’") and place.pieces[at + 1] == "s"
+    return (
+        at + 1 < len(place.pieces) and place.pieces[at].strip() in ("'", "’") and place.pieces[at + 1] == "s"
+    )

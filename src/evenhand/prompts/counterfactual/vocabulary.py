@@ -8,8 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from evenhand.prompts.counterfactual import uses
-from evenhand.prompts.counterfactual.uses import Names, Target, Use
+from evenhand.prompts.counterfactual import groups, uses
+from evenhand.prompts.counterfactual.targets import Names, Target, Use
 from evenhand.prompts.lexicon import Descriptor, load_lexicon, pluralise
 from evenhand.schema import UsageError, unknown_name
 
@@ -77,7 +77,9 @@ def terms(axis: str, sources: Sequence[str], target: str, names: bool) -> list[T
 
 
 def _same(axis: str, group: str) -> UsageError:
-    return UsageError(f"{axis}: a text about {group!r} needs no change to be about {group!r}.", "Name two groups.")
+    return UsageError(
+        f"{axis}: a text about {group!r} needs no change to be about {group!r}.", "Name two groups."
+    )
 
 
 def _check_gender(group: str) -> None:
@@ -100,17 +102,18 @@ def _read(name: str) -> dict[str, Any]:
 def known_names() -> Names:
     """First names, peoples and faiths that we know; in lower case."""
     first = {name.lower() for pairs in _read("names").values() for pair in pairs for name in pair}
-    groups, compounds = set(), set()
+    peoples: set[str] = set()
+    compounds: set[tuple[str, ...]] = set()
     for descriptor in load_lexicon().descriptors:
         if descriptor.axis in CAPITALISED_AXES and descriptor.form == "adjective":
             words = tuple(descriptor.descriptor.lower().split())
             if len(words) == 2:
                 compounds.add(words)
             if len(words) == 1 and descriptor.descriptor[0].isupper():
-                groups.update(words)
+                peoples.update(words)
     for axis in CAPITALISED_AXES:
-        groups.update(noun.lower() for entry in _read("forms")[axis]["nouns"] for noun in entry[1:])
-    return Names(frozenset(first), frozenset(groups), frozenset(compounds))
+        peoples.update(noun.lower() for entry in _read("forms")[axis]["nouns"] for noun in entry[1:])
+    return Names(frozenset(first), frozenset(peoples), frozenset(compounds))
 
 
 PRONOUNS = {
@@ -149,7 +152,9 @@ def _gender(target: str, with_names: bool) -> Iterator[Term]:
                 word, counterpart = (female, male) if target == "male" else (male, female)
                 if word not in seen:
                     seen.add(word)
-                    yield Term(word, Target(counterpart), "name", partial(uses.name, names=names), any_case=False)
+                    yield Term(
+                        word, Target(counterpart), "name", partial(uses.name, names=names), any_case=False
+                    )
 
 
 def _origins(sources: Sequence[str], target: str) -> Iterator[Term]:
@@ -192,10 +197,10 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
         yield from _adjective(axis, member, aim, nouns)
         for word, other in forms.get("also", ()):
             if word == member.descriptor:
-                use = partial(uses.group_noun, names=known_names())
+                use = partial(groups.group_noun, names=known_names())
                 yield Term(other, Target(aim.descriptor), "adjective", use, two_way=False)
         if member.descriptor in of_faith and aim.descriptor in of_faith:
-            use = partial(uses.group_noun, names=known_names())
+            use = partial(groups.group_noun, names=known_names())
             yield Term(of_faith[member.descriptor], Target(of_faith[aim.descriptor]), "religion", use)
     if not any(member.form in by_form for member in members):
         raise UsageError(
@@ -204,10 +209,16 @@ def _groups(axis: str, sources: Sequence[str], target: str) -> Iterator[Term]:
         )
 
 
-def _adjective(axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, tuple[str, str]]) -> Iterator[Term]:
+def _adjective(
+    axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, tuple[str, str]]
+) -> Iterator[Term]:
     names, word = known_names(), member.descriptor
-    lower_too = axis != "nationality" or word.lower() not in _read("forms")["nationality"]["ambiguous_in_lower_case"]
-    as_group = axis in CAPITALISED_AXES and word.lower() not in OF_PERSON and (word[0].isupper() or word in nouns)
+    lower_too = (
+        axis != "nationality" or word.lower() not in _read("forms")["nationality"]["ambiguous_in_lower_case"]
+    )
+    as_group = (
+        axis in CAPITALISED_AXES and word.lower() not in OF_PERSON and (word[0].isupper() or word in nouns)
+    )
     if word == "white":
         as_group = False
     noun, plural = nouns.get(aim.descriptor, (f"{aim.descriptor} person", f"{aim.descriptor} people"))
@@ -216,14 +227,16 @@ def _adjective(axis: str, member: Descriptor, aim: Descriptor, nouns: dict[str, 
         languages = frozenset(language.lower() for language in _read("forms")["nationality"]["languages"])
         spoken = languages if axis == "nationality" else frozenset[str]()
         countable = own is None or own[0] == word
-        fitting = Target(aim.descriptor, noun if own and countable else "", "" if own and countable else plural)
-        use: Use = partial(uses.group, names=names, languages=spoken)
+        fitting = Target(
+            aim.descriptor, noun if own and countable else "", "" if own and countable else plural
+        )
+        use: Use = partial(groups.group, names=names, languages=spoken)
     else:
-        fitting, use = Target(aim.descriptor), partial(uses.of_person, names=names)
+        fitting, use = Target(aim.descriptor), partial(groups.of_person, names=names)
     written_lower = word in _read("forms")[axis].get("lower_too", ())
     yield Term(word, fitting, "adjective", use, any_case=lower_too, own_case=not written_lower)
     if own:
-        as_noun = partial(uses.group_noun, names=names)
+        as_noun = partial(groups.group_noun, names=names)
         if own[0] != word and " " not in own[0].replace(word, "", 1):
             yield Term(own[0], Target(noun), "noun", as_noun, any_case=own[0].lower() not in _AMBIGUOUS)
         yield Term(own[1], Target(plural), "noun", as_noun, any_case=own[1].lower() not in _AMBIGUOUS)
@@ -267,7 +280,9 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
     for source, target in pairs:
         old, new = source.strip(), target.strip()
         if not re.search(r"\w", old) or not re.search(r"\w", new):
-            raise UsageError(f"{(source, target)!r} is no pair of words.", "Write two words: ('doctor', 'lawyer').")
+            raise UsageError(
+                f"{(source, target)!r} is no pair of words.", "Write two words: ('doctor', 'lawyer')."
+            )
         direction = next((g for g, known in PRONOUNS.items() if new in known.get(old, "").split("/")), None)
         if direction:
             term = Term(old, Target(PRONOUNS[direction][old]), "pair", uses.pronoun)
@@ -275,7 +290,9 @@ def pair_terms(pairs: Iterable[tuple[str, str]]) -> list[Term]:
             term = Term(old, Target(new), "pair", uses.anything)
             plurals.append(Term(pluralise(old), Target(pluralise(new)), "pair", uses.anything))
         if old.lower() in made and made[old.lower()].target != term.target:
-            raise UsageError(f"{old!r} has two counterparts, {made[old.lower()].target.word!r} and {new!r}.", "Keep one.")
+            raise UsageError(
+                f"{old!r} has two counterparts, {made[old.lower()].target.word!r} and {new!r}.", "Keep one."
+            )
         made[old.lower()] = term
     for term in plurals:
         made.setdefault(term.listed.lower(), term)

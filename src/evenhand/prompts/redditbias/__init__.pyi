@@ -17,6 +17,7 @@ from .cleaning import (
     cleaned as cleaned,
 )
 from .counterparts import (
+    by_words as by_words,
     counterpart_of as counterpart_of,
     residues as residues,
     with_attributes_swapped as with_attributes_swapped,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.prompts.redditbias.toml_tables import Table
-from evenhand.schema import DataError, parse_toml, unknown_name
+from evenhand.schema import DataError, is_file, parse_toml, unknown_name
 
 BIAS_TYPES = ("religion1", "religion2", "race", "gender", "orientation")
 """The published types, in the paper's order."""
@@ -95,6 +95,9 @@ class Specification:
     """Whether T2 becomes T1 as well."""
     exceptions: tuple[OneWay, ...] = ()
     """Pairs that are replaced one way only in some texts, although the type is two-way."""
+    axis: str = ""
+    """An axis of `prompts.counterfactual` that knows the groups by their names: its words are replaced by the corrected
+    rules, instead of the pairs."""
     attribute_pairs: tuple[Pair, ...] = ()
     """(A1, A2) in the order in which they are replaced."""
     single_targets: tuple[str, ...] = ()
@@ -146,6 +149,8 @@ def load_specification(path: Path | str) -> Specification:
     ('female', 'male')
     """
     file = Path(path).expanduser()
+    if not is_file(file):
+        raise DataError(f"There is no file {file}.", FORMAT)
     try:
         content = parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -170,6 +175,7 @@ def load_specification(path: Path | str) -> Specification:
         target_pairs=target_pairs,
         two_way=counterparts.flag("two_way", False),
         exceptions=_exceptions(counterparts, target_pairs),
+        axis=counterparts.text("axis", ""),
         attribute_pairs=counterparts.pairs("attribute_pairs", needed=False, second_needed=True),
         train_share=splits.share("train_share", 0.6),
         line_prefix=splits.text("line_prefix", ""),

@@ -56,8 +56,8 @@ def clean_as_published(text: str) -> str:
     once; " rt " and "- " go, which joins their neighbours.
     Source: methods/redditbias_selfdebias_consistency.md, section 1.1, step 2.
 
-    >>> clean_as_published("I DON'T know, e.g. 50% of  us -  see http://a.b!")
-    'i dont know eg  of us see'
+    >>> clean_as_published("I don't know, 50% of the USA - see http://a.b!")
+    'i dont know of the usa see'
     """
     text = reduce(_applied, BEFORE_LOWERING, text.encode("ascii", "ignore").decode())
     return reduce(_applied, AFTER_LOWERING, text.lower()).strip()

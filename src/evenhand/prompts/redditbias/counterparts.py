@@ -1,17 +1,22 @@
-"""The same phrase about the other group, and with the other attribute, by the published pairs; and what that leaves.
+"""The same phrase about the other group, and with the other attribute; and what that leaves.
 
-The pairs are replaced one after the other in the running text, wherever their letters stand.
+As published, the pairs are replaced one after the other in the running text, wherever their letters stand; else as
+words, by the engine of `prompts.counterfactual`.
 """
 
+import re
 from collections.abc import Callable, Iterable
 
 import polars as pl
 
+from evenhand.prompts.counterfactual import Change, Counterfactuals
 from evenhand.prompts.redditbias.bias_types import Pair, Specification
 
 MARK = "\0"
 """Stands in for T1 while T2 becomes T1; no cleaned comment holds it."""
-RESIDUES = ("target_left", "target_before", "unchanged")
+RESIDUES = ("target_left", "target_before", "unchanged", "attribute_unchanged")
+Rewrite = Callable[[str], str]
+SEVERAL = re.compile(r"[\s-]")
 
 
 def counterpart_of(text: str, specification: Specification) -> str:
@@ -50,25 +55,67 @@ def with_attributes_swapped(text: str, specification: Specification) -> str:
     return text
 
 
+def by_words(
+    pairs: Iterable[Pair], *, two_way: bool = False, axis: tuple[str, str, str] | None = None
+) -> Rewrite:
+    """What replaces whole words, each with its plural, all at once: nothing is replaced that a pair put there.
+
+    pairs: (T1, T2) or (A1, A2), spaces around them left aside; those of several words go before single words, and the
+    first pair of a word, or of its singular, counts. two_way: T2 becomes T1 as well. axis: an axis of
+    `prompts.counterfactual` and two groups, the words of the first becoming those of the second, instead of the pairs.
+
+    >>> by_words([("jews ", "christians "), ("jew ", "christian ")], two_way=True)("some christians, two jews.")
+    'some jews, two christians.'
+    """
+    if axis is not None:
+        name, source, target = axis
+        whole = Counterfactuals(name, source=source, target=target)
+        return lambda text: whole.of(text).text
+    stripped = [(first.strip(), second.strip()) for first, second in pairs]
+    directions = [stripped, [(second, first) for first, second in stripped]][: 2 if two_way else 1]
+    engines = [
+        Counterfactuals.from_pairs(part)
+        for several in (True, False)
+        for listed in map(_once, directions)
+        if (part := [pair for pair in listed if several == bool(SEVERAL.search(pair[0]))])
+    ]
+
+    def rewrite(text: str) -> str:
+        changes: list[Change] = []
+        for engine in engines:
+            changes += [
+                new for new in engine.of(text).changes if not any(_overlap(new, old) for old in changes)
+            ]
+        pieces, done = [], 0
+        for change in sorted(changes, key=lambda change: change.start):
+            pieces += [text[done : change.start], change.after]
+            done = change.end
+        return "".join([*pieces, text[done:]])
+
+    return rewrite
+
+
 def with_counterparts(
-    phrases: pl.DataFrame,
-    specification: Specification,
-    rewrite: Callable[[str], str] | None = None,
+    phrases: pl.DataFrame, specification: Specification, *, as_published: bool = False
 ) -> pl.DataFrame:
     """Phrases beside the same about the other group, and beside the same with the other attributes.
 
-    phrases: comments_processed. rewrite: what makes the text about the other group, by `counterpart_of` if None (and
-    `prompts.counterfactual` has an engine that keeps to words). Returns them with counterpart and attribute_swap; with
-    initial_demo and replaced_demo (the pairs that stand in the phrase), initial_attr and replaced_attr likewise; and
-    with what the counterpart leaves: target_left (letters of a word of T1 still stand in it), target_before (letters of
-    T2 stood in the phrase already), unchanged.
+    phrases: comments_processed. as_published: by `counterpart_of` and `with_attributes_swapped`, else `by_words`, with
+    the words of `specification.axis` where it has one. Returns them with counterpart and attribute_swap; initial_demo
+    and replaced_demo (the pairs whose letters stand in the phrase), initial_attr and replaced_attr likewise; and with
+    what is left: target_left (letters of a word of T1 still stand in the counterpart), target_before (letters of T2
+    stood in the phrase already), unchanged (the counterpart), attribute_unchanged.
     """
     texts = phrases["comments_processed"].to_list()
-    rewrite = rewrite or (lambda text: counterpart_of(text, specification))
-    counterparts = [rewrite(text) for text in texts]
-    swaps = [with_attributes_swapped(text, specification) for text in texts]
+    if as_published:
+        counterparts = [counterpart_of(text, specification) for text in texts]
+        swaps = [with_attributes_swapped(text, specification) for text in texts]
+    else:
+        axis = (specification.axis, *specification.groups) if specification.axis else None
+        rewrite = by_words(specification.target_pairs, two_way=specification.two_way, axis=axis)
+        swap = by_words(specification.attribute_pairs)
+        counterparts, swaps = [rewrite(text) for text in texts], [swap(text) for text in texts]
     first, second = (tuple(pair[side].strip() for pair in specification.target_pairs) for side in (0, 1))
-    same = [text == other for text, other in zip(texts, counterparts, strict=True)]
     return phrases.with_columns(
         *_standing("demo", texts, specification.target_pairs),
         pl.Series("counterpart", counterparts, dtype=pl.String),
@@ -76,20 +123,34 @@ def with_counterparts(
         pl.Series("attribute_swap", swaps, dtype=pl.String),
         _holds("target_left", counterparts, first),
         _holds("target_before", texts, second),
-        pl.Series("unchanged", same, dtype=pl.Boolean),
+        _equal("unchanged", texts, counterparts),
+        _equal("attribute_unchanged", texts, swaps),
     )
 
 
-def residues(pairs: pl.DataFrame) -> pl.DataFrame:
-    """How many counterparts leave something, as a table of kind, count and of.
+def residues(phrases: pl.DataFrame, specification: Specification) -> pl.DataFrame:
+    """How many counterparts leave something, by either rule: kind, as_published, by_words, of.
 
-    pairs: as `with_counterparts` gives them.
-
-    >>> residues(pl.DataFrame({"target_left": [True], "target_before": [False], "unchanged": [False]})).rows()
-    [('target_left', 1, 1), ('target_before', 0, 1), ('unchanged', 0, 1)]
+    phrases: comments_processed.
     """
-    rows = [(kind, int(pairs[kind].sum()), pairs.height) for kind in RESIDUES]
-    return pl.DataFrame(rows, schema={"kind": pl.String, "count": pl.Int64, "of": pl.Int64}, orient="row")
+    both = [with_counterparts(phrases, specification, as_published=published) for published in (True, False)]
+    rows = [(kind, *(int(pairs[kind].sum()) for pairs in both), phrases.height) for kind in RESIDUES]
+    names = ("as_published", "by_words", "of")
+    return pl.DataFrame(rows, schema={"kind": pl.String, **dict.fromkeys(names, pl.Int64)}, orient="row")
+
+
+def _overlap(one: Change, other: Change) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _once(pairs: Iterable[Pair]) -> list[Pair]:
+    """Pairs without those whose first word, or its singular, was there before."""
+    kept: dict[str, str] = {}
+    for first, second in pairs:
+        if first not in kept and first.removesuffix("s") not in kept:
+            kept.pop(f"{first}s", None)
+            kept[first] = second
+    return list(kept.items())
 
 
 def _standing(kind: str, texts: Iterable[str], pairs: tuple[Pair, ...]) -> list[pl.Series]:
@@ -103,3 +164,7 @@ def _standing(kind: str, texts: Iterable[str], pairs: tuple[Pair, ...]) -> list[
 
 def _holds(name: str, texts: Iterable[str], words: tuple[str, ...]) -> pl.Series:
     return pl.Series(name, [any(word in text for word in words) for text in texts], dtype=pl.Boolean)
+
+
+def _equal(name: str, texts: Iterable[str], others: Iterable[str]) -> pl.Series:
+    return pl.Series(name, [a == b for a, b in zip(texts, others, strict=True)], dtype=pl.Boolean)

@@ -19,7 +19,7 @@ from evenhand.prompts.redditbias.annotation import (
 from evenhand.prompts.redditbias.bias_types import Specification
 from evenhand.prompts.redditbias.cleaning import MOST_CHARACTERS, cleaned
 from evenhand.prompts.redditbias.counterparts import residues, with_counterparts
-from evenhand.prompts.redditbias.dumps import EXPECTED, SEARCHED, dump_files, found_comments, search_dump
+from evenhand.prompts.redditbias.dumps import SEARCHED, dump_files, found_comments, search_dump
 from evenhand.prompts.redditbias.filtering import phrases_of, with_single_target
 from evenhand.prompts.redditbias.perplexities import (
     SECOND,
@@ -33,8 +33,9 @@ from evenhand.prompts.redditbias.published_files import (
     write_training,
 )
 from evenhand.prompts.redditbias.splits import train_and_held_out, valid_and_test
+from evenhand.prompts.redditbias.unpacking import EXPECTED
 from evenhand.prompts.stages import Stages, content_key
-from evenhand.schema import DataError, UsageError, frame_hash, sha256_of, table_bytes, write_table
+from evenhand.schema import DataError, UsageError, frame_hash, is_file, sha256_of, table_bytes, write_table
 
 VERSION = 1
 """Of the rules of these steps; another number makes every table anew."""
@@ -205,7 +206,7 @@ def _pairs(
     counts: dict[str, int],
     warnings: list[str],
 ) -> BuiltPairs:
-    key = content_key(base, sha256_of(annotations)) if annotations.is_file() else base
+    key = content_key(base, sha256_of(annotations)) if is_file(annotations) else base
     annotated = stages.frame("annotated.parquet", key, partial(read_annotations, annotations))
     labels = label_counts(annotated)
     left_out = labels.filter(pl.col("taken_as").is_null() & (pl.col("label") != ""))
@@ -213,7 +214,9 @@ def _pairs(
         words = ", ".join(f"{label!r} ({count:,})" for _, label, count, _ in left_out.head(5).rows())
         warnings.append(f"Labels that are neither 1 nor 0 count as none: {words}.")
     pairs = stages.frame(
-        "pairs.parquet", key, lambda: with_counterparts(biased_phrases(annotated), specification)
+        "pairs.parquet",
+        key,
+        lambda: with_counterparts(biased_phrases(annotated), specification, as_published=how.as_published),
     )
     train, held_out = train_and_held_out(pairs, specification.train_share)
     reduced, swapped, to_score = held_out, held_out, None
@@ -242,7 +245,7 @@ def _pairs(
         specification.bias,
         counts,
         tuple(warnings),
-        residues=residues(pairs),
+        residues=residues(pairs.select("comments_processed"), specification),
         labels=labels,
         to_score=to_score,
     )

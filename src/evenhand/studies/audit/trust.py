@@ -208,11 +208,17 @@ def _store_of(name: str) -> str:
 
 
 def _is_private(value: str, where: Path, *, folders: bool = False) -> bool:
-    """Whether a text is the path of a file (or folder) outside a folder, or outside that of a file, links followed."""
+    """Whether a text is the path of a file outside a folder, or outside that of a file, links followed.
+
+    folders: also that of a folder outside, or of one in which a link leads outside.
+    """
     folder = where.parent if is_file(where) else where
     try:
         candidates = {Path(value), Path(value).expanduser()} if value else set()
         files = [path.resolve() for path in candidates if path.exists() and (folders or not path.is_dir())]
+        files += [
+            file.resolve() for path in files if path.is_dir() for file in path.rglob("*") if file.is_symlink()
+        ]
     except (OSError, RuntimeError, ValueError):  # too long for a path, no such user, a NUL: some other text
         return False
     return any(not file.is_relative_to(folder.resolve()) for file in files)

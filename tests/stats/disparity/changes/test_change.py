@@ -52,6 +52,7 @@ def test_changes_that_are_alike_are_not_called_different(sizes, before, after):
     assert 0.92 <= np.mean(covered) <= 0.99
 
 
+@pytest.mark.slow
 def test_small_groups_of_scores_that_scatter_more_than_large_ones_are_not_called_different():
     """Scores do not tell their scatter as shares do: with that of all groups together 15-22 % were false."""
     draws, false = np.random.default_rng(8), 0
@@ -110,6 +111,7 @@ def test_women_worse_and_men_better_while_the_rate_over_all_hardly_moves():
     assert found.spread_low > 0 and found.spread_after > 0.4 > found.spread_before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "samples", "icc"), [([20] * 10, 5, 0.3), ([200] * 2, 1, 0.0)])
 def test_the_stated_smallest_change_is_found_four_times_in_five(sizes, samples, icc):
     draws, count = np.random.default_rng(3), len(sizes)

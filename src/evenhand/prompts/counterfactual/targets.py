@@ -1,0 +1,34 @@
+"""What a rule answers with, and what it knows of names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evenhand.prompts.counterfactual.place import Place
+
+
+@dataclass(frozen=True)
+class Target:
+    """What stands in place of a word. Adjectives may need a noun instead; see `group`."""
+
+    word: str
+    noun: str = ""
+    nouns: str = ""
+    """Singular and plural, where the word is an adjective."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that may be put: both counterparts of a pronoun, an adjective and its nouns."""
+        return tuple(word for word in (*self.word.split("/"), self.noun, self.nouns) if word)
+
+
+Use = Callable[[Place, Target], str | None]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the rules for capitals know: first names, and words for groups, in lower case."""
+
+    first: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    compounds: frozenset[tuple[str, ...]] = frozenset()
+    """Groups of two words, which are neither of the two: African American, South Korean."""

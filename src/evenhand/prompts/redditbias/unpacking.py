@@ -1,0 +1,141 @@
+"""Packed files of lines (.zst, .gz, plain) in blocks of whole lines: memory does not grow with the file."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from evenhand.schema import DataError
+
+ENDINGS = (".zst", ".jsonl", ".ndjson", ".gz")
+LONGEST_LINE = 1 << 24
+"""Bytes; of a longer one nothing is passed on but TOO_LONG."""
+TOO_LONG = b"...\n"
+WINDOW = 1 << 31
+"""The window that published dumps are packed with (zstd --long=31)."""
+UNPACKED_AT_ONCE = 1 << 18
+LONGEST_FRAME_HEADER = 18
+SKIPPABLE = {bytes([first, 0x2A, 0x4D, 0x18]) for first in range(0x50, 0x60)}
+"""How frames begin that hold no data of ours."""
+EXPECTED = (
+    f"Expected dumps of comments: JSON lines with `id` and `body`, in files that end in {', '.join(ENDINGS)}."
+)
+
+
+class Truncated(Exception):
+    """The packed stream ends before its end, or goes on with what is none."""
+
+
+def line_blocks(handle: BinaryIO, path: Path) -> Generator[bytes, None, None]:
+    """Blocks of whole lines, each with its line feed; of the last line, which may have none, the block comes last.
+
+    handle: the opened file. path: its name, whose ending says how it is packed. Raises Truncated, behind the last whole
+    line; DataError for a file that is not packed as its name says, and where zstandard is missing.
+    """
+    match path.suffix.lower():
+        case ".zst":
+            pieces = _zstd_pieces(handle, path)
+        case ".gz":
+            pieces = _gzip_pieces(handle, path)
+        case _:
+            pieces = _plain_pieces(handle)
+    rest, skipping = b"", False
+    for piece in pieces:
+        data = rest + piece
+        if skipping:
+            if b"\n" not in data:
+                continue
+            data = data[data.index(b"\n") + 1 :]
+            skipping = False
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield data[:end]
+        rest = data[end:]
+        if len(rest) > LONGEST_LINE:
+            yield TOO_LONG
+            rest, skipping = b"", True
+    if rest:
+        yield rest
+
+
+def _plain_pieces(handle: BinaryIO) -> Iterator[bytes]:
+    while piece := handle.read(UNPACKED_AT_ONCE):
+        yield piece
+
+
+def _gzip_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
+    began = False
+    with gzip.GzipFile(fileobj=handle, mode="rb") as unpacked:
+        while True:
+            try:
+                piece = unpacked.read1(UNPACKED_AT_ONCE)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                if not began and isinstance(error, gzip.BadGzipFile):
+                    raise DataError(f"{path} is no gzip file: {error}.", EXPECTED) from error
+                raise Truncated from error
+            if not piece:
+                return
+            began = True
+            yield piece
+
+
+def _zstd_pieces(handle: BinaryIO, path: Path) -> Iterator[bytes]:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise DataError(
+            f"{path} is packed with zstd, which the package zstandard reads.",
+            "Install it: pip install 'evenhand[reddit]'.",
+        ) from error
+    frames = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(
+        handle, read_across_frames=True, closefd=False
+    )
+    began = False
+    while True:
+        try:
+            piece = frames.read1(UNPACKED_AT_ONCE)  # what comes before damage, too
+        except zstandard.ZstdError as error:
+            if not began:
+                raise DataError(f"{path} is no zstd file: {error}.", EXPECTED) from error
+            raise Truncated from error
+        if not piece:
+            break
+        began = True
+        yield piece
+    if not _is_whole(handle):  # the reader takes the end of a file for the end of a frame
+        raise Truncated
+
+
+def _is_whole(handle: BinaryIO) -> bool:
+    """Whether a zstd file ends where a frame of it ends: from one block's header to the next, without unpacking.
+
+    Source: RFC 8878, section 3.1.
+    """
+    import zstandard
+
+    size = handle.seek(0, io.SEEK_END)
+    place = 0
+    while place < size:
+        handle.seek(place)
+        beginning = handle.read(LONGEST_FRAME_HEADER)
+        if beginning[:4] in SKIPPABLE:
+            place += 8 + int.from_bytes(beginning[4:8], "little")
+            continue
+        try:
+            checked = zstandard.get_frame_parameters(beginning).has_checksum
+            place += zstandard.frame_header_size(beginning)
+        except zstandard.ZstdError:
+            return False
+        last = False
+        while not last:
+            handle.seek(place)
+            header = handle.read(3)
+            if len(header) < 3:
+                return False
+            block = int.from_bytes(header, "little")
+            last, repeated, length = bool(block & 1), block >> 1 & 3 == 1, block >> 3
+            place += 3 + (1 if repeated else length)
+        place += 4 * checked
+    return place == size
