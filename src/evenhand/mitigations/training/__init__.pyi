@@ -10,6 +10,7 @@ from .data.own_sentences import (
     own_material as own_material,
 )
 from .data.texts import (
+    material_of as material_of,
     own_texts as own_texts,
     published_texts as published_texts,
 )

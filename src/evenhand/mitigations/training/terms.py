@@ -142,29 +142,44 @@ class TermPairs:
 
         weight: (vocabulary, size), of the output embeddings. Source: RedditBias, footnote 12.
         """
-        return self._means(weight, 0), self._means(weight, 1)
+        # once, since the gradient of each choice of rows is as large as the whole matrix
+        rows = weight[self._tokens.to(weight.device)]
+        return self._means(rows, 0), self._means(rows, 1)
 
     def biases(self, bias: "Tensor | None") -> "Tensor | float":
         """Difference of the output biases of t1 and t2, (pairs,); 0 for a head without."""
         if bias is None:
             return 0.0
-        return (self._means(bias[:, None], 0) - self._means(bias[:, None], 1))[:, 0]
+        rows = bias[self._tokens.to(bias.device)][:, None]
+        return (self._means(rows, 0) - self._means(rows, 1))[:, 0]
 
     def _means(self, weight: "Tensor", side: int) -> "Tensor":
-        import torch
         from torch.nn.functional import embedding_bag
 
-        key = (side, str(weight.device))
-        if key not in self._indices:
-            sides = [pair[side] for pair in self.ids]
-            starts = np.cumsum([0, *(len(ids) for ids in sides[:-1])])
-            flat = torch.tensor([token for ids in sides for token in ids], device=weight.device)
-            self._indices[key] = flat, torch.as_tensor(starts, device=weight.device)
-        return embedding_bag(self._indices[key][0], weight, self._indices[key][1], mode="mean")
+        return embedding_bag(
+            self._places[side][0].to(weight.device), weight, self._places[side][1].to(weight.device)
+        )
 
     @cached_property
-    def _indices(self) -> "dict[tuple[int, str], tuple[Tensor, Tensor]]":
-        return {}
+    def _tokens(self) -> "Tensor":
+        """The tokens of all terms, each once."""
+        import torch
+
+        return torch.tensor(sorted({token for pair in self.ids for ids in pair for token in ids}))
+
+    @cached_property
+    def _places(self) -> "tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]":
+        """Of each side: where its tokens stand in `_tokens`, and where each term of it begins."""
+        import torch
+
+        known = {token: place for place, token in enumerate(self._tokens.tolist())}
+
+        def of(side: int) -> "tuple[Tensor, Tensor]":
+            sides = [pair[side] for pair in self.ids]
+            starts = np.cumsum([0, *(len(ids) for ids in sides[:-1])])
+            return torch.tensor([known[token] for ids in sides for token in ids]), torch.as_tensor(starts)
+
+        return of(0), of(1)
 
 
 def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs:

@@ -1,8 +1,9 @@
-"""Our own sentences as training material: what a model itself says about the people of an axis, and of others.
+"""Our own sentences as training material: what a model itself says about the people of an axis, and else.
 
 Sentences come in pairs with a hostile and a kind half ("I despise Sikh women.", "I admire Sikh women."). Which half
 stands in the material is drawn by the model's own odds between the two, so that the texts have the model's bias and no
-other: plain fine-tuning on them changes nothing, and what a method changes is the method's.
+other: plain fine-tuning on them changes little, and what a method changes is the method's. Beside them stand texts that
+the model writes by itself, so that it goes on speaking as before.
 """
 
 import re
@@ -21,14 +22,17 @@ from evenhand.schema import UsageError, unknown_name
 
 PREFIX = "evenhand/"
 """In front of an axis of the lexicon: a bias of our own sentences."""
-LEARNED = ("woman", "man", "person")
+LEARNED = ("woman", "person")
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
-OTHERS = 1200
-"""Sentences about people of other axes, so that these stay as they are."""
-WATCHED = 600
-"""Of those kept apart to watch how well the model reads."""
+WRITTEN = 3000
+"""Texts that the model writes by itself, so that it goes on writing them."""
+WATCHED = 500
+"""More of them, kept apart to watch how well the model reads."""
+AT_ONCE = 250
 MOST_PAIRS = 600
+MOST_TRIES = 3
+"""A model that writes mostly nothing is not asked forever."""
 
 
 def own_axes() -> tuple[str, ...]:
@@ -57,22 +61,55 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
     """
     if axis not in own_axes():
         raise unknown_name("axis", axis, own_axes())
-    opinions, neutral = _composed([axis], LEARNED, "opinion"), _composed([axis], LEARNED[:1], "neutral")
-    kept = _composed([axis], KEPT, "opinion")
+    opinions, kept = _opinions(axis, LEARNED), _opinions(axis, KEPT)
     random = np.random.default_rng([seed, 1])
-    rest = _others(axis, random)
-    both = pl.concat([opinions, rest.filter(pl.col("pair").is_not_null())])
-    said = _said(both, model, tokenizer, encoding, pad, random)
-    other = rest.filter(pl.col("pair").is_null())["text"].to_list()
-    watched, learned = other[:WATCHED], other[WATCHED:]
+    pairs = _pairs(opinions, random)
+    said = _said(opinions, model, tokenizer, encoding, pad, random)
+    written = written_by(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
     material = Material(
         bias=PREFIX + axis,
         groups=(axis, axis),
-        pairs=_pairs(opinions, random),
+        pairs=pairs,
         attributes=differing_words(),
-        texts=(*said, *neutral["text"].to_list(), *learned),
+        texts=(*said, *written[WATCHED:]),
     )
-    return Own(material, Validation(_matched(kept), tuple(watched)))
+    return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
+
+
+def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int, seed: int) -> list[str]:
+    """What a model writes behind its start token when nothing is asked: n texts, a sentence or more each.
+
+    Drawn from its own distribution, so that to learn from them changes nothing of it but what chance did.
+    """
+    import torch
+
+    start = encoding.start or (tokenizer.bos_token_id or tokenizer.eos_token_id or pad,)
+    texts: list[str] = []
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(seed)
+        device = next(model.parameters()).device
+        for _ in range(MOST_TRIES * n // AT_ONCE):
+            ids = torch.tensor([start] * AT_ONCE, device=device)
+            ended = torch.zeros(AT_ONCE, dtype=torch.bool, device=device)
+            following, known = ids, None
+            while ids.shape[1] < encoding.longest and not bool(ended.all()):
+                output = model(input_ids=following, past_key_values=known, use_cache=True)
+                known = output.past_key_values
+                following = torch.multinomial(output.logits[:, -1].float().softmax(-1), 1)
+                ended |= following[:, 0] == tokenizer.eos_token_id
+                ids = torch.cat([ids, following], dim=1)
+            rows = ids[:, len(start) :].tolist()
+            cut = [
+                row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+                for row in rows
+            ]
+            found = tokenizer.batch_decode(cut, skip_special_tokens=True)
+            texts += [
+                text for row, text in zip(cut, found, strict=True) if len(row) > 1 and len(text.split()) > 1
+            ]
+            if len(texts) >= n:
+                break
+    return texts[:n]
 
 
 def differing_words() -> tuple[str, ...]:
@@ -88,23 +125,10 @@ def differing_words() -> tuple[str, ...]:
     return tuple(sorted(set().union(*(one ^ other for one, other in halves.values()))))
 
 
-def _composed(axes: Sequence[str], nouns: Sequence[str], kind: Any) -> pl.DataFrame:
-    frame = compose(
-        load_lexicon().select(axes=list(axes)), load_templates(kinds=[kind]), nouns, controls=False
-    )
+def _opinions(axis: str, nouns: Sequence[str]) -> pl.DataFrame:
+    lexicon = load_lexicon().select(axes=[axis])
+    frame = compose(lexicon, load_templates(kinds=["opinion"]), nouns, controls=False)
     return frame.filter(pl.col("form") == "adjective")
-
-
-def _others(axis: str, random: np.random.Generator) -> pl.DataFrame:
-    """Sentences about other axes: pairs of opinions in full, and neutral ones."""
-    axes = [other for other in own_axes() if other != axis]
-    opinions = _composed(axes, (*LEARNED, *KEPT), "opinion")
-    wanted = opinions.select("descriptor", "axis", "noun", "pair").unique(maintain_order=True)
-    chosen = wanted[np.sort(random.permutation(wanted.height)[: OTHERS // 2])]
-    opinions = opinions.join(chosen, on=["descriptor", "axis", "noun", "pair"], maintain_order="left")
-    neutral = _composed(axes, LEARNED, "neutral")
-    neutral = neutral[random.permutation(neutral.height)[: OTHERS // 2 + WATCHED]]
-    return pl.concat([opinions, neutral.with_columns(pair=pl.lit(None, pl.String))])
 
 
 def _said(
@@ -112,7 +136,7 @@ def _said(
 ) -> list[str]:
     """Of each pair of sentences one half, drawn by the model's odds."""
     values = log_likelihoods(model, tokenizer, pairs["text"].to_list(), encoding, pad)
-    scored = pairs.with_columns(value=pl.Series(values)).filter(pl.col("valence").is_not_null())
+    scored = pairs.with_columns(value=pl.Series(values))
     halves = scored.filter(valence="negative").join(
         scored.filter(valence="positive"), on=["axis", "descriptor", "noun", "pair"], maintain_order="left"
     )
