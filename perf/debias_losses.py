@@ -2,10 +2,11 @@
 
     OMP_NUM_THREADS=1 python perf/debias_losses.py --data ../shared/data/redditbias      # minutes on one core
 
-Same states, same terms, same value; forward and backward. The loop is the formula as it reads: each token is held
-against each term, and each match against each pair, as the published code does it. Then whole steps of training
-(pass, gradient, clipping, optimiser) of a GPT-2-small-shaped model with random weights: plain fine-tuning, and with each
-loss, interleaved. Only ratios mean anything. Processor time is counted, so that a busy machine changes little.
+Same states, same terms, same value; forward and backward. The loop is the formula as it reads: each token is
+held against each term, and each match against each pair, as the published code does it. Then whole steps of
+training (pass, gradient, clipping, optimiser) of a GPT-2-small-shaped model with random weights: plain fine-
+tuning, and with each loss, interleaved. Only ratios mean anything. Processor time is counted, so that a busy
+machine changes little.
 """
 
 import argparse

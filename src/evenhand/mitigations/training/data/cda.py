@@ -114,7 +114,7 @@ def swapped_words(
             among = counterparts[term]
             if term not in chosen:
                 chosen[term] = among[int(random.integers(len(among)))]
-            begins = SENTENCE_START.search(text[: match.start("term")]) is not None
+            begins = form[0].isupper() and SENTENCE_START.search(text[: match.start("term")]) is not None
             new = capital(chosen[term]) if begins or form != term else chosen[term]
             if match["article"] is None:
                 return new

@@ -22,10 +22,10 @@ from evenhand.schema import UsageError, unknown_name
 
 PREFIX = "evenhand/"
 """In front of an axis of the lexicon: a bias of our own sentences."""
-LEARNED = ("woman", "person")
+LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
-WRITTEN = 3000
+WRITTEN = 4000
 """Texts that the model writes by itself, so that it goes on writing them."""
 WATCHED = 500
 """More of them, kept apart to watch how well the model reads."""
