@@ -142,7 +142,8 @@ def _said(
     )
     odds = (halves["value"] - halves["value_right"]).to_numpy()
     hostile = random.random(halves.height) < 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
-    return np.where(hostile, halves["text"].to_numpy(), halves["text_right"].to_numpy()).tolist()
+    both = zip(hostile.tolist(), halves["text"], halves["text_right"], strict=True)
+    return [one if is_hostile else other for is_hostile, one, other in both]
 
 
 def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, ...]:
