@@ -110,7 +110,7 @@ def timed(function, repeats):
 def losses(lesson, name, model, batches):
     """Loop against matrix product on the same states: seconds of each, ratio, and how far apart they are."""
     states = [hidden_and_logits(model, batch)[0].detach() for batch in batches]
-    weight, found = model.lm_head.weight, {}
+    weight, found = model.lm_head.weight.detach(), {}  # as published: no gradient into the output vectors
 
     def both(how):
         total = 0.0
@@ -171,7 +171,7 @@ def main():
     )
     parser.add_argument("--data", type=Path, required=True, help="the folder of RedditBias, with text_files/")
     parser.add_argument("--bias", default="race")
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=8, help="of steps")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.manual_seed(0)
