@@ -25,6 +25,8 @@ PREFIX = "evenhand/"
 LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
+MOST_SAID = 640
+"""Of the sentences that are learned; many more of one axis, and the model would speak of nothing else."""
 WRITTEN = 4000
 """Texts that the model writes by itself, so that it goes on writing them."""
 WATCHED = 500
@@ -65,6 +67,7 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
     random = np.random.default_rng([seed, 1])
     pairs = _pairs(opinions, random)
     said = _said(opinions, model, tokenizer, encoding, pad, random)
+    said = [said[i] for i in sorted(random.permutation(len(said))[:MOST_SAID].tolist())]
     written = written_by(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
     material = Material(
         bias=PREFIX + axis,
