@@ -34,8 +34,8 @@ CARD = Card(
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
     details="`by=words` replaces whole words, `by=published` the ordered substrings of the specification, as the "
-    "released code does, `by=engine` words with their plurals and, for gender, pronouns and names. One-sided (published) "
-    "replaces T1 by T2, two-sided the other way as well.",
+    "released code does, `by=engine` words with their plurals and, for gender, pronouns and names. One-sided "
+    "(published) replaces T1 by T2, two-sided the other way as well.",
 )
 
 
