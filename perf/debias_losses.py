@@ -2,10 +2,11 @@
 
     OMP_NUM_THREADS=1 python perf/debias_losses.py --data ../shared/data/redditbias      # minutes on one core
 
-Same states, same terms, same value; forward and backward. The loop is the formula as it reads: each token is held
-against each term, and each match against each pair, as the published code does it. Then whole steps of training
-(pass, gradient, clipping, optimiser) of a GPT-2-small-shaped model with random weights: plain fine-tuning, and with each
-loss, interleaved. Only ratios mean anything. Processor time is counted, so that a busy machine changes little.
+Same states, same terms, same value; forward and backward. The loop is the formula as it reads: each token is
+held against each term, and each match against each pair, as the published code does it. Then whole steps of
+training (pass, gradient, clipping, optimiser) of a GPT-2-small-shaped model with random weights: plain fine-
+tuning, and with each loss, interleaved. Only ratios mean anything. Processor time is counted, so that a busy
+machine changes little.
 """
 
 import argparse
@@ -109,7 +110,7 @@ def timed(function, repeats):
 def losses(lesson, name, model, batches):
     """Loop against matrix product on the same states: seconds of each, ratio, and how far apart they are."""
     states = [hidden_and_logits(model, batch)[0].detach() for batch in batches]
-    weight, found = model.lm_head.weight, {}
+    weight, found = model.lm_head.weight.detach(), {}  # as published: no gradient into the output vectors
 
     def both(how):
         total = 0.0
@@ -170,7 +171,7 @@ def main():
     )
     parser.add_argument("--data", type=Path, required=True, help="the folder of RedditBias, with text_files/")
     parser.add_argument("--bias", default="race")
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=8, help="of steps")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.manual_seed(0)

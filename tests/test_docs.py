@@ -27,7 +27,7 @@ LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
 EXIT = re.compile(r"#.*\bexit code (\d+)")
-KINDS = ("benchmarks", "suites", "measures", "datasets", "models", "classifiers", "mitigations")
+KINDS = ("benchmarks", "suites", "measures", "datasets", "models", "classifiers", "mitigations", "methods")
 TO_FILL_IN = re.compile(r"[A-Z_]+(\.[a-z]+)?")  # MODEL, RESPONSES.csv: stands for something of the reader's
 
 

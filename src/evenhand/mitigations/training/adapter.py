@@ -2,12 +2,13 @@
 
 import copy
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.contract import Specification
+from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage
 from evenhand.mitigations.training.preparing import needed
 from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
@@ -88,7 +89,7 @@ class Adapter:
         """None: it has no wording."""
         return None
 
-    def specified(self, texts: object) -> Specification:
+    def specified(self, texts: Sequence[str]) -> Mitigation:
         """Raises Unsupported: it has no wording."""
         raise Unsupported("An adapter has no wording that could be changed.", "Choose another mitigation.")
 

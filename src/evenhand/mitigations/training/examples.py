@@ -72,7 +72,8 @@ class Examples:
     def __post_init__(self) -> None:
         if not len(self.ids):
             raise DataError("There is nothing to learn from: no example is left.", "Give at least one text.")
-        for name, held in {"labels": self.labels or self.ids, **self.marks, **self.values}.items():
+        parts: dict[str, Any] = {"labels": self.labels or self.ids, **self.marks, **self.values}
+        for name, held in parts.items():
             if len(held) != len(self.ids):
                 raise DataError(f"{name} belong to {len(held)} examples, and there are {len(self.ids)}.")
 

@@ -1,11 +1,12 @@
 """A trained folder as a mitigation, so that a model stands beside what was made of it: before and after."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.contract import Specification
+from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage
 from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
 from evenhand.models import LanguageModel
@@ -59,7 +60,7 @@ class Finetuned:
         """None: it has no wording."""
         return None
 
-    def specified(self, texts: object) -> Specification:
+    def specified(self, texts: Sequence[str]) -> Mitigation:
         """Raises Unsupported: it has no wording."""
         raise Unsupported(
             "A trained model has no wording that could be changed.", "Choose another mitigation."

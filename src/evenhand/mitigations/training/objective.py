@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class Objective(Protocol):
     """What training makes small."""
 
-    pooled: bool
-    """Whether sizes are added up over the batches of a step; else the step is the mean over batches."""
+    @property
+    def pooled(self) -> bool:
+        """Whether sizes are added up over the batches of a step; else the step is the mean over batches."""
+        ...
 
     def weights(self, batch: Batch) -> Mapping[str, float]:
         """The weight of each term. Where `pooled`, the same for all batches."""

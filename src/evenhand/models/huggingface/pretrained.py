@@ -103,16 +103,21 @@ def _lineage(folder: Path) -> dict[str, Any] | None:
     """What a folder that `evenhand debias` wrote says it was made of, in short; None for any other."""
     if not is_file(folder / LINEAGE):
         return None
-    whole = read_json(folder / LINEAGE, "Restore it from a copy, or delete it: the model does not need it.")
-    parts = {name: whole.get(name) for name in ("base", "method", "data")} if isinstance(whole, dict) else {}
-    if not parts or not all(isinstance(part, dict) for part in parts.values()):
+    whole: Any = read_json(
+        folder / LINEAGE, "Restore it from a copy, or delete it: the model does not need it."
+    )
+    parts: list[Any] = (
+        [whole.get(name) for name in ("base", "method", "data")] if isinstance(whole, dict) else [None]
+    )
+    if not all(isinstance(part, dict) for part in parts):
         raise DataError(
             f"{folder / LINEAGE} is no lineage of a trained model.", "Restore it from a copy, or delete it."
         )
+    base, method, data = parts
     told = {
-        "base": parts["base"].get("name"),
-        "method": parts["method"].get("name"),
-        "data": parts["data"].get("sha256"),
+        "base": base.get("name"),
+        "method": method.get("name"),
+        "data": data.get("sha256"),
         **{name: whole.get(name) for name in ("bias", "seed", "steps", "evenhand")},
     }
     return {name: value for name, value in told.items() if isinstance(value, str | int)}

@@ -186,7 +186,7 @@ def _loaded(config: DebiasConfig) -> LanguageModel:
         revision=config.revision,
         trust_remote_code=config.trust_remote_code,
     )
-    return loaded  # type: ignore[no-any-return]
+    return loaded
 
 
 def _material(

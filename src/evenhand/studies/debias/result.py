@@ -46,7 +46,10 @@ class Debiased(DebiasStudy, StudyResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Lineage and curves as plain data."""
-        return as_json({"format": FORMAT, "lineage": self.lineage, "curves": self.curves.to_dicts()})
+        content: dict[str, Any] = as_json(
+            {"format": FORMAT, "lineage": self.lineage, "curves": self.curves.to_dicts()}
+        )
+        return content
 
     def html(self) -> str:
         """The whole training: one document that needs no network."""

@@ -38,6 +38,17 @@ def test_of_several_counterparts_one_is_drawn_for_the_whole_text() -> None:
     assert texts == swapped_words(["x x"] * 60, pairs, two_sided=False, seed=1)
 
 
+def test_the_engine_knows_plurals_and_pronouns() -> None:
+    texts = ["She met two nieces.", "Nobody came."]
+    method = load_method("cda?by=engine&sides=one")
+    assert method.counterfactuals(material_of(specification("gender"), texts), 0) == [
+        "He met two nephews.",
+        texts[1],
+    ]
+    race = material_of(specification("race"), ["Two africans met an african."])
+    assert method.counterfactuals(race, 0) == ["Two americans met an american."]
+
+
 @pytest.mark.parity
 @pytest.mark.parametrize("bias", ["race", "religion1"])
 def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: str) -> None:

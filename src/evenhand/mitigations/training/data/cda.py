@@ -15,6 +15,7 @@ from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.objective import LanguageModelling
 from evenhand.mitigations.training.terms import capital
+from evenhand.prompts.counterfactual import Counterfactuals
 from evenhand.prompts.lexicon import article
 from evenhand.prompts.redditbias import counterpart_of
 from evenhand.schema import Card, DataError
@@ -33,7 +34,8 @@ CARD = Card(
     citation="Barikeri et al. 2021, RedditBias (ACL 2021); Zhao et al. 2018, Gender Bias in Coreference Resolution.",
     source="RedditBias, section 4.4",
     details="`by=words` replaces whole words, `by=published` the ordered substrings of the specification, as the "
-    "released code does. One-sided (published) replaces T1 by T2, two-sided the other way as well.",
+    "released code does, `by=engine` words with their plurals and, for gender, pronouns and names. One-sided "
+    "(published) replaces T1 by T2, two-sided the other way as well.",
 )
 
 
@@ -41,14 +43,15 @@ CARD = Card(
 class CounterfactualAugmentation:
     """The method CDA.
 
-    by: "words", "published" (ordered substrings of the specification). sides: whether T2 is replaced by T1, too.
-    originals: whether the texts themselves are learned as well.
+    by: "words", "published" (ordered substrings of the specification) or "engine" (plurals, pronouns of a gender,
+    articles; see prompts/counterfactual). sides: whether T2 is replaced by T1, too. originals: whether the texts
+    themselves are learned as well.
     """
 
     name: ClassVar[str] = "cda"
     card: ClassVar[Card] = CARD
 
-    by: Literal["words", "published"] = "words"
+    by: Literal["words", "published", "engine"] = "words"
     sides: Literal["one", "two"] = "two"
     originals: bool = True
 
@@ -81,7 +84,25 @@ class CounterfactualAugmentation:
                     "Leave out by=published, or give --specification FILE.",
                 )
             return [counterpart_of(text, material.specification) for text in material.texts]
+        if self.by == "engine":
+            engine = engine_of(material, both=self.sides == "two")
+            return [engine.of(text).text for text in material.texts]
         return swapped_words(material.texts, material.pairs, two_sided=self.sides == "two", seed=seed)
+
+
+def engine_of(material: Material, *, both: bool) -> Counterfactuals:
+    """The counterfactual engine for a bias: that of gender, which knows pronouns, or one for the pairs of words.
+
+    A word with several counterparts gets the first. Raises UsageError as the engine does.
+    """
+    if material.groups == ("female", "male"):
+        return Counterfactuals("gender", source="female", target="male", both=both)
+    pairs: dict[str, str] = {}
+    for first, second in material.pairs:
+        first, second = first.strip().lower(), second.strip()
+        if first not in pairs and not (both and second.lower() in map(str.lower, pairs.values())):
+            pairs[first] = second
+    return Counterfactuals.from_pairs(pairs.items(), both=both)
 
 
 def swapped_words(
@@ -114,7 +135,7 @@ def swapped_words(
             among = counterparts[term]
             if term not in chosen:
                 chosen[term] = among[int(random.integers(len(among)))]
-            begins = SENTENCE_START.search(text[: match.start("term")]) is not None
+            begins = form[0].isupper() and SENTENCE_START.search(text[: match.start("term")]) is not None
             new = capital(chosen[term]) if begins or form != term else chosen[term]
             if match["article"] is None:
                 return new

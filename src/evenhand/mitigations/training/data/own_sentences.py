@@ -22,10 +22,12 @@ from evenhand.schema import UsageError, unknown_name
 
 PREFIX = "evenhand/"
 """In front of an axis of the lexicon: a bias of our own sentences."""
-LEARNED = ("woman", "person")
+LEARNED = ("woman",)
 KEPT = ("sister", "teenager")
 """Nouns of the sentences that are learned, and of those that the bias is watched on."""
-WRITTEN = 3000
+MOST_SAID = 640
+"""Of the sentences that are learned; many more of one axis, and the model would speak of nothing else."""
+WRITTEN = 4000
 """Texts that the model writes by itself, so that it goes on writing them."""
 WATCHED = 500
 """More of them, kept apart to watch how well the model reads."""
@@ -65,6 +67,7 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
     random = np.random.default_rng([seed, 1])
     pairs = _pairs(opinions, random)
     said = _said(opinions, model, tokenizer, encoding, pad, random)
+    said = [said[i] for i in sorted(random.permutation(len(said))[:MOST_SAID].tolist())]
     written = written_by(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
     material = Material(
         bias=PREFIX + axis,
@@ -142,7 +145,8 @@ def _said(
     )
     odds = (halves["value"] - halves["value_right"]).to_numpy()
     hostile = random.random(halves.height) < 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
-    return np.where(hostile, halves["text"].to_numpy(), halves["text_right"].to_numpy()).tolist()
+    both = zip(hostile.tolist(), halves["text"], halves["text_right"], strict=True)
+    return [one if is_hostile else other for is_hostile, one, other in both]
 
 
 def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, ...]:

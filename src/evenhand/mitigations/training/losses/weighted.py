@@ -26,7 +26,10 @@ BY_BATCH = {
 class LossTerm(Protocol):
     """A debiasing term that is computed from the states the output head is given."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Of the term: "lmd"."""
+        ...
 
     def size(self, batch: Batch) -> int:
         """Occurrences in the batch."""
