@@ -116,7 +116,7 @@ def _in_spreads(n: int, level: float, power: float) -> float:
         return float("inf")
     if n > _SIMULATED_UP_TO:
         freedom = np.array([(n - 1) / SKEWED_FREEDOM])
-        return float(noncentrality(freedom, level, power)[0]) / float(n) ** 0.5
+        return float(noncentrality(freedom, level, power)[0] / np.sqrt(n))
     above, _ = _needed(np.random.default_rng(0).normal(size=(_SETS, n)), level, power)
     return above
 
