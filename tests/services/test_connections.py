@@ -3,8 +3,11 @@
 import gzip
 import itertools
 import json
+import select
+import socket
 import ssl
 import subprocess
+import threading
 import time
 import tracemalloc
 
@@ -339,6 +342,36 @@ def test_a_proxy_that_hangs_at_a_tunnel_is_a_hang_and_one_that_refuses_says_so(l
     assert answer.detail.startswith(
         "ProxyError: 407 Proxy Authentication Required, by way of the proxy 127.0.0.1:"
     )
+
+
+def tunnel(connection):
+    """A proxy: after CONNECT, whatever comes goes on."""
+    with connection, connection.makefile("rb", buffering=0) as asked:
+        method, target, _ = asked.readline().split()
+        assert method == b"CONNECT"
+        while asked.readline().strip():
+            pass
+        with socket.create_connection(("127.0.0.1", int(target.rpartition(b":")[2]))) as there:
+            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            while ready := select.select([connection, there], [], [], 5)[0]:
+                for source in ready:
+                    data = source.recv(1 << 16)
+                    (there if source is connection else connection).sendall(data)
+                    if not data:
+                        return
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_tls_through_a_proxy(loopback, own_certificate, monkeypatch):
+    tls, file = own_certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with loopback.RawServer(good, tls=tls) as server, socket.create_server(("127.0.0.1", 0)) as proxy:
+        threading.Thread(target=lambda: tunnel(proxy.accept()[0]), daemon=True).start()
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.setattr("evenhand.services.connections._is_loopback", lambda host: False)
+        with client(server, attempts=1) as service:
+            assert [service.post("/a", {}).body for _ in range(3)] == [{"path": "/a"}] * 3
+        assert server.connections == 1
 
 
 @pytest.mark.usefixtures("no_proxies")

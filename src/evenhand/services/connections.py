@@ -53,8 +53,8 @@ class LostResponse(Exception):
 class Connections:
     """The connections to one service, one for each thread that asks at the same time.
 
-    base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, from looking
-    for the host to the last byte. idle: connections kept for later.
+    base_url: in front of every path. headers: sent with every request. timeout: seconds a try may take, to the
+    last byte; only the system's look-up of a host's name cannot be cut short. idle: connections kept for later.
     Raises UsageError for an address, or a proxy in the environment, that cannot be.
     """
 
