@@ -95,6 +95,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "holisticbias": SHARED / "data" / "holisticbias" / "v1.1",
             "crows-pairs": SHARED / "data" / "crows_pairs",
             "stereoset": SHARED / "data" / "stereoset",
+            "redditbias": SHARED / "data" / "redditbias",
             "likelihood_bias_small": SHARED / "parity" / "likelihood_bias_small",
         }.items():
             (tmp_path / "downloads" / name).symlink_to(there)

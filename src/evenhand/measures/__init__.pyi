@@ -11,6 +11,10 @@ from .classifiers.agreement import Agreement as Agreement, agreement as agreemen
 from .classifiers.raters import rater_agreement as rater_agreement
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
+from .likelihood.corpus_perplexity import (
+    CorpusPerplexity as CorpusPerplexity,
+    corpus_perplexity as corpus_perplexity,
+)
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     frame_from_parlai_lines as frame_from_parlai_lines,
@@ -24,6 +28,7 @@ from .likelihood.perplexity import (
     bits_per_character as bits_per_character,
     inverse_perplexity as inverse_perplexity,
     perplexity as perplexity,
+    perplexity_of_tokens as perplexity_of_tokens,
 )
 from .likelihood.pseudo_log_likelihood import (
     PseudoLogLikelihoods as PseudoLogLikelihoods,
@@ -44,6 +49,13 @@ from .pairs.crows_pairs import (
     plan_crows_pairs as plan_crows_pairs,
 )
 from .pairs.preference import PairScores as PairScores
+from .pairs.redditbias import (
+    RedditBias as RedditBias,
+    plan_redditbias as plan_redditbias,
+    redditbias_change as redditbias_change,
+    redditbias_lmb as redditbias_lmb,
+)
+from .pairs.redditbias_published import redditbias_lmb_published as redditbias_lmb_published
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
     plan_stereoset as plan_stereoset,

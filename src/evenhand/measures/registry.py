@@ -31,8 +31,16 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    (
+        "pairs.redditbias",
+        "redditbias_lmb redditbias_pll redditbias_effect_size redditbias_likelier redditbias_without_outliers "
+        "redditbias_largest_share",
+    ),
+    ("pairs.redditbias_published", "redditbias_lmb_published"),
+    ("likelihood.corpus_perplexity", "redditbias_lmp redditbias_lmp_published"),
     ("rates.disparity_cards", "disparity group_difference burden largest_gap"),
     ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
+    ("pairs.redditbias", "redditbias_lmb_change redditbias_pll_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),
