@@ -24,6 +24,7 @@ from evenhand.cli import (
     revise as revise_verb,
     triggers as triggers_verb,
 )
+from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
@@ -75,6 +76,7 @@ app.command("search-trigger")(triggers_verb.search_trigger)
 app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
+app.add_typer(study_verbs, name="study")
 app.add_typer(data_verbs.app, name="data")
 
 

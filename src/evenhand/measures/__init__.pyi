@@ -9,6 +9,10 @@ from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
 from .classifiers.raters import rater_agreement as rater_agreement
+from .classifiers.state_tracking import (
+    state_tracking as state_tracking,
+    state_tracking_changes as state_tracking_changes,
+)
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
 from .likelihood.corpus_perplexity import (
@@ -119,5 +123,10 @@ from .texts.quality import (
     TextQuality as TextQuality,
     response_qualities as response_qualities,
     text_quality as text_quality,
+)
+from .texts.response_scores import (
+    published_references as published_references,
+    response_score_changes as response_score_changes,
+    response_scores as response_scores,
 )
 from .texts.same_answers import given_the_commonest as given_the_commonest

@@ -34,6 +34,7 @@ class DataFile:
 
     path: str
     url: str
+    """Empty where the owner offers no such file, only the means to make it."""
     sha256: str | None = None
     size: int | None = None
     instead: tuple[str, ...] = ()
@@ -248,6 +249,11 @@ def fetch(
         target = staging / file.path
         if from_dir is not None:
             target = _copy(file, Path(from_dir), staging, name)
+        elif not file.url:
+            raise DataError(
+                f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
+                f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+            )
         elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
             download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
         arrived.append(target)
