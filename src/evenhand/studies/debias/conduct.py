@@ -32,7 +32,6 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence, locked, resumable
 from evenhand.schema import VERSION, Unsupported, as_json, is_file, is_folder, unknown_name
@@ -198,8 +197,7 @@ def _material(
         return own.material, own.validation
     if config.data:
         return own_texts(chosen, Path(config.data), config.seed)
-    folder = Path(config.source) if config.source else dataset_folder("redditbias")
-    return published_texts(chosen, folder)
+    return published_texts(chosen, Path(str(config.source)))
 
 
 def _specification(config: DebiasConfig) -> Specification:
