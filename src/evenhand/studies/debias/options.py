@@ -116,8 +116,8 @@ class DebiasConfig(Options):
             )
         if self.bias in BIAS_TYPES and not (self.data or self.source):
             raise UsageError(
-                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to measure "
-                "by, and not these.",
+                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
+                "measure by, and not these.",
                 "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
                 "(--data FILE).",
             )
