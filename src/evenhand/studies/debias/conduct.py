@@ -34,7 +34,7 @@ from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence, locked, resumable
-from evenhand.schema import VERSION, Unsupported, as_json, is_file, is_folder, unknown_name
+from evenhand.schema import VERSION, Unsupported, UsageError, as_json, is_file, is_folder, unknown_name
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 
@@ -67,6 +67,10 @@ def debias_model(
     method = load_method(config.method)
     chosen = None if config.own_axis else _specification(config)
     base = trainable(model or _loaded(config))
+    if base.longest is not None and config.longest > base.longest:
+        raise UsageError(
+            f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
+        )
     record = as_json(
         {
             **config.same_result(),
