@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from evenhand.runs import RunDirectory
+from tests.helpers.bigram_service import BigramService
 
 QUICK = ("--limit", 1500)
 SILENT = {"failing": "model error", "nan": "not finite", "refusing": "refused", "blank": "empty text"}
@@ -276,3 +277,16 @@ def test_a_full_disk_in_the_middle_keeps_what_was_written(evenhand, finished, tm
     assert (
         RunDirectory.open(tmp_path / "run").measurements().equals(RunDirectory.open(finished).measurements())
     )
+
+
+def test_a_plan_for_a_served_model_asks_a_handful_and_owns_up_to_it(evenhand, loopback):
+    asked_for = ("-b", "regard", "--classifier", "vader", "--plan")
+    with loopback.LoopbackServer(BigramService()) as server:
+        address = f"{server.url}/v1#org/bigram?store=null"
+        ended = evenhand("audit", address, *asked_for)
+        assert ended.code == 0
+        ended.says("Plan (nothing has been run; 8 requests were asked to estimate)", "estimated time")
+        assert len(server.asked) == 1 + 8
+    ended = evenhand("audit", f"{address}&attempts=1", *asked_for)
+    assert ended.code == 0, "the server is down"
+    ended.says("estimated time", "not known", "cannot be reached")

@@ -10,6 +10,7 @@ from .engine import (
     execute as execute,
 )
 from .estimating import (
+    FEW as FEW,
     estimate as estimate,
 )
 from .joining import (

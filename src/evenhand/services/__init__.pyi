@@ -5,6 +5,7 @@ from .answers import (
     ABSENT as ABSENT,
 )
 from .client import (
+    WHEN_BACK as WHEN_BACK,
     Answer as Answer,
     ServiceClient as ServiceClient,
 )

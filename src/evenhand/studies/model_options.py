@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from pydantic import field_validator
 
 from evenhand.models import LanguageModel
-from evenhand.schema import ModelError, UsageError
+from evenhand.schema import ModelError, UsageError, is_a
 from evenhand.studies.options import Count, Options
 from evenhand.weights import check_device
 
@@ -67,7 +67,7 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
         batch_tokens=options.batch_tokens,
         options=_chat_options(options),
     )
-    if not isinstance(model, LanguageModel):
+    if not is_a(model, LanguageModel):
         raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
     return model
 

@@ -50,11 +50,11 @@ def render_audit(view: ReportView, console: Console) -> None:
 
 
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what would run and the smallest bias it could detect; nothing has been run.
+    """Print what would run and the smallest bias it could detect; of it only a probe has been run.
 
     plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
-    `disk_bytes`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by name) and
-    `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
+    `disk_bytes`, `asked`, `not_estimated`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by
+    name) and `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
     `render_planned_continuations` prints.
 
     >>> import sys
@@ -64,16 +64,16 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     estimated time  1 min 30 s
     """
     out = Printer(console)
-    out.line("Plan (nothing has been run)", "bold")
+    out.line(wording.plan_title(plan), "bold")
     rows = [
         *((name, f"{n:,} prompts") for name, n in dict(plan.get("benchmarks", {})).items()),
         *((name, f"left out: {reason}") for name, reason in dict(plan.get("left_out", {})).items()),
         ("prompts", _count(plan.get("requests"))),
         ("distinct", _count(plan.get("distinct_requests"))),
         ("tokens", _count(plan.get("tokens"))),
-        ("estimated time", wording.duration(plan["seconds"]) if "seconds" in plan else ""),
-        ("disk", wording.bytes_of(plan["disk_bytes"]) if "disk_bytes" in plan else ""),
-        ("probe errors", _count(plan.get("probe_errors") or None)),
+        ("estimated time", wording.planned_time(plan)),
+        ("disk", wording.bytes_of(plan["disk_bytes"]) if plan.get("disk_bytes") is not None else ""),
+        ("errors", wording.planned_errors(plan)),
     ]
     out.pairs([(name, text) for name, text in rows if text])
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
