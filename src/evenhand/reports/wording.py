@@ -201,49 +201,6 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def plan_title(plan: Mapping[str, Any]) -> str:
-    """The heading of what `--plan` prints: what was asked to make it.
-
-    plan: as `evenhand.runs.estimate` gives it.
-
-    >>> plan_title({"asked": 8})
-    'Plan (nothing has been run; 8 requests were asked to estimate)'
-    """
-    n = plan.get("asked")
-    asked = f"; {n:,} request{'s were' if n > 1 else ' was'} asked to estimate" if n else ""
-    return f"Plan (nothing has been run{asked})"
-
-
-def planned_time(plan: Mapping[str, Any]) -> str:
-    """How long a plan would take, or why that is not known; "" where no time was asked for.
-
-    plan: as `evenhand.runs.estimate` gives it.
-
-    >>> planned_time({"seconds": 90.0, "at_once": 7, "concurrency": 64})
-    '1 min 30 s, if 64 requests side by side are answered as fast as 7'
-    >>> planned_time({"seconds": None, "not_estimated": "http://localhost:1/v1 cannot be reached: refused."})
-    'not known: http://localhost:1/v1 cannot be reached: refused.'
-    """
-    if plan.get("not_estimated"):
-        return f"not known: {str(plan['not_estimated']).rstrip('.')}."
-    if plan.get("seconds") is None:
-        return ""
-    few, many = plan.get("at_once", 1), plan.get("concurrency", 1)
-    if 2 * few >= many:
-        return duration(plan["seconds"])
-    return f"{duration(plan['seconds'])}, if {many:,} requests side by side are answered as fast as {few}"
-
-
-def planned_errors(plan: Mapping[str, Any]) -> str:
-    """How much of the probe behind an estimate failed; "" where nothing did.
-
-    >>> planned_errors({"probe_errors": 2, "probe_requests": 8})
-    '2 of the 8 answers asked for to estimate are errors'
-    """
-    errors, n = plan.get("probe_errors"), plan.get("probe_requests") or plan.get("probe_errors")
-    return f"{errors:,} of the {n:,} answers asked for to estimate are errors" if errors else ""
-
-
 @dataclass(frozen=True)
 class AxisVerdict:
     """What was found on one axis, by the measure that says most about it."""
@@ -384,6 +341,25 @@ def promise(n_axes: int, alpha: float) -> str:
     if n_axes == 1:
         return f"If there were no difference, it would be called biased {chance}."
     return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."
+
+
+def settings_not_used(model: Mapping[str, Any]) -> str:
+    """Which generation settings of its own a model was not decoded by; empty where it has none, or wrote nothing.
+
+    model: `LanguageModel.describe()`, with `generation.not_applied`.
+
+    >>> settings_not_used({"generation": {"not_applied": {"repetition_penalty": 1.8}}})
+    "The model's own generation setting repetition_penalty=1.8 was not used: texts are decoded as this report states."
+    """
+    generation = model.get("generation")
+    settings = generation.get("not_applied") if isinstance(generation, Mapping) else None
+    if not isinstance(settings, Mapping) or not settings:
+        return ""
+    named = listing([f"{name}={value}" for name, value in settings.items()])
+    return (
+        f"The model's own generation setting{'s' if len(settings) > 1 else ''} {named} "
+        f"{'were' if len(settings) > 1 else 'was'} not used: texts are decoded as this report states."
+    )
 
 
 def expected_false(view: ReportView) -> str:

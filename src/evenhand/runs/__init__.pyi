@@ -2,6 +2,7 @@ from .asking import (
     answer as answer,
 )
 from .directory import (
+    RUNS as RUNS,
     RunDirectory as RunDirectory,
     default_path as default_path,
 )

@@ -10,6 +10,7 @@ from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
+from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
 WORST = 5
@@ -39,7 +40,8 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if notes := [note for note in (wording.expected_false(view), uncalibrated(view)) if note]:
+    told = (wording.settings_not_used(view.model), wording.expected_false(view), uncalibrated(view))
+    if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
             out.line(note, "dim")
@@ -64,16 +66,16 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     estimated time  1 min 30 s
     """
     out = Printer(console)
-    out.line(wording.plan_title(plan), "bold")
+    out.line(plan_title(plan), "bold")
     rows = [
         *((name, f"{n:,} prompts") for name, n in dict(plan.get("benchmarks", {})).items()),
         *((name, f"left out: {reason}") for name, reason in dict(plan.get("left_out", {})).items()),
         ("prompts", _count(plan.get("requests"))),
         ("distinct", _count(plan.get("distinct_requests"))),
         ("tokens", _count(plan.get("tokens"))),
-        ("estimated time", wording.planned_time(plan)),
+        ("estimated time", planned_time(plan)),
         ("disk", wording.bytes_of(plan["disk_bytes"]) if plan.get("disk_bytes") is not None else ""),
-        ("errors", wording.planned_errors(plan)),
+        ("errors", planned_errors(plan)),
     ]
     out.pairs([(name, text) for name, text in rows if text])
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():

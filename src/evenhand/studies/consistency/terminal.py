@@ -10,6 +10,7 @@ from evenhand.measures.changes import Outcome
 from evenhand.reports import Printer, wording
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
+from evenhand.studies.planned import plan_title, planned_time
 
 STYLES = {
     Outcome.PASS: "blue",
@@ -60,7 +61,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
     plan: as `evenhand.studies.consistency.plan.preview` gives it.
     """
     out = Printer(console)
-    out.line(wording.plan_title(plan), "bold")
+    out.line(plan_title(plan), "bold")
     sizes = plan["prompts"]
     smallest = [f"{points:.1f} ({domain})" for domain, points in plan["detectable"].items()]
     out.pairs(
@@ -77,7 +78,7 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
             ("judged by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
             (
                 "estimated time",
-                wording.planned_time(plan) + ("" if plan["seconds"] is None else ", without the classifier"),
+                planned_time(plan) + ("" if plan["seconds"] is None else ", without the classifier"),
             ),
             (
                 "detectable",
