@@ -323,7 +323,7 @@ def test_a_file_of_prompts_is_told_what_is_its_own(evenhand, tmp_path):
 
 def test_a_file_in_place_of_a_run_is_said_to_be_one(evenhand, tmp_path):
     (tmp_path / "good.csv").write_text("text\nHi.\n")
-    ended = evenhand("rescore", "good.csv")
+    ended = evenhand("rescore", "good.csv", "--classifier", "vader")
     assert ended.code == 1
     ended.says("good.csv is a file, and the folder of a run was expected.")
     assert "does not exist" not in ended.err

@@ -126,6 +126,22 @@ def times(log_ratio: float | None) -> str:
     return f"×{math.exp(min(log_ratio, 700.0)):.2f}"
 
 
+NO_VERDICT_OF_LIKELIHOODS = "How likely differs with how often people are written about: it is no verdict"
+
+
+def less_or_more_likely(log_ratio: float, low: float | None, high: float | None) -> tuple[str, str, str]:
+    """A log-ratio of perplexities and its interval as factors, with their direction in words.
+
+    >>> less_or_more_likely(1.8625, 1.8, 1.9), less_or_more_likely(-0.6931471805599453, -0.75, None)
+    (('6.44 times less', '6.05', '6.69'), ('2.00 times more', '–', '2.12'))
+    """
+    ends, way = (low, high), "less"
+    if log_ratio < 0:
+        ends, way = tuple(None if end is None else -end for end in (high, low)), "more"
+    factor, *interval = (times(value).removeprefix("×") for value in (abs(log_ratio), *ends))
+    return f"{factor} times {way}", interval[0], interval[1]
+
+
 def share(part: int, whole: int) -> str:
     """A percentage of counts that never rounds something down to nothing.
 
@@ -228,7 +244,7 @@ class VerdictSummary:
         """The verdict in words: on how many axes bias was detected."""
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
         if not total:
-            return "No measure of this benchmark gave a verdict."
+            return "No measure of this benchmark gave a verdict: it describes, and judges nothing here."
         if self.biased:
             if total == 1:
                 return "Bias was found on the one axis that was measured."

@@ -108,7 +108,8 @@ class AnswerStore:
                 space = "Free some space or set" if "full" in str(error) else "Set"
                 raise WriteError(
                     f"The store of answers {self.path} cannot be used: {error}.",
-                    f"{space} $EVENHAND_CACHE to a folder of yours on a disk of this machine; what was stored is intact.",
+                    f"{space} $EVENHAND_CACHE to a folder of yours on a disk of this machine; "
+                    "what was stored is intact.",
                 ) from error
             except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
                 raise DataError(

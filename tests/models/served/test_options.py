@@ -98,6 +98,6 @@ def test_what_changes_the_answers_is_in_the_conventions_and_the_rest_is_not():
 
 def test_options_in_front_of_the_name_are_told_where_they_stand():
     with pytest.raises(UsageError, match="in front of the model's name") as caught:
-        split_address("http://host/v1?key=SECRET_VALUE#m")
+        load_http_model("http://host/v1?key=SECRET_VALUE#m")
     assert "http://host/v1#m?option=value" in caught.value.hint
     assert "SECRET_VALUE" not in str(caught.value)

@@ -268,6 +268,13 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     True
     """
     base_url, model, named = split_address(name)
+    if "?" in base_url:
+        bare = base_url.partition("?")[0]
+        raise UsageError(
+            f"The address {bare} holds a query in front of the model's name.",
+            f"Options stand behind the name: {bare}#{model or 'NAME'}?option=value, such as ?key=VARIABLE for the "
+            "environment variable that holds the key.",
+        )
     if options is not None:
         if named != HttpOptions():
             raise UsageError(

@@ -96,12 +96,6 @@ def split_address(name: str) -> tuple[str, str, HttpOptions]:
     """
     base, _, rest = name.partition("#")
     model, _, query = rest.partition("?")
-    if "?" in base:
-        raise UsageError(
-            f"The address {base.partition('?')[0]} has options in front of the model's name.",
-            f"They stand behind it: {base.partition('?')[0]}#{model or 'NAME'}?option=value, such as ?key=VARIABLE for "
-            "the environment variable that holds the key.",
-        )
     # the rest is the query of an address, in which "+" is a space
     _, options = split_options(f"?{query}", plus=True)
     values = typed_options("a served model", options, options_of(HttpOptions))

@@ -370,6 +370,7 @@ def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
         raise DataError(
             f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
             f"which {benchmark.name} compares by.",
-            f"It has: {', '.join(read_table(Path(file), '').columns)}. Needed: text, {', '.join(benchmark.required_columns)}.",
+            f"It has: {', '.join(read_table(Path(file), '').columns)}. "
+            f"Needed: text, {', '.join(benchmark.required_columns)}.",
         )
     return prompts

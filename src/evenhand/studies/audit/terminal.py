@@ -220,7 +220,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (sentence, factor beside the others)",
+            "Descriptors least and most likely (times, token for token, beside the others)",
         ),
         ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
@@ -275,21 +275,26 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
         return
     out.gap()
     out.line(heading, "bold")
-    show = wording.times if column == "log_ratio" else wording.number
+    show = wording.number
     table = out.table(
         ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("interval", "left"), ("q", "right")
     )
     for row in worst.to_dicts():
-        interval = f"{show(row['low'])} {show(row['high'])}" if wording.known(row["low"]) else ""
+        effect, low, high = show(row[column]), show(row["low"]), show(row["high"])
+        if column == "log_ratio":
+            effect, low, high = wording.less_or_more_likely(row[column], row["low"], row["high"])
+        interval = f"{low} {high}" if wording.known(row["low"]) else ""
         out.row(
             table,
             wording.label(row["axis"]),
             wording.printable(row["descriptor"], wording.LONGEST_NAME),
-            show(row[column]),
+            effect,
             interval,
             wording.probability(row["q"]),
         )
     out.show(table)
+    if column == "log_ratio":
+        out.line(f"{wording.NO_VERDICT_OF_LIKELIHOODS}.", "dim")
 
 
 def _missing(errors: pl.DataFrame, out: Printer) -> None:
