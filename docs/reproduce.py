@@ -4,8 +4,9 @@
 
 DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, redditbias,
 stereoset with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is
-read. What the papers print stands in published_numbers.toml. Rows whose files are not here stay as they are in the page, and
-are named. --check writes nothing, shows the rows that differ, and ends with 1 where there are any or none was checked.
+read. What the papers print stands in published_numbers.toml. Rows whose files are not here stay as they are in the
+page, and are named. --check writes nothing, shows the rows that differ, and ends with 1 where there are any, or where
+none could be checked.
 """
 
 import argparse

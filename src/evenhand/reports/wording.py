@@ -135,11 +135,11 @@ def less_or_more_likely(log_ratio: float, low: float | None, high: float | None)
     >>> less_or_more_likely(1.8625, 1.8, 1.9), less_or_more_likely(-0.6931471805599453, -0.75, None)
     (('6.44 times less', '6.05', '6.69'), ('2.00 times more', '–', '2.12'))
     """
-    ends, way = (low, high), "less"
+    way = "less"
     if log_ratio < 0:
-        ends, way = tuple(None if end is None else -end for end in (high, low)), "more"
-    factor, *interval = (times(value).removeprefix("×") for value in (abs(log_ratio), *ends))
-    return f"{factor} times {way}", interval[0], interval[1]
+        way, low, high = "more", None if high is None else -high, None if low is None else -low
+    factor, start, end = (times(value).removeprefix("×") for value in (abs(log_ratio), low, high))
+    return f"{factor} times {way}", start, end
 
 
 def share(part: int, whole: int) -> str:
