@@ -67,6 +67,8 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "no training method called 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
     refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
+    refused(2, "--from FOLDER", to=(model, "-m", "cda", "-b", "race"))
+    refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
     refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
     refused(
         1, "text_files/race/race_bias_manual_train.txt", to=(model, "-m", "cda", "-b", "race", "--from", ".")

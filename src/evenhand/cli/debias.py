@@ -35,7 +35,9 @@ def debias(
     data: Path | None = typer.Option(
         None, help="Your own texts: .txt, a line each, or a table with a column text."
     ),
-    source: Path | None = typer.Option(None, "--from", help="The folder of RedditBias. Default: the cache."),
+    source: Path | None = typer.Option(
+        None, "--from", help="A checkout of github.com/umanlp/RedditBias, with its training texts."
+    ),
     epochs: float | None = typer.Option(None, help="Times that every text is read. Default: 2."),
     batch_size: int | None = typer.Option(None, min=1, help="Texts at once on each device. Default: 8."),
     accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),

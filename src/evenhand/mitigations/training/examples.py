@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.schema import DataError
+from evenhand.weights import quiet_transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -131,7 +132,8 @@ def encode_texts(
     >>> [len(ids) for ids in encode_texts(load_tokenizer(WEIGHTS), ["I admire you.", "Hello."], longest=3).ids]
     [3, 2]
     """
-    found = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if len(texts) else []
+    with quiet_transformers():  # of texts that are too long it would warn, and they are cut
+        found = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if len(texts) else []
     ids = [np.array([*start, *one, *end][:longest], dtype=np.int64) for one in found]
     short = [text for text, one in zip(texts, ids, strict=True) if len(one) < 2]
     if short:

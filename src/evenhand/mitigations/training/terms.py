@@ -12,6 +12,7 @@ from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Pair
 from evenhand.prompts.redditbias import Piece
 from evenhand.schema import DataError
+from evenhand.weights import quiet_transformers
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +47,10 @@ def encode_with_places(tokenizer: Any, texts: Sequence[str], encoding: Encoding)
     """As `encode_texts`, with the characters that tokens cover. Raises DataError."""
     longest, start = encoding.longest, encoding.start
     examples = encode_texts(tokenizer, texts, longest=longest, start=start, end=encoding.end)
-    found = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    with quiet_transformers():
+        found = tokenizer(list(texts), add_special_tokens=False, return_offsets_mapping=True)[
+            "offset_mapping"
+        ]
     offsets = [np.array(one, dtype=np.int64).reshape(-1, 2)[: longest - len(start)] for one in found]
     return Encoded(list(texts), examples, offsets, len(start))
 

@@ -32,10 +32,9 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence, locked, resumable
-from evenhand.schema import VERSION, Unsupported, as_json, is_file, is_folder, unknown_name
+from evenhand.schema import VERSION, Unsupported, UsageError, as_json, is_file, is_folder, unknown_name
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 
@@ -68,6 +67,10 @@ def debias_model(
     method = load_method(config.method)
     chosen = None if config.own_axis else _specification(config)
     base = trainable(model or _loaded(config))
+    if base.longest is not None and config.longest > base.longest:
+        raise UsageError(
+            f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
+        )
     record = as_json(
         {
             **config.same_result(),
@@ -198,8 +201,7 @@ def _material(
         return own.material, own.validation
     if config.data:
         return own_texts(chosen, Path(config.data), config.seed)
-    folder = Path(config.source) if config.source else dataset_folder("redditbias")
-    return published_texts(chosen, folder)
+    return published_texts(chosen, Path(str(config.source)))
 
 
 def _specification(config: DebiasConfig) -> Specification:
