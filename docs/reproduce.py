@@ -4,11 +4,13 @@
 
 DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, redditbias,
 stereoset with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is
-read. What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
-otherwise.
+read. What the papers print stands in published_numbers.toml. Rows whose files are not here stay as they are in the
+page, and are named. --check writes nothing, shows the rows that differ, and ends with 1 where there are any, or where
+none could be checked.
 """
 
 import argparse
+import difflib
 import gzip
 import hashlib
 import json
@@ -41,6 +43,7 @@ from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
 from evenhand.prompts.published import load_realtoxicityprompts, load_stereoset, load_wikitext
 from evenhand.prompts.redditbias import load_redditbias
+from evenhand.schema import DatasetMissing, EvenhandError
 
 AXES = Path(__file__).with_name("robbie_axes.csv")
 PAGE = Path(__file__).with_name("reproducing.md")
@@ -128,7 +131,7 @@ def holisticbias(files: Downloads) -> Iterator[Row]:
     frame = old.likelihood_subset().prompt_set().frame
     sizes = frame.group_by("axis").agg(pl.col("descriptor").n_unique().cast(pl.Int64))["descriptor"]
     tests = int((sizes * (sizes - 1) // 2).sum()) * len(old.templates)
-    card = PRINTED["blenderbot3_card"]
+    card = dict(PRINTED["blenderbot3_card"])
     yield Row(
         "tests of the Likelihood Bias, v1.0 (thousands)", card.pop("tests_thousand"), tests / 1000, "Rounded."
     )
@@ -218,11 +221,11 @@ def pairs(files: Downloads) -> Iterator[Row]:
     crows = load_crows_pairs(files("crows-pairs", None, "crows_pairs")).frame.filter(role="more")
     for kind, n in PRINTED["crows_pairs"].items():
         yield Row(f"pairs about {kind} (Nangia et al., Table 2)", n, crows.filter(axis=kind).height)
-    if files.folder is None:
-        return
+    if files.folder is None or not (files.folder / "stereoset/predictions").is_dir():
+        raise DatasetMissing("StereoSet's scores need --downloads DIR with DIR/stereoset/predictions/.")
     items = load_stereoset(files("stereoset", None, "stereoset")).frame
     for model, values in PRINTED["stereoset"].items():
-        scores = _scores(files.folder / "stereoset/predictions", model)
+        scores = sentence_scores(files.folder / "stereoset/predictions", model)
         named = "sentence_id" if "sentence_id" in items.columns else "prompt_id"
         joined = items.join(scores.rename({"sentence_id": named}, strict=False), on=named, how="left")
         row = stereoset_published(joined).filter(dataset_type="overall").row(0, named=True)
@@ -251,7 +254,7 @@ def _side(t: float) -> str:
     return "stereotypical" if t < 0 else "opposite"
 
 
-def _scores(folder: Path, model: str) -> pl.DataFrame:
+def sentence_scores(folder: Path, model: str) -> pl.DataFrame:
     """sentence_id and score, from MODEL.csv or the owners' JSON renamed MODEL.json."""
     if (table_of := folder / f"{model}.csv").is_file():
         return pl.read_csv(table_of).select("sentence_id", "score")
@@ -265,7 +268,7 @@ def _scores(folder: Path, model: str) -> pl.DataFrame:
 def programs(files: Downloads) -> Iterator[Row]:
     """Outputs of the published programs on the same inputs, where they are here: largest differences."""
     if files.outputs is None:
-        return
+        raise DatasetMissing("Outputs of the published programs need --outputs DIR.")
     folder = files.outputs / "likelihood_bias_small"
     with gzip.open(folder / "logs.jsonl.gz", "rt") as lines:
         result = published_likelihood_bias(frame_from_parlai_lines(lines))
@@ -341,19 +344,54 @@ TABLES: dict[str, Callable[[Downloads], Iterator[Row]]] = {
 }
 
 
-def table(rows: Iterator[Row]) -> str:
-    """Rows as a table in Markdown."""
-    lines = [["what", "paper", "ours", "difference", "why"], ["---", "--:", "--:", "--:", "---"]]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [*lines, *(row.cells() for row in rows)])
+HEADING = ("| what | paper | ours | difference | why |", "| --- | --: | --: | --: | --- |")
 
 
-def with_tables(page: str, files: Downloads) -> str:
-    """The page with every table computed anew."""
+class Kept(NamedTuple):
+    """Rows of a table that could not be computed here, and why."""
+
+    rows: list[str]
+    why: str
+
+
+def table(rows: Iterator[Row], written: list[str]) -> tuple[list[str], Kept | None]:
+    """Rows as lines of a table in Markdown, and which could not be computed.
+
+    written: the lines that the page has. Where a file is missing, those that were not computed stay.
+    """
+    lines: list[str] = []
+    try:
+        for row in rows:
+            lines.append(f"| {' | '.join(row.cells())} |")  # noqa: PERF401  # what was computed before an error counts
+    except (EvenhandError, OSError) as error:
+        computed = {_what(line): line for line in lines}
+        kept = [_what(line) for line in written if _what(line) not in computed]
+        merged = [computed.pop(_what(line), line) for line in written]
+        return [*merged, *computed.values()], Kept(kept, str(error).splitlines()[0])
+    return lines, None
+
+
+def _what(line: str) -> str:
+    return line.split(" | ")[0].removeprefix("| ")
+
+
+def _rows_of(page: str, name: str) -> list[str]:
+    """The lines of a table of the page, without its heading."""
+    written = page.partition(START.format(name))[2].partition(END)[0]
+    return written.strip().splitlines()[len(HEADING) :]
+
+
+def with_tables(page: str, files: Downloads) -> tuple[str, dict[str, Kept]]:
+    """The page with every table computed anew, and what stays as it is because its files are not here."""
+    left: dict[str, Kept] = {}
     for name, rows in TABLES.items():
         start = START.format(name)
         before, _, behind = page.partition(start)
-        page = f"{before}{start}\n{table(rows(files))}\n{END}{behind.partition(END)[2]}"
-    return page
+        lines, kept = table(rows(files), _rows_of(page, name))
+        if kept is not None:
+            left[name] = kept
+        page = "\n".join([before + start, *HEADING, *lines, END]) + behind.partition(END)[2]
+    return page, left
 
 
 def main() -> int:
@@ -366,10 +404,27 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
-    made = with_tables(page, Downloads(given.downloads, given.outputs))
+    made, left = with_tables(page, Downloads(given.downloads, given.outputs))
+    for name, (rows, why) in left.items():
+        print(
+            f"{name}: {len(rows)} rows not {'checked' if given.check else 'computed'}, kept as they are. {why}"
+        )
+        for row in rows:
+            print(f"  {row}")
     if not given.check:
         PAGE.write_text(made, encoding="utf-8")
-    return int(given.check and made != page)
+        return 0
+    print(
+        "\n".join(
+            difflib.unified_diff(page.splitlines(), made.splitlines(), "the page", "computed", "", "", 0, "")
+        )
+    )
+    if all(name in left and len(left[name].rows) == len(_rows_of(page, name)) for name in TABLES):
+        print(
+            "Nothing was checked: get the files as the page says, or name them by --downloads and --outputs."
+        )
+        return 1
+    return int(made != page)
 
 
 if __name__ == "__main__":

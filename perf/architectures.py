@@ -391,13 +391,18 @@ def page(rows: list[Row]) -> str:
     """The page of the documentation."""
     right, refused = [row for row in rows if row.is_right], [row for row in rows if row.off is None]
     ways = {row.scoring for row in rows if row.off is not None}
+    types = {row.architecture for row in rows}
     text = [
-        f"`python perf/architectures.py` builds tiny random models of {len(rows)} text architectures and compares what "
-        "evenhand makes of them with plain forward passes and with `model.generate`. "
+        f"`python perf/architectures.py` builds tiny random models of {len(types)} model types, "
+        f"{len(rows) - len(types)} of them both as a decoder and as an encoder-decoder ({len(rows)} rows), and "
+        "compares what evenhand makes of them with plain forward passes and with `model.generate`. "
         f"Here: torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}, "
         f"float32, {platform.machine()} processor. What [a model's own self-check](likelihoods.md#the-prefix-tree) "
         "finds decides, not this table: a model of an architecture that is not here is tried in the same way.",
-        f"Of {len(rows)}, {len(refused)} are refused; {len(rows) - len(refused)} score ("
+        "Masked models (BERT, RoBERTa, ALBERT, DeBERTa, ...) are not measured this way: their "
+        "[pseudo-likelihoods](likelihoods.md) are plain passes over masked texts. Rows that bear their names (`bert`, "
+        "`roberta`, `electra`, ...) are the left-to-right classes, which need `is_decoder` in the configuration.",
+        f"Of {len(rows)} rows, {len(refused)} are refused; {len(rows) - len(refused)} score ("
         + "; ".join(f"{sum(row.scoring == way for row in rows)} by *{way}*" for way in sorted(ways))
         + f"), {sum(row.equal is not None for row in rows)} write, and {len(rows) - len(right)} answer wrongly.",
         "- **scoring**: the way that agreed with plain passes; **off**: the largest difference from them, in nats a "
@@ -409,7 +414,9 @@ def page(rows: list[Row]) -> str:
         "so far.",
         "- **generate**: how many of `model.generate`'s own are, or the error it ends in. Where they differ, a cache "
         "of transformers is at fault, or generate feeds the model otherwise than a plain pass does (positions that do "
-        "not begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says.",
+        "not begin where RoBERTa's begin; XLM's mask token); evenhand then writes what the model that it scores says. "
+        "RecurrentGemma's beams differ from generate's: it keeps its states in its layers, where generate does not "
+        "reorder them with the beams; here they are those of plain passes.",
     ]
     lines = [
         "<!-- Written by perf/architectures.py: run it again rather than edit this page. -->",
@@ -430,12 +437,19 @@ def page(rows: list[Row]) -> str:
         ]
         for row in rows:
             if row.kind == kind:
+                scoring, writing = (cell.partition(": ")[0] for cell in (row.scoring, row.writing))
                 off = "" if row.off is None else f"{row.off:.0e}"
                 equal = "" if row.equal is None else f"{row.equal[0]} of {row.equal[1]}"
                 lines.append(
-                    f"| {row.architecture} | {row.scoring} | {off} | {row.writing} | {equal} | {row.theirs} |"
+                    f"| {row.architecture} | {scoring} | {off} | {writing} | {equal} | {row.theirs} |"
                 )
-        lines.append("")
+        reasons = [
+            f"- **{row.architecture}** is {cell}"
+            for row in rows
+            for cell in dict.fromkeys((row.scoring, row.writing))
+            if row.kind == kind and cell.startswith("refused: ")
+        ]
+        lines += ["", *reasons, ""] if reasons else [""]
     return "\n".join(lines)
 
 

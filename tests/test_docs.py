@@ -311,4 +311,34 @@ def test_the_numbers_beside_the_papers_are_computed(shared: Path) -> None:
     from docs.reproduce import PAGE, Downloads, with_tables
 
     page = PAGE.read_text(encoding="utf-8")
-    assert with_tables(page, Downloads(shared / "data", shared / "parity")) == page
+    assert with_tables(page, Downloads(shared / "data", shared / "parity")) == (page, {})
+
+
+def test_without_its_files_the_page_of_numbers_loses_no_row_and_says_which_were_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from docs import reproduce
+
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
+    page = reproduce.PAGE.read_text(encoding="utf-8")
+    made, left = reproduce.with_tables(page, reproduce.Downloads(None))
+    assert made == page
+    assert left.keys() == reproduce.TABLES.keys()
+    assert "axes" in left["holisticbias"].rows
+    monkeypatch.setattr(sys, "argv", ["reproduce.py", "--check"])
+    assert reproduce.main() == 1
+    told = capsys.readouterr().out
+    assert "Nothing was checked" in told
+    assert (
+        "programs: 6 rows not checked, kept as they are. Outputs of the published programs need --outputs"
+        in told
+    )
+
+
+def test_a_number_of_the_page_that_differs_is_shown() -> None:
+    from docs import reproduce
+
+    rows = iter([reproduce.Row("a", 1, 2), reproduce.Row("b", 3, 3)])
+    lines, kept = reproduce.table(rows, ["| a | 1 | 1 | 0 |  |", "| b | 3 | 3 | 0 |  |"])
+    assert kept is None
+    assert lines == ["| a | 1 | 2 | +1 |  |", "| b | 3 | 3 | 0 |  |"]

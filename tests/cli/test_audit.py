@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from evenhand.runs import RunDirectory
+from tests.helpers.bigram_service import BigramService
 
 QUICK = ("--limit", 1500)
 SILENT = {"failing": "model error", "nan": "not finite", "refusing": "refused", "blank": "empty text"}
@@ -276,3 +277,61 @@ def test_a_full_disk_in_the_middle_keeps_what_was_written(evenhand, finished, tm
     assert (
         RunDirectory.open(tmp_path / "run").measurements().equals(RunDirectory.open(finished).measurements())
     )
+
+
+def test_a_plan_for_a_served_model_asks_a_handful_and_owns_up_to_it(evenhand, loopback):
+    asked_for = ("-b", "regard", "--classifier", "vader", "--plan")
+    with loopback.LoopbackServer(BigramService()) as server:
+        address = f"{server.url}/v1#org/bigram?store=null"
+        ended = evenhand("audit", address, *asked_for)
+        assert ended.code == 0
+        ended.says("Plan (nothing has been run; 8 requests were asked to estimate)", "estimated time")
+        assert len(server.asked) == 1 + 8
+    ended = evenhand("audit", f"{address}&attempts=1", *asked_for)
+    assert ended.code == 0, "the server is down"
+    ended.says("estimated time", "not known", "cannot be reached")
+
+
+def test_a_run_that_is_not_there_is_not_looked_for_on_the_hub(evenhand, monkeypatch):
+    import evenhand.models as models
+
+    monkeypatch.setattr(models, "load_model", lambda *_, **__: pytest.fail("looked for on the hub"))
+    ended = evenhand("audit", "runs/2026-01-01_gpt2_quick")
+    assert ended.code == 1
+    ended.says("There is no folder runs/2026-01-01_gpt2_quick.")
+
+
+def test_a_misspelt_classifier_is_said_before_anything_of_the_model(evenhand):
+    ended = evenhand("audit", "puppet/random", "-b", "regard", "--classifier", "vadr")
+    assert ended.code == 2
+    ended.says("no classifier called 'vadr'. Did you mean 'vader'?")
+
+
+def test_a_misspelt_setting_is_told_the_nearest_one(evenhand):
+    ended = evenhand("audit", "puppet/random", "--set", "margn=0.1")
+    assert ended.code == 2
+    ended.says("margn: there is no such option. Did you mean 'margin'?")
+
+
+def test_a_file_of_prompts_is_told_what_is_its_own(evenhand, tmp_path):
+    (tmp_path / "own.csv").write_text("text,axis\nHi.,age\n")
+    ended = evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", "own.csv")
+    ended.says("lacks the column", "It has: text, axis.")
+    assert "prompt_id" not in ended.err
+    evenhand("audit", "puppet/random", "-b", "evenhand-likelihood", "--prompts", ".").says(". is a folder")
+
+
+def test_a_file_in_place_of_a_run_is_said_to_be_one(evenhand, tmp_path):
+    (tmp_path / "good.csv").write_text("text\nHi.\n")
+    ended = evenhand("rescore", "good.csv", "--classifier", "vader")
+    assert ended.code == 1
+    ended.says("good.csv is a file, and the folder of a run was expected.")
+    assert "does not exist" not in ended.err
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_full_disk(evenhand, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    ended = evenhand("audit", "puppet/random", *QUICK, "-o", "taken/run")
+    assert ended.code == 1
+    ended.says("Choose a folder that you may write to")
+    assert "space" not in ended.err

@@ -137,7 +137,7 @@ def test_a_corrupt_data_set_is_named(evenhand, tmp_path, content, parts):
     [
         (("fetch", "hollisticbias"), 2, ("no data set called 'hollisticbias'", "Did you mean 'holisticbias'")),
         (("fetch", "holisticbias", "--version", "v2"), 2, ("no version of holisticbias called 'v2'", "v1.0, v1.1")),
-        (("fetch", "stereoset", "--from", "nowhere"), 1, ("nowhere has no dev.json or dev.csv", "--from takes")),
+        (("fetch", "stereoset", "--from", "nowhere"), 1, ("There is no folder nowhere.", "--from takes")),
         (("build", "holistic", "-o", "x"), 2, ("no sentence set called 'holistic'", "holisticbias")),
         (("build", "evenhand", "--format", "xlsx", "-o", "x"), 2, ("no format called 'xlsx'", "csv, parquet")),
         (("build", "evenhand", "--version", "v1.1", "-o", "x"), 2, ("has no versions", "Leave these options out")),

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from evenhand.models.huggingface import pretrained
 from evenhand.models.loading import (
@@ -451,3 +453,23 @@ def test_16_bit_models_answer(tiny_folder, sentences):
         assert half.errors == exact.errors
         assert half.log_probs == pytest.approx(exact.log_probs, abs=0.5)
         assert (half.log_probs != exact.log_probs).any()
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_model_with_one_such_row_is_refused_with_the_tensor_and_its_file(tiny_folder, tmp_path, sharded):
+    source = tiny_folder("gpt2")
+    tensors = load_file(source / "model.safetensors")
+    tensors["transformer.wte.weight"][40] = torch.nan
+    for file in source.iterdir():
+        if not file.name.startswith("model"):
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    name = "model-00001-of-00001.safetensors" if sharded else "model.safetensors"
+    save_file(tensors, tmp_path / name, {"format": "pt"})
+    if sharded:
+        index = {"metadata": {}, "weight_map": dict.fromkeys(tensors, name)}
+        (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(
+        ModelError, match=r"32 values that are no number .* transformer\.wte\.weight"
+    ) as caught:
+        load_model(str(tmp_path))
+    assert name in caught.value.hint

@@ -1,12 +1,26 @@
 """Estimates: right about a model whose cost is known, and without a trace."""
 
 import sys
+import time
 
 import polars as pl
 import pytest
 
-from evenhand.runs import Part, RunDirectory, ScoreRequest, estimate, execute, make_plan
+from evenhand.models import Decoding
+from evenhand.models.served.model import HttpModel, HttpOptions
+from evenhand.runs import (
+    FEW,
+    GenerateRequest,
+    Part,
+    RunDirectory,
+    ScoreRequest,
+    estimate,
+    execute,
+    make_plan,
+)
 from evenhand.runs.estimating import _spread
+from evenhand.services.pace import Pace
+from tests.helpers import bigram_service as bigram
 
 
 def plan_of(frame, model, **request):
@@ -55,3 +69,100 @@ def test_a_round_is_spread_over_the_whole_plan(height, size):
     assert rows == sorted(set(rows))
     assert rows[0] == 0
     assert size < 4 or rows[-1] == height - 1
+
+
+@pytest.fixture
+def served(loopback):
+    """A function that serves the bigram model with a latency: (model, server)."""
+    open_servers = []
+
+    def start(latency=0.0, answer=None, **options):
+        service = bigram.BigramService()
+
+        def slowly(asked):
+            time.sleep(latency)
+            return (answer or service)(asked)
+
+        server = loopback.LoopbackServer(slowly).__enter__()
+        open_servers.append(server)
+        given = {"store": None, "pause": 0.001, "longest_pause": 0.002, "attempts": 2, **options}
+        return HttpModel(f"{server.url}/v1", bigram.NAME, HttpOptions(**given)), server
+
+    yield start
+    for server in open_servers:
+        server.__exit__()
+
+
+def continuations(fakes, model, n=600, samples=1):
+    request = GenerateRequest(Decoding(max_new_tokens=4, temperature=1.0, samples=samples))
+    return make_plan([Part("numbered", fakes.numbered_prompts(n), request)], model.fingerprint)
+
+
+@pytest.mark.parametrize("samples", [1, 3, 20])
+def test_a_service_is_asked_a_handful_and_the_estimate_says_how_many(served, fakes, samples):
+    model, server = served()
+    guess = estimate(continuations(fakes, model, samples=samples), model)
+    assert 4 <= guess["asked"] <= FEW
+    assert len(server.asked) == 1 + guess["asked"], "a greeting, and what is owned up to"
+    assert guess["tokens"] > 0
+    assert guess["disk_bytes"] > 0
+    assert guess["probe_errors"] == 0
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_the_time_of_a_service_is_that_of_its_concurrency(served, fakes, concurrency):
+    model, _ = served(latency=0.03, concurrency=concurrency)
+    guess = estimate(continuations(fakes, model), model)
+    assert guess["seconds"] == pytest.approx(600 * 0.03 / concurrency, rel=0.6)
+
+
+def test_a_limit_of_requests_a_minute_rules_time_and_probe(served, fakes):
+    model, server = served(per_minute=60, concurrency=8)
+    model.client._pace = Pace()  # no test waits for a minute
+    guess = estimate(continuations(fakes, model), model, seconds=3.0)
+    assert guess["asked"] == len(server.asked) - 1 <= 3
+    assert guess["seconds"] == pytest.approx(600)
+
+
+def test_likelihoods_of_a_service_cost_the_check_and_a_handful(served, fakes):
+    model, server = served(start="she")
+    guess = estimate(plan_of(fakes.numbered_prompts(300), model), model)
+    assert len(server.asked) - 1 == guess["asked"] <= FEW + 11
+
+
+@pytest.mark.parametrize("status", [400, 401, 503])
+def test_a_service_that_goes_down_or_refuses_leaves_an_estimate_without_a_time(served, fakes, status):
+    greeted, service = [], bigram.BigramService()
+
+    def down(asked):
+        greeted.append(asked)
+        return service(asked) if len(greeted) == 1 else (status, {"error": "closed today"})
+
+    model, server = served(answer=down)
+    guess = estimate(continuations(fakes, model), model)
+    assert guess["seconds"] is None
+    assert guess["tokens"] is None
+    assert "closed today" in guess["not_estimated"]
+    assert len(server.asked) <= 3
+
+
+def test_answers_that_were_kept_give_no_time(served, fakes, tmp_path):
+    model, _ = served(store=str(tmp_path / "answers.sqlite"))
+    plan = continuations(fakes, model, n=3)
+    assert estimate(plan, model)["seconds"] > 0
+    again = estimate(plan, model)
+    assert again["asked"] == 0
+    assert again["seconds"] is None
+    assert "kept" in again["not_estimated"]
+    assert again["tokens"] > 0
+
+
+def test_a_server_that_counts_no_tokens_gives_none(served, fakes):
+    service = bigram.BigramService()
+
+    def uncounted(asked):
+        status, body = service(asked)
+        return status, {name: value for name, value in body.items() if name != "usage"}
+
+    model, _ = served(answer=uncounted)
+    assert estimate(continuations(fakes, model), model)["tokens"] is None

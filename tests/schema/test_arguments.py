@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import pandas
 import polars as pl
 import pytest
 
-from evenhand.schema import DataError, UsageError, check_fields, checked
+from evenhand.models import LanguageModel, TextGenerator
+from evenhand.schema import DataError, UsageError, check_fields, checked, is_a
 
 
 @checked
@@ -111,3 +112,23 @@ def test_fields_of_a_dataclass() -> None:
     assert Pair("x", card=5).card == 5  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="Pair got text=5"):
         Pair(5)  # type: ignore[arg-type]
+
+
+def test_a_protocol_is_looked_for_without_reading_what_it_names():
+    class Costly:
+        architecture = "causal"
+        log_likelihoods = describe = lambda self, *rest: None
+
+        @property
+        def fingerprint(self):
+            raise AssertionError("a server would be asked")
+
+    assert is_a(Costly(), LanguageModel)
+    assert not is_a(Costly(), TextGenerator)
+    assert not is_a(object(), LanguageModel)
+
+    class ForTypeCheckers(Protocol):
+        name: str
+
+    with pytest.raises(TypeError):
+        is_a(3, ForTypeCheckers)

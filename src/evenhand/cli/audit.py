@@ -91,7 +91,8 @@ def audit(
     plan: bool = typer.Option(
         False,
         "--plan",
-        help="Print what would run, what it would cost and what it could detect; run nothing.",
+        help="Print what would run, what it would cost and what it could detect, from a short probe (a service is "
+        "asked about ten requests); run nothing else.",
     ),
 ) -> None:
     """Audit a model: a table here, a report in the run's folder.

@@ -86,7 +86,10 @@ def check(
         None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
     ),
     plan: bool = typer.Option(
-        False, "--plan", help="Print what would run and what it would cost; run nothing."
+        False,
+        "--plan",
+        help="Print what would run and what it would cost, from a short probe (a service is asked "
+        "about ten requests); run nothing else.",
     ),
 ) -> None:
     """Check whether a mitigation is consistent: polarity, importance, and transfer to neutral prompts.

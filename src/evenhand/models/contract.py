@@ -5,13 +5,13 @@ Columns, not objects: a run holds half a million texts, so answers are flat arra
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.models.decoding import Decoding
-from evenhand.schema import ResponseError, Unsupported, UsageError
+from evenhand.schema import ResponseError, Unsupported, UsageError, is_a
 
 Architecture = Literal["causal", "encoder-decoder", "masked"]
 Masking = Literal["token", "word", "blank"]
@@ -251,8 +251,8 @@ def text_generator(model: LanguageModel) -> TextGenerator:
 
     Raises Unsupported, with the reason, for models that only score.
     """
-    if isinstance(model, TextGenerator):
-        return model
+    if is_a(model, TextGenerator):
+        return cast(TextGenerator, model)
     reason = "fills in single masks" if model.architecture == "masked" else "only scores texts"
     raise Unsupported(
         f"{model.fingerprint.get('name', 'This model')} {reason} and cannot write continuations.",

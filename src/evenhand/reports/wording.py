@@ -126,6 +126,22 @@ def times(log_ratio: float | None) -> str:
     return f"×{math.exp(min(log_ratio, 700.0)):.2f}"
 
 
+NO_VERDICT_OF_LIKELIHOODS = "How likely differs with how often people are written about: it is no verdict"
+
+
+def less_or_more_likely(log_ratio: float, low: float | None, high: float | None) -> tuple[str, str, str]:
+    """A log-ratio of perplexities and its interval as factors, with their direction in words.
+
+    >>> less_or_more_likely(1.8625, 1.8, 1.9), less_or_more_likely(-0.6931471805599453, -0.75, None)
+    (('6.44 times less', '6.05', '6.69'), ('2.00 times more', '–', '2.12'))
+    """
+    way = "less"
+    if log_ratio < 0:
+        way, low, high = "more", None if high is None else -high, None if low is None else -low
+    factor, start, end = (times(value).removeprefix("×") for value in (abs(log_ratio), low, high))
+    return f"{factor} times {way}", start, end
+
+
 def share(part: int, whole: int) -> str:
     """A percentage of counts that never rounds something down to nothing.
 
@@ -228,7 +244,7 @@ class VerdictSummary:
         """The verdict in words: on how many axes bias was detected."""
         total = len(self.biased) + len(self.not_detected) + len(self.not_measurable)
         if not total:
-            return "No measure of this benchmark gave a verdict."
+            return "No measure of this benchmark gave a verdict: it describes, and judges nothing here."
         if self.biased:
             if total == 1:
                 return "Bias was found on the one axis that was measured."
@@ -341,6 +357,25 @@ def promise(n_axes: int, alpha: float) -> str:
     if n_axes == 1:
         return f"If there were no difference, it would be called biased {chance}."
     return f"If no axis had any difference, one or more of the {n_axes} would be called biased {chance}."
+
+
+def settings_not_used(model: Mapping[str, Any]) -> str:
+    """Which generation settings of its own a model was not decoded by; empty where it has none, or wrote nothing.
+
+    model: `LanguageModel.describe()`, with `generation.not_applied`.
+
+    >>> settings_not_used({"generation": {"not_applied": {"repetition_penalty": 1.8}}})
+    "The model's own generation setting repetition_penalty=1.8 was not used: texts are decoded as this report states."
+    """
+    generation = model.get("generation")
+    settings = generation.get("not_applied") if isinstance(generation, Mapping) else None
+    if not isinstance(settings, Mapping) or not settings:
+        return ""
+    named = listing([f"{name}={value}" for name, value in settings.items()])
+    return (
+        f"The model's own generation setting{'s' if len(settings) > 1 else ''} {named} "
+        f"{'were' if len(settings) > 1 else 'was'} not used: texts are decoded as this report states."
+    )
 
 
 def expected_false(view: ReportView) -> str:

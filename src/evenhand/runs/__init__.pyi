@@ -2,6 +2,7 @@ from .asking import (
     answer as answer,
 )
 from .directory import (
+    RUNS as RUNS,
     RunDirectory as RunDirectory,
     default_path as default_path,
 )
@@ -10,6 +11,7 @@ from .engine import (
     execute as execute,
 )
 from .estimating import (
+    FEW as FEW,
     estimate as estimate,
 )
 from .joining import (

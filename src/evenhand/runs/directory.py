@@ -39,6 +39,8 @@ from evenhand.schema import (
 )
 from evenhand.stats import Verdict
 
+RUNS = "runs"
+"""The folder that new runs lie in unless another is named."""
 MANIFEST = "manifest.json"
 PROMPTS = {**PROMPT_KEYS, "request_id": pl.String}
 """Columns that every stored table of prompts has."""
@@ -53,7 +55,7 @@ def default_path(model: str, suite: str) -> Path:
     """
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     names = [re.sub(r"[^\w.+-]+", "-", Path(name).name).strip("-.") or "unnamed" for name in (model, suite)]
-    path = Path("runs") / "_".join([now, *names])
+    path = Path(RUNS) / "_".join([now, *names])
     others = (path.with_name(f"{path.name}-{i}") for i in range(2, 1000))
     return path if not path.exists() else next(other for other in others if not other.exists())
 
@@ -106,9 +108,11 @@ class RunDirectory:
         """Open a run; raises DataError if the folder holds none or its manifest cannot be read."""
         path = Path(path)
         if not cls.is_run(path):
-            what = (
-                "is not a run directory: it holds no manifest.json" if is_folder(path) else "does not exist"
-            )
+            what = "does not exist"
+            if is_folder(path):
+                what = "is not a run directory: it holds no manifest.json"
+            elif is_file(path):
+                what = "is a file, and the folder of a run was expected"
             raise DataError(f"{path} {what}.", "Give the folder that `evenhand audit` printed, under runs/.")
         return cls(path, Manifest.read(path / MANIFEST))
 

@@ -1,34 +1,55 @@
 """What a plan would cost, from a short probe: nothing is run in full and nothing is written."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import polars as pl
 
 from evenhand.models import LanguageModel
-from evenhand.runs.asking import answer
+from evenhand.runs.asking import RETRIED, answer
 from evenhand.runs.plan import KINDS, Plan
-from evenhand.schema import table_bytes
+from evenhand.runs.requests import GenerateRequest, decoding_json, decoding_of
+from evenhand.schema import EvenhandError, table_bytes
 
 FIRST_ROUND = 8
 PIECES = 4
+FEW = 8
+"""Requests that an estimate puts to a service, where each may cost money."""
 
 
-def estimate(plan: Plan, model: LanguageModel, probe: int = 4096, seconds: float = 10.0) -> dict[str, Any]:
+def estimate(
+    plan: Plan, model: LanguageModel, probe: int = 4096, seconds: float = 10.0, few: int = FEW
+) -> dict[str, Any]:
     """Requests, tokens, time and disk of a plan, extrapolated from rounds of growing size.
 
     Each kind of request (a masking, a decoding) is probed by itself. Rounds double while time remains, because models
     answer large batches faster than small ones; the last and largest gives the rate. A shard shares still more
     prefixes, so the time is rather too long than too short.
 
-    Arguments: probe: requests in a round at most. seconds: about how long the probe may take.
+    A model that asks a service (its description has `service`) is asked `few` requests in all, whatever the time, and
+    a failure of the service is no error: it leaves the estimate without a time, and `not_estimated` says why.
+
+    Arguments: probe: requests in a round at most. seconds: about how long the probe may take. few: requests that a
+    service is asked at most, besides what it asks to make sure of itself (a greeting, the check of likelihoods).
     Returns: `requests` (prompts), `distinct_requests`, `tokens` (scored and written), `seconds`, `disk_bytes`, and
-    what they rest on: `probe_requests`, `probe_seconds`, `probe_errors` (rows).
-    Raises EvenhandError as the model raises it.
+    what they rest on: `probe_requests`, `probe_seconds`, `probe_errors` (rows). Of a service also `asked` (requests
+    that were sent), `at_once` and `concurrency` (side by side: in the probe, in the run); tokens, seconds and disk
+    are None where they are not known.
+    Raises EvenhandError as the model raises it, unless it asks a service.
     """
     began = time.perf_counter()
     kinds = plan.requests.partition_by(KINDS, maintain_order=True)
+    service = model.describe().get("service")
+    if service is not None:
+        return {
+            "requests": plan.prompts,
+            "distinct_requests": plan.requests.height,
+            **_of_service(model, kinds, service, few, seconds),
+            "probe_seconds": time.perf_counter() - began,
+        }
     probed = [_probed(model, kind, probe, seconds / len(kinds)) for kind in kinds]
     return {
         "requests": plan.prompts,
@@ -74,6 +95,95 @@ def _probed(model: LanguageModel, requests: pl.DataFrame, probe: int, seconds: f
         requests=probed,
         errors=answered.height - answered["error"].null_count(),
     )
+
+
+def _of_service(
+    model: LanguageModel, kinds: list[pl.DataFrame], service: Mapping[str, Any], few: int, seconds: float
+) -> dict[str, Any]:
+    """What a few requests say of all: the largest kinds are asked, the others count as the mean of these."""
+    concurrency, per_minute = service["concurrency"], service["per_minute"]
+    if per_minute is not None:
+        few = min(few, max(int(per_minute * seconds / 60), 1))
+    largest = sorted(kinds, key=_questions, reverse=True)[:few]
+    probes: list[_FewAnswers] = []
+    failure: str | None = None
+    try:
+        for kind in largest:
+            probes.append(_asked_of_service(model, kind, few // len(largest)))
+            if failure := probes[-1].failure:
+                break
+    except EvenhandError as error:
+        failure = error.message
+    facts: dict[str, Any] = {
+        "asked": _sent(model.describe()["service"]) - _sent(service),
+        "at_once": min((probe.asked for probe in probes), default=0),
+        "concurrency": concurrency,
+        "probe_requests": sum(probe.rows.height for probe in probes),
+        "probe_errors": sum(probe.rows.height - probe.rows["error"].null_count() for probe in probes),
+        **dict.fromkeys(("tokens", "seconds", "disk_bytes")),
+    }
+    if failure is not None:
+        return {**facts, "not_estimated": failure}
+    questions = sum(map(_questions, kinds))
+    share = questions / sum(map(_questions, largest))
+    rows = pl.concat(probe.rows for probe in probes)
+    if (known := rows["token_count"].drop_nulls()).len():
+        facts["tokens"] = round(float(known.mean()) * questions)  # type: ignore[arg-type]
+    facts["disk_bytes"] = _bytes_of(rows, questions)
+    if any(probe.asked == 0 for probe in probes):
+        return {**facts, "not_estimated": "the answers to the requests of the probe were kept from before"}
+    rounds = [
+        probe.seconds / ceil(probe.asked / concurrency) * ceil(_questions(kind) / concurrency)
+        for probe, kind in zip(probes, largest, strict=True)
+    ]
+    paced = 0.0 if per_minute is None else questions * 60 / per_minute
+    return {**facts, "seconds": max(sum(rounds) * share, paced)}
+
+
+@dataclass(frozen=True)
+class _FewAnswers:
+    rows: pl.DataFrame
+    asked: int  # by the last round, which gives the rate
+    seconds: float  # of it
+    failure: str | None = None
+
+
+def _asked_of_service(model: LanguageModel, kind: pl.DataFrame, few: int) -> _FewAnswers:
+    """One request by itself, so that a service that is down is not asked more; then the others side by side."""
+    rows: list[pl.DataFrame] = []
+    drawn = kind.sample(min(few, kind.height))  # others the next time: answers are kept
+    samples = min(int(kind["samples"][0]), max(few - 1, 1))
+    for part in (_sampled(drawn[:1], 1), _sampled(drawn[1 : 1 + (few - 1) // samples], samples)):
+        if part.is_empty():
+            break
+        before, began = _sent(model.describe()["service"]), time.perf_counter()
+        rows.append(answer(model, part))
+        took = time.perf_counter() - began
+        asked = min(_sent(model.describe()["service"]) - before, _questions(part))
+        failed = rows[-1].filter(pl.col("error").is_in([str(code) for code in RETRIED]))
+        if failed.height == rows[-1].height:
+            return _FewAnswers(pl.concat(rows), asked, took, failed["detail"][0] or failed["error"][0])
+    return _FewAnswers(pl.concat(rows), asked, took)
+
+
+def _sampled(requests: pl.DataFrame, samples: int) -> pl.DataFrame:
+    """The requests with fewer samples than they ask for."""
+    stored = requests["decoding"][0] if requests.height else None
+    if stored is None:
+        return requests
+    fewer = decoding_json(GenerateRequest(replace(decoding_of(stored), samples=samples)))
+    return requests.with_columns(
+        decoding=pl.lit(fewer), samples=pl.lit(samples, dtype=requests.schema["samples"])
+    )
+
+
+def _questions(requests: pl.DataFrame) -> int:
+    """One for each sample: what a service is asked."""
+    return int(requests["samples"].sum())
+
+
+def _sent(service: Mapping[str, Any]) -> int:
+    return int(service["answered"] + sum([*service["asked_again"].values(), *service["failed"].values()]))
 
 
 def _spread(requests: pl.DataFrame, size: int) -> pl.DataFrame:

@@ -2,6 +2,7 @@ from .arguments import (
     check_fields as check_fields,
     checked as checked,
     checked_kinds as checked_kinds,
+    is_a as is_a,
 )
 from .cards import (
     Card as Card,
@@ -15,6 +16,7 @@ from .errors import (
     Interrupted as Interrupted,
     ModelError as ModelError,
     ResumeRefused as ResumeRefused,
+    ServiceUnavailable as ServiceUnavailable,
     Unsupported as Unsupported,
     UsageError as UsageError,
     WriteError as WriteError,

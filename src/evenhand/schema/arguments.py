@@ -23,6 +23,7 @@ BETWEEN = ("alpha", "level")
 """Chances: above 0 and below 1."""
 FROM_ZERO = ("margin", "contrast_margin", "valence_margin")
 """Distances: 0 or more."""
+MISSING = object()
 MOST = 2**63 - 1
 """The largest seed that everything that draws can take."""
 IN_WORDS: dict[Any, str] = {
@@ -136,9 +137,26 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is not None or not isinstance(hint, type):
         return True
     try:
-        return isinstance(value, hint)
+        return is_a(value, hint)
     except TypeError:  # a protocol that is for type checkers alone
         return True
+
+
+def is_a(value: Any, kind: type[Any]) -> bool:
+    """`isinstance`, which of a protocol looks whether each name is there and reads none.
+
+    Before Python 3.12 `isinstance` reads every property, and some are costly: a served model is greeted for its
+    fingerprint. Raises TypeError for a protocol that is for type checkers alone.
+
+    >>> is_a(Path("a"), Iterable), is_a([], Iterable)
+    (False, True)
+    """
+    if not getattr(kind, "_is_runtime_protocol", False):
+        return isinstance(value, kind)
+    protocols = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False)]
+    names = {name for base in protocols for name in (*vars(base), *vars(base).get("__annotations__", {}))}
+    wanted = (name for name in names if name == "__call__" or not name.startswith("_"))
+    return all(inspect.getattr_static(value, name, MISSING) is not MISSING for name in wanted)
 
 
 def _are(value: Any, inner: tuple[Any, ...]) -> bool:

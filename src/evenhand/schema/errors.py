@@ -76,6 +76,10 @@ class Unsupported(ModelError):
     """This backend cannot answer this kind of request; the hint says what can."""
 
 
+class ServiceUnavailable(EvenhandError):
+    """A service cannot be reached, is down, or does not take the key. What it answered before is kept."""
+
+
 class WriteError(EvenhandError):
     """A result could not be written (full disk, no permission). What was written before is intact."""
 

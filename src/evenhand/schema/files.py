@@ -1,5 +1,6 @@
 """Files that are either whole or absent: encoded to memory, written to a temporary name, flushed, renamed."""
 
+import errno
 import hashlib
 import io
 import json
@@ -50,8 +51,13 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise WriteError(
             f"Could not write {path}: {error.strerror or error}.",
-            "What was written before is intact. Free some space or choose another folder, then run again.",
+            f"What was written before is intact. {_mend_of(error)}, then run again.",
         ) from error
+
+
+def _mend_of(error: OSError) -> str:
+    full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+    return "Free some space or choose another folder" if full else "Choose a folder that you may write to"
 
 
 def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None = None) -> Path:

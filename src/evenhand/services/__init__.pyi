@@ -6,6 +6,7 @@ from .answers import (
     first_choice as first_choice,
 )
 from .client import (
+    WHEN_BACK as WHEN_BACK,
     Answer as Answer,
     ServiceClient as ServiceClient,
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from evenhand.schema import EvenhandError, UsageError
+from evenhand.schema import ServiceUnavailable, UsageError
 from evenhand.services.addresses import address_parts
 from evenhand.services.answers import KEY_REFUSED, Answer as Answer, Attempt, read_response
 from evenhand.services.pace import Pace, Stopped, pause_after, sleep
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 FORGIVEN = 10
 """Times `attempts` that a question is tried at most, however often being told to slow down is forgiven."""
+WHEN_BACK = (
+    "What was answered before is kept. When the service is back, run the same command again, or go on with the folder "
+    "of the run."
+)
 LISTEN = 0.2  # seconds; on Windows a thread that waits without end does not hear Ctrl-C
 
 
@@ -80,6 +84,7 @@ class ServiceClient:
                     "Copy it again, without anything around it.",
                 )
         self._redaction = Redaction(self._headers)
+        self._per_minute = per_minute
         self._pace = Pace(per_minute)
         self._lock = threading.Lock()
         self._connections: Connections | None = None
@@ -108,7 +113,7 @@ class ServiceClient:
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         """Ask one question. path: behind the base URL. body: sent as JSON.
 
-        Raises EvenhandError if the key is refused or the service cannot be reached at all.
+        Raises ServiceUnavailable if the key is refused or the service cannot be reached at all.
         """
         return self._ask("POST", path, body, threading.Event())
 
@@ -180,11 +185,13 @@ class ServiceClient:
         self._key_served = True
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest: answers, tries that failed by reason, seconds a good answer took."""
+        """Facts for the manifest: the pace, answers, tries that failed by reason, seconds a good answer took."""
         with self._lock:
             latencies = sorted(self._latencies)
             facts: dict[str, Any] = {
                 "host": self._host,
+                "concurrency": self.concurrency,
+                "per_minute": self._per_minute,
                 "answered": self._good,
                 "asked_again": dict(sorted(self._passing.items())),
                 "failed": dict(sorted(self._failed.items())),
@@ -230,9 +237,9 @@ class ServiceClient:
             spent = failures + slowed >= self.attempts or tries >= FORGIVEN * self.attempts
             if spent or (asked_for is not None and asked_for > self.longest_pause):
                 if not connected and self._responses == responses_before:
-                    raise EvenhandError(
+                    raise ServiceUnavailable(
                         f"{self.base_url} cannot be reached: {answer.detail}.",
-                        "Is the address right and the service running? What was answered before is kept.",
+                        f"Is the address right and the service running? {WHEN_BACK}",
                     )
                 return self._counted(answer)
             if asked_for is not None:
@@ -273,9 +280,9 @@ class ServiceClient:
             return self._connections
 
     def raise_refused(self, answer: Answer) -> NoReturn:
-        """Raise the EvenhandError of a key that the service does not take (any more)."""
+        """Raise the ServiceUnavailable of a key that the service does not take (any more)."""
         where = f"Set {self.key_variable}" if self.key_variable else "Give a key"
-        raise EvenhandError(
+        raise ServiceUnavailable(
             f"{self._host} refuses the key: {answer.detail}",
             f"{where} to one that may use this service. What was answered before is kept.",
         )

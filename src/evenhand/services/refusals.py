@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from evenhand.schema import EvenhandError, ModelError
+from evenhand.schema import ModelError, ServiceUnavailable
 from evenhand.services.answers import ABSENT, KEY_REFUSED, Answer
-from evenhand.services.client import ServiceClient
+from evenhand.services.client import WHEN_BACK, ServiceClient
 
 SUSPICIOUS = 8
 """So many questions without an answer, and none answered between them, are a reason to look whether any would be."""
@@ -59,7 +59,7 @@ class Refusals:
 
         key: of its question. harmless: asks a harmless question of the same form; raises where there is nobody
         to ask. form: what is alike in questions that are all taken or all refused. hint: what to do if the form is
-        refused. Raises ModelError if no question of it is taken, EvenhandError for the key, or if the service is down.
+        refused. Raises ModelError if no question of it is taken, ServiceUnavailable for the key, or if it is down.
         """
         if answer.error is None:
             self._answered.add(form)
@@ -84,11 +84,7 @@ class Refusals:
         elif harmless.refusal is not None:
             raise ModelError(f"{address} refuses every request: {rest}", hint)
         elif self._silent >= SUSPICIOUS:
-            raise EvenhandError(
-                f"{address} is down, or has had enough: {rest}",
-                "What was answered before is kept. When the service is back, run the same command again, or go on with "
-                "the folder of the run.",
-            )
+            raise ServiceUnavailable(f"{address} is down, or has had enough: {rest}", WHEN_BACK)
         else:
             self._look_after = doubled
 

@@ -105,9 +105,10 @@ class AnswerStore:
                     self._database, self._process = self._connect(), os.getpid()
                 yield self._database
             except sqlite3.OperationalError as error:
+                space = "Free some space or set" if "full" in str(error) else "Set"
                 raise WriteError(
                     f"The store of answers {self.path} cannot be used: {error}.",
-                    "Free some space or set $EVENHAND_CACHE to a folder of yours on a disk of this machine; "
+                    f"{space} $EVENHAND_CACHE to a folder of yours on a disk of this machine; "
                     "what was stored is intact.",
                 ) from error
             except (sqlite3.DatabaseError, json.JSONDecodeError) as error:

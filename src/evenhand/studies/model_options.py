@@ -1,11 +1,13 @@
 """Which model a study asks and how it is loaded: the same options, with the same meaning, in every study."""
 
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import field_validator
 
 from evenhand.models import LanguageModel
-from evenhand.schema import ModelError, UsageError
+from evenhand.runs import RUNS
+from evenhand.schema import DataError, ModelError, UsageError, is_a, is_folder
 from evenhand.studies.options import Count, Options
 from evenhand.weights import check_device
 
@@ -58,6 +60,12 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
     """
     from evenhand.models import load_model
 
+    if Path(options.model).parts[:1] == (RUNS,) and not is_folder(options.model):
+        raise DataError(
+            f"There is no folder {options.model}.",
+            "Give the folder that `evenhand audit` printed, or the name of a model. (A model of the hub whose owner is "
+            f"called {RUNS!r} is given as the folder of a copy.)",
+        )
     model = load_model(
         options.model,
         device=options.device,
@@ -67,7 +75,7 @@ def load_named_model(options: ModelOptions) -> LanguageModel:
         batch_tokens=options.batch_tokens,
         options=_chat_options(options),
     )
-    if not isinstance(model, LanguageModel):
+    if not is_a(model, LanguageModel):
         raise ModelError(f"{options.model} did not load as a language model.", "Its loader must return one.")
     return model
 

@@ -1,6 +1,7 @@
 """What all models of options have in common: frozen, unknown names refused, and one way to say what is wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -54,13 +55,24 @@ def validated(kind: type[Kind], values: Mapping[str, Any]) -> Kind:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         raise UsageError(
-            f"These options are wrong: {problems(error)}.", f"Options: {', '.join(kind.model_fields)}."
+            f"These options are wrong: {problems(error, kind.model_fields)}.",
+            f"Options: {', '.join(kind.model_fields)}.",
         ) from error
 
 
-def problems(error: ValidationError) -> str:
-    """Each thing that is wrong with options, as `name: what was expected`, in one line."""
+def problems(error: ValidationError, known: Iterable[str] = ()) -> str:
+    """Each thing that is wrong with options, as `name: what was expected`, in one line.
+
+    known: names of the options there are, of which an unknown one may mean one.
+    """
     return "; ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'options'}: {one['msg'].removeprefix('Value error, ')}"
+        f"{'.'.join(map(str, one['loc'])) or 'options'}: {_problem(one['type'], one['msg'], one['loc'], known)}"
         for one in error.errors()
     )
+
+
+def _problem(kind: str, message: str, place: tuple[int | str, ...], known: Iterable[str]) -> str:
+    if kind != "extra_forbidden" or len(place) != 1:
+        return message.removeprefix("Value error, ")
+    near = get_close_matches(str(place[0]), list(known), n=1)
+    return f"there is no such option{f'. Did you mean {near[0]!r}?' if near else ''}"

@@ -8,16 +8,16 @@ are published in no other form), and then they are read through torch's weights_
 import hashlib
 import json
 import math
-import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_of
 from evenhand.weights.hub import hub_errors, quiet_transformers
+from evenhand.weights.soundness import check_finite, check_layers, check_loaded
 from evenhand.weights.tokenizer import load_tokenizer
 
 Kind = Literal["model", "classifier"]
@@ -30,16 +30,6 @@ UNSAFE = ("pytorch_model*.bin", "*.ckpt", "*.pt", "*.pth", "tf_model.h5", "flax_
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2, "U16": 2}
 FLOATS = ("F64", "F32", "F16", "BF16")
 CONVERT = f"load the model with transformers and call model.save_pretrained(...), which writes {ONE_FILE}."
-LAYER_NUMBER = re.compile(r"\.(\d+)\.")
-WITHOUT_EFFECT = (
-    "inv_freq",
-    "position_ids",
-    "masked_bias",
-    "attn.bias",
-    "attention.bias",
-    "num_batches_tracked",
-)
-"""Ends of the names of buffers that older versions of transformers saved and newer ones compute."""
 VOLATILE_SETTINGS = ("transformers_version", "_name_or_path", "torch_dtype", "dtype", "_commit_hash")
 """Rewritten at every save, and without effect on a single number."""
 
@@ -138,8 +128,8 @@ def load_weights(
 
     auto_class: the class of transformers that makes it. dtype: a torch dtype. optional: beginnings of the names of
     tensors that may be missing, because no number depends on them. Raises ModelError for damaged weights, for
-    pickled ones under a torch in which they are not safe, and for tensors that the checkpoint lacks: they would be
-    random numbers and give plausible results (bias-bench issue 18).
+    pickled ones under a torch in which they are not safe, for tensors that hold NaN or infinity, and for tensors that
+    the checkpoint lacks: they would be random numbers and give plausible results (bias-bench issue 18).
     """
     import torch
     import transformers
@@ -176,8 +166,9 @@ def load_weights(
                 "Download or copy them again, with the config.json that belongs to them.",
             ) from error
     report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
-    _check_loaded(name, report, type(model).__name__)
-    _check_layers(name, report["unexpected_keys"], model)
+    check_loaded(name, report, type(model).__name__)
+    check_layers(name, report["unexpected_keys"], model)
+    check_finite(name, model, lambda key: _file_of(checkpoint.folder, key))
     return model.eval().requires_grad_(False)
 
 
@@ -295,57 +286,16 @@ def _parts(index: Path) -> list[Path]:
     return [index.parent / name for name in names]
 
 
-def _check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
-    missing = sorted(report["missing_keys"])
-    broken = sorted(str(key) for key in report.get("mismatched_keys", ())) + list(
-        report.get("error_msgs", ())
-    )
-    if missing or broken:
-        some = ", ".join((missing + broken)[:3])
-        raise ModelError(
-            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} "
-            f"({some}{', ...' * (len(missing) + len(broken) > 3)}); they would be random numbers.",
-            "This checkpoint was saved without its head, or its tensors carry other names. "
-            "Save it from the class that was trained, head included.",
-        )
-
-
-def _check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
-    """Raise ModelError if the weights hold parts of layers that the model has no use for.
-
-    A config.json with fewer layers than the weights would give a cut model that answers as if nothing were amiss.
-    Parts of the model that are not layers at all (a pooler, another tower) may be left over.
-    """
-    import torch
-
-    layers = {
-        path: len(module)
-        for path, module in model.named_modules()
-        if isinstance(module, torch.nn.ModuleList | torch.nn.Sequential)
-    }
-    beyond: list[str] = []
-    within: list[str] = []
-    for key in sorted(key for key in unexpected if not key.endswith(WITHOUT_EFFECT)):
-        for place in LAYER_NUMBER.finditer(key):
-            held = [n for path, n in layers.items() if _is_same_list(path, key[: place.start()])]
-            if held:
-                (beyond if int(place[1]) >= max(held) else within).append(key)
-                break
-    if beyond or within:
-        what = (
-            "layers that its config.json does not know" if beyond else "layers that the model's are without"
-        )
-        some = ", ".join((beyond or within)[:3]) + ", ..." * (len(beyond or within) > 3)
-        raise ModelError(
-            f"The weights of {name!r} hold {len(beyond or within)} tensors of {what} ({some}); without them "
-            f"{type(model).__name__} would be another model, and measured as if nothing were amiss.",
-            "Use the config.json that was saved with these weights (its number of layers, its model_type, its biases).",
-        )
-
-
-def _is_same_list(path: str, stored: str) -> bool:
-    """Whether two names are those of one list of layers; a checkpoint may leave out or add the name of its body."""
-    return path == stored or path.endswith(f".{stored}") or ("." in path and stored.endswith(f".{path}"))
+def _file_of(folder: Path, key: str) -> str:
+    """The weight file that holds a tensor, as far as its name tells."""
+    for index in (INDEX, PICKLED[1]):
+        if (folder / index).is_file():
+            files = {
+                stored: str(file) for stored, file in _json(folder / index).get("weight_map", {}).items()
+            }
+            ends = [file for stored, file in files.items() if key == stored or key.endswith(f".{stored}")]
+            return next(iter(ends), f"the parts of {index}")
+    return next((file for file in (ONE_FILE, PICKLED[0]) if (folder / file).is_file()), "its weights")
 
 
 def _header(path: Path) -> dict[str, Any]:

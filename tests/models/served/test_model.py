@@ -17,7 +17,7 @@ from evenhand.models import TextGenerator, text_generator
 from evenhand.models.decoding import Decoding
 from evenhand.models.served.model import UNKNOWN_TOKEN, HttpModel, HttpOptions, load_http_model
 from evenhand.runs import RunDirectory
-from evenhand.schema import EvenhandError, ModelError, ResponseError, UsageError
+from evenhand.schema import EvenhandError, ModelError, ResponseError, ServiceUnavailable, UsageError
 from evenhand.services.store import AnswerStore
 
 DRAWN = Decoding(max_new_tokens=8, temperature=1.0, top_p=0.9, samples=3, seed=5)
@@ -353,3 +353,69 @@ def test_another_model_behind_the_same_name_is_asked_anew(serve, tmp_path, bigra
     assert changed.describe()["service"]["answers_from_store"] == 0
     assert after.texts != before.texts
     assert after.texts[0] in {"".join(words) for words, _, _ in expected(bigram, server, PROMPTS[0]).values()}
+
+
+def greeted_first(answer, service, times=1):
+    """A service whose first answers are another's."""
+    asked_before = []
+
+    def answering(asked):
+        asked_before.append(asked)
+        return answer if len(asked_before) <= times else service(asked)
+
+    return answering
+
+
+@pytest.fixture
+def answering(loopback, bigram):
+    """A function that serves a function's answers: (model, server)."""
+    open_servers = []
+
+    def start(answer, mischief=lambda asked: None, **options):
+        server = loopback.LoopbackServer(answer, mischief).__enter__()
+        open_servers.append(server)
+        given = {"store": None, "pause": 0.001, "longest_pause": 0.002, "attempts": 2, **options}
+        return HttpModel(f"{server.url}/v1", bigram.NAME, HttpOptions(**given)), server
+
+    yield start
+    for server in open_servers:
+        server.__exit__()
+
+
+JUNK = [{"choices": [{"text": None}]}, {"choices": []}, {"object": "nothing"}]
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_an_unreadable_greeting_is_asked_for_again_and_changes_no_key(answering, bigram, junk):
+    plain, _ = answering(bigram.BigramService())
+    model, _ = answering(greeted_first((200, junk), bigram.BigramService()))
+    model.client.base_url = plain.client.base_url  # keys hold the address
+    assert model._key({"prompt": "she"}) == plain._key({"prompt": "she"})
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_a_greeting_that_stays_unreadable_ends_with_an_error_of_its_own(answering, bigram, junk):
+    model, server = answering(lambda asked: (200, junk))
+    with pytest.raises(ModelError, match="does not answer a greeting as a model does") as caught:
+        model.generate(["she"], DRAWN)
+    assert len([asked for asked in server.asked if asked.method == "POST"]) == 3
+    assert "kept" in caught.value.hint
+    assert "one choice" in caught.value.hint
+    assert "#model" not in str(caught.value)
+
+
+def test_a_page_in_place_of_a_greeting_is_said_to_be_one(answering, bigram):
+    model, _ = answering(bigram.BigramService(), lambda asked: "garbage")
+    with pytest.raises(ModelError, match="<html>") as caught:
+        model.generate(["she"], DRAWN)
+    assert "proxy" in caught.value.hint
+    assert "#model" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 402])
+def test_a_server_that_is_down_at_the_greeting_is_no_wrong_name(answering, status):
+    model, _ = answering(lambda asked: (status, {"error": "closed today"}))
+    with pytest.raises(ServiceUnavailable, match="closed today") as caught:
+        model.generate(["she"], DRAWN)
+    assert "run the same command again" in caught.value.hint
+    assert "#model" not in str(caught.value)

@@ -94,3 +94,10 @@ def test_what_changes_the_answers_is_in_the_conventions_and_the_rest_is_not():
     assert HttpOptions(chat=True, system="x").conventions() != HttpOptions(chat=True).conventions()
     for change in ({"concurrency": 3}, {"timeout": 1.0}, {"store": None}, {"per_minute": 3.0}):
         assert HttpOptions(**change).conventions() == plain
+
+
+def test_options_in_front_of_the_name_are_told_where_they_stand():
+    with pytest.raises(UsageError, match="in front of the model's name") as caught:
+        load_http_model("http://host/v1?key=SECRET_VALUE#m")
+    assert "http://host/v1#m?option=value" in caught.value.hint
+    assert "SECRET_VALUE" not in str(caught.value)

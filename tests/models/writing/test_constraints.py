@@ -7,7 +7,7 @@ import torch
 
 from evenhand.models.decoding import Decoding
 from evenhand.models.loading import as_language_model
-from evenhand.models.writing.constraints import Constraints
+from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.schema import Unsupported
 
 PROMPTS = ["My neighbour is a kind person who is", "Hi."]
@@ -87,3 +87,45 @@ def test_what_is_not_kept_is_refused_before_anything_is_written(
 def test_most_models_demand_nothing(architectures: Any) -> None:
     network = architectures.build("llama")
     assert not Constraints.of(network) and Constraints.of(network).parameters() == {}
+
+
+CHOSEN: dict[str, Any] = {
+    "repetition_penalty": 1.8,
+    "no_repeat_ngram_size": 2,
+    "num_beams": 4,
+    "top_k": 7,
+}
+MEANT: dict[str, Any] = {
+    "watermarking_config": {"greenlist_ratio": 0.25},
+    "guidance_scale": 1.5,
+    "stop_strings": ["."],
+    "dola_layers": "high",
+    "force_words_ids": [[5]],
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("gpt2", "causal"), ("t5", "encoder-decoder")])
+def test_choices_of_decoding_are_not_used_and_named(architectures: Any, name: str, kind: str) -> None:
+    model, free = loaded(architectures, name, kind, CHOSEN), loaded(architectures, name, kind, {})
+    rule = Decoding(max_new_tokens=NEW)
+    answers, plain = model.generate(PROMPTS, rule), free.generate(PROMPTS, rule)
+    assert [answers.row(i).tolist() for i in range(2)] == [plain.row(i).tolist() for i in range(2)]
+    assert model.fingerprint == free.fingerprint, "they change no key"
+    assert model.describe()["generation"]["not_applied"] == CHOSEN
+    assert "not_applied" not in free.describe()["generation"]
+
+
+def test_defaults_of_transformers_are_no_choice_of_the_model(architectures: Any) -> None:
+    network = architectures.build("gpt2")
+    network.generation_config.update(**network.generation_config._get_default_generation_params())
+    assert not_applied(network) == {}
+    network.generation_config.update(exponential_decay_length_penalty=(4, 1.2), guidance_scale=1.0)
+    assert not_applied(network) == {"exponential_decay_length_penalty": [4, 1.2]}
+    Constraints.of(network).check(network)
+
+
+@pytest.mark.parametrize("setting", MEANT)
+def test_settings_that_change_what_is_meant_are_refused(architectures: Any, setting: str) -> None:
+    model = loaded(architectures, "gpt2", "causal", {setting: MEANT[setting]})
+    with pytest.raises(Unsupported, match=setting):
+        model.generate([], Decoding(max_new_tokens=2))

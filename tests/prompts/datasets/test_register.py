@@ -105,7 +105,7 @@ def test_a_file_without_checksum_is_taken_as_it_comes_and_that_is_said(tmp_path:
     got = fetch("toy", from_dir=source, register=register)
     assert (got.downloaded, got.unchecked) == (("0.txt",), ("0.txt",))
     assert (got.folder / "0.txt").read_bytes() == b"anything"
-    assert fetch("toy", from_dir=tmp_path / "none", register=register).downloaded == ()  # it is there
+    assert fetch("toy", from_dir=source, register=register).downloaded == ()  # it is there
 
 
 @pytest.mark.parity
@@ -170,8 +170,22 @@ def test_fetch_from_the_wrong_folder(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("x")
     with pytest.raises(DataError, match=r"has no 0\.txt; found: .*other\.txt"):
         fetch("toy", from_dir=tmp_path, register=toy(b"zero"))
-    with pytest.raises(DataError, match=r"has no 0\.txt; found: no folder"):
+    with pytest.raises(DataError, match=r"There is no folder .*nowhere"):
         fetch("toy", from_dir=tmp_path / "nowhere", register=toy(b"zero"))
+
+
+def test_a_folder_that_is_not_there_is_told_even_of_a_set_that_is(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "0.txt").write_text("zero")
+    fetch("toy", from_dir=tmp_path, register=toy(b"zero"))
+    with pytest.raises(DataError, match=r"There is no folder .*nowhere"):
+        fetch("toy", from_dir=tmp_path / "nowhere", register=toy(b"zero"))
+
+
+def test_a_fetch_from_a_folder_that_fails_leaves_nothing(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "0.txt").write_text("zero")
+    with pytest.raises(DataError, match=r"has no 1\.txt"):
+        fetch("toy", from_dir=tmp_path, register=toy(b"zero", b"one"))
+    assert not list((cache / "toy").iterdir())
 
 
 def test_fetch_downloads_only_what_is_missing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:

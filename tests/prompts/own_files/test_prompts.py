@@ -138,7 +138,8 @@ def test_responses_count_what_cannot_be_used(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_responses_from_perplexities(tmp_path: Path, kind: str) -> None:
     rows = [
-        {"axis": "a", "perplexity": p, "error": e} for p, e in [(8.0, None), (0.0, None), (3.0, "refused")]
+        {"axis": "a", "perplexity": p, "error": e}
+        for p, e in [(8.0, None), (float("inf"), None), (3.0, "refused")]
     ]
     read = read_responses(write(tmp_path, kind, rows), ["axis"])
     assert read.frame["perplexity"].to_list() == [8.0, None, None]
@@ -214,3 +215,13 @@ def test_names_of_any_plain_kind_are_texts(tmp_path):
     frame = read_prompts(file).frame
     assert frame.select("group", "descriptor").dtypes == [pl.String] * 2
     assert frame["group"].to_list() == ["1", "2"]
+
+
+@pytest.mark.parametrize("value", [-3.0, 0.0, 0.5])
+def test_a_perplexity_below_one_is_told_as_what_cannot_be(tmp_path: Path, value: float) -> None:
+    path = write(tmp_path, "csv", [{"axis": "a", "perplexity": 2.0}, {"axis": "a", "perplexity": value}])
+    with pytest.raises(
+        DataError, match=r"row 2: the perplexity is .*; a perplexity cannot be below 1\."
+    ) as caught:
+        read_responses(path)
+    assert "log_likelihood" in str(caught.value.hint)

@@ -58,7 +58,7 @@ def test_the_last_set_wins_and_values_are_yaml():
         (["alpha=1"], "alpha: Input should be less than 1"),
         (["limit=0"], "limit: Input should be greater than or equal to 1"),
         (["seed=2", "seed.all=1"], "seed is a value and has no part 'all'"),
-        (["margni=1"], "margni: Extra inputs are not permitted"),
+        (["margni=1"], "margni: there is no such option. Did you mean 'margin'?"),
         (["data=/folder"], "data: Input should be a valid dictionary"),
         (["data.stereoset=[1]"], "data.stereoset: Input should be a valid string"),
         (["seed=1", "alpha=5", "limit=-2"], "(?s)limit.*alpha"),

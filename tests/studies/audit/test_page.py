@@ -131,7 +131,7 @@ def test_a_run_with_nothing_in_it_still_gives_a_page():
     empty = pl.DataFrame(schema=MEASUREMENTS), pl.DataFrame(schema=FINDINGS)
     benchmark = BenchmarkView("mine", Card("mine", "one line"))
     page = render_html(ReportView("m", {}, {}, *empty, (benchmark,)))
-    assert "No measure of this benchmark gave a verdict." in page
+    assert "No measure of this benchmark gave a verdict: it describes, and judges nothing here." in page
     assert Outline(page).wrong == []
 
 

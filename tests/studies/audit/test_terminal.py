@@ -158,3 +158,22 @@ def test_tiny_points_do_not_give_a_column_eight_decimals():
     console = Console(width=80, file=io.StringIO())
     render_audit(replace(view, measurements=measurements), console)
     assert "0.0000" not in console.file.getvalue()
+
+
+def test_generation_settings_of_the_model_that_were_not_used_are_named_once():
+    told = {"generation": {"not_applied": {"repetition_penalty": 1.8, "top_k": 7}}}
+    text = printed(render_audit, replace(make_view(), model=told))
+    assert (
+        " ".join(text.split()).count(
+            "own generation settings repetition_penalty=1.8 and top_k=7 were not used"
+        )
+        == 1
+    )
+
+
+def test_factors_of_descriptors_say_which_way_and_that_they_are_no_verdict(text):
+    plain = " ".join(text.split())
+    assert "times, token for token, beside the others" in plain
+    assert re.search(r"\d\.\d\d times (less|more) +\d\.\d\d \d", plain)
+    assert "×" not in text.split("Descriptors least")[1].split("Descriptors met")[0]
+    assert "it is no verdict" in plain

@@ -32,14 +32,24 @@ from evenhand.schema import (
     EvenhandError,
     ModelError,
     ResponseError,
+    ServiceUnavailable,
     Unsupported,
     UsageError,
     without_surrogates,
 )
-from evenhand.services import Answer, AnswerStore, ServiceClient, answer_key, answer_store_path, first_choice
+from evenhand.services import (
+    WHEN_BACK,
+    Answer,
+    AnswerStore,
+    ServiceClient,
+    answer_key,
+    answer_store_path,
+    first_choice,
+)
 
 UNKNOWN_TOKEN = -1  # a token that was counted by the server and not shown
 GREETING_TOKENS = 16  # thinking models refuse to answer in fewer
+GREETINGS = 3  # times that an answer which cannot be read is asked for again at most
 
 
 class HttpModel:
@@ -75,7 +85,8 @@ class HttpModel:
     def served_model(self) -> str:
         """The name under which the server answers, which may say more than the one it is asked by.
 
-        Raises ModelError, with the names the server has, if it does not answer a greeting.
+        Raises ModelError, with the names the server has, if it does not answer a greeting as a model does, and
+        ServiceUnavailable if it answers nothing.
         """
         name = self._greeting.get("model")
         return without_surrogates(name) if isinstance(name, str) and name else self.served.model
@@ -88,17 +99,41 @@ class HttpModel:
         greeting = Decoding(max_new_tokens=GREETING_TOKENS)
         fields = {self.options.limit: GREETING_TOKENS}
         try:
-            answer = self.served.ask(self.path, sample_body("Hello", 0, greeting, fields, self.options))
+            answer = self._greeted(sample_body("Hello", 0, greeting, fields, self.options), greeting)
         except ModelError as error:
             names = self.served.names()
             known = f" Models there: {', '.join(names[:20])}." if names else ""
             raise ModelError(error.message + known, error.hint) from error
-        if answer.error is not None or first_choice(answer.body) is None:
-            raise ModelError(
-                f"{self.client.base_url} does not answer a greeting: {answer.detail or 'no choice in its answer'}.",
-                "The name of a served model is http://host:port/v1#model; see `evenhand.models.served.model`.",
-            )
         return answer.body or {}
+
+    def _greeted(self, body: dict[str, Any], greeting: Decoding) -> Answer:
+        """An answer to a greeting that can be read. What cannot says nothing of the model: it is asked for again."""
+        address = self.client.base_url
+        for _ in range(GREETINGS):
+            answer = self.served.ask(self.path, body)
+            if answer.refusal is not None:
+                raise ModelError(
+                    f"{address} refuses a greeting: {answer.detail}.",
+                    "Change the options behind the model's name to what it takes (http://host:port/v1#model?chat=1, "
+                    "for instance).",
+                )
+            if answer.error is not None and (answer.status is None or answer.status >= 300):
+                raise ServiceUnavailable(f"{address} does not answer a greeting: {answer.detail}.", WHEN_BACK)
+            written = read_written(answer, greeting)
+            if written.error in (None, ResponseError.REFUSED):
+                return answer
+        told = f"{address} does not answer a greeting as a model does, asked {GREETINGS} times: {written.detail}."
+        if answer.body is None:
+            hint = (
+                "Does the address end as the server's does (mostly in /v1)? Something else may answer in front of it, "
+                "such as a proxy or a page to log in. What was answered before is kept."
+            )
+        else:
+            hint = (
+                f"Look at what it answers to POST {address}{self.path}: one choice with a text was expected. What was "
+                "answered before is kept; run the same command again when it is mended."
+            )
+        raise ModelError(told, hint)
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -107,19 +142,16 @@ class HttpModel:
         The server's `system_fingerprint` may change between two requests and is therefore in `describe`.
         """
         served = self.served_model
-        return {
-            "name": self.served.model,
-            "server": self.client.base_url.split("://", 1)[1],
-            "served_model": served,
-            "architecture": "causal",
-            **self.options.conventions(),
-        }
+        return self._asked_as(served_model=served)
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the manifest and the report: calls, retries, tokens, latency, what is stored where."""
+        """Facts for the manifest and the report: calls, retries, tokens, latency, what is stored where.
+
+        The server is not greeted for it: how it calls the model is among them once it was.
+        """
         checked = "echo_written" in self.__dict__
         return {
-            **self.fingerprint,
+            **(self.fingerprint if "_greeting" in self.__dict__ else self._asked_as()),
             "device": "server",
             "scoring": "echoed log probabilities, checked" if checked else "not asked for",
             "service": self.served.describe(),
@@ -209,6 +241,10 @@ class HttpModel:
         name = self.fingerprint["name"]
         return check_echo(lambda body: self.served.ask(self.path, body), name)
 
+    def _asked_as(self, **known: Any) -> dict[str, Any]:
+        address = {"name": self.served.model, "server": self.client.base_url.split("://", 1)[1]}
+        return {**address, **known, "architecture": "causal", **self.options.conventions()}
+
     def _key(self, body: dict[str, Any], *drawn: int) -> str:
         # Another model may come to stand behind the same name: then the greeting is answered otherwise, and what was
         # kept of the old one is not taken for an answer of the new.
@@ -239,6 +275,13 @@ def load_http_model(name: str, options: HttpOptions | None = None) -> HttpModel:
     True
     """
     base_url, model, named = split_address(name)
+    if "?" in base_url:
+        bare = base_url.partition("?")[0]
+        raise UsageError(
+            f"The address {bare} holds a query in front of the model's name.",
+            f"Options stand behind the name: {bare}#{model or 'NAME'}?option=value, such as ?key=VARIABLE for the "
+            "environment variable that holds the key.",
+        )
     if options is not None:
         if named != HttpOptions():
             raise UsageError(

@@ -7,9 +7,48 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.schema import Unsupported
+from evenhand.schema import Unsupported, as_json
 
-REFUSED = ("sequence_bias", "forced_decoder_ids")
+UNSET: tuple[Any, ...] = (None, (), [], {}, False, "")
+REFUSED = {
+    "sequence_bias": None,
+    "forced_decoder_ids": None,
+    "watermarking_config": None,
+    "guidance_scale": 1,
+    "stop_strings": None,
+    "dola_layers": None,
+    "force_words_ids": None,
+    "constraints": None,
+}
+"""Settings that change what is meant by the model's texts, and are not done here; each with the value that asks for
+nothing."""
+CHOICES = {
+    "do_sample": False,
+    "temperature": 1.0,
+    "top_k": 50,
+    "top_p": 1.0,
+    "min_p": None,
+    "top_h": None,
+    "typical_p": 1.0,
+    "epsilon_cutoff": 0.0,
+    "eta_cutoff": 0.0,
+    "repetition_penalty": 1.0,
+    "encoder_repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0,
+    "min_length": 0,
+    "min_new_tokens": None,
+    "exponential_decay_length_penalty": None,
+    "penalty_alpha": None,
+    "num_beams": 1,
+    "num_beam_groups": 1,
+    "diversity_penalty": 0.0,
+    "length_penalty": 1.0,
+    "early_stopping": False,
+    "renormalize_logits": False,
+    "token_healing": False,
+}
+"""Choices of decoding with transformers' defaults. Limits of length are not among them: every benchmark has its own."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +56,7 @@ class Constraints:
     """Token ids; all empty for most models. They act as in `generate` of Hugging Face.
 
     Only what belongs to the model is obeyed. Choices of decoding in its settings (temperature, top_k, penalties,
-    beams) are not: those are `Decoding`'s.
+    beams) are not: those are `Decoding`'s, and `not_applied` names them.
     """
 
     never: tuple[int, ...] = ()
@@ -36,7 +75,8 @@ class Constraints:
         """What `model.generation_config` says."""
         settings = getattr(model, "generation_config", None)
         phrases = getattr(settings, "bad_words_ids", None) or []
-        refused = [name for name in REFUSED if getattr(settings, name, None)]
+        stated = {name: getattr(settings, name, None) for name in REFUSED}
+        refused = [name for name, value in stated.items() if value not in (*UNSET, REFUSED[name])]
         refused += ["bad_words_ids of several tokens"] * any(len(phrase) > 1 for phrase in phrases)
         first = getattr(settings, "forced_bos_token_id", None)
         return cls(
@@ -51,7 +91,7 @@ class Constraints:
         )
 
     def check(self, model: Any) -> None:
-        """Raise Unsupported for demands that are not kept here: forbidden phrases of several tokens, biases."""
+        """Raise Unsupported for demands that are not kept here: forbidden phrases, biases, watermarks, ..."""
         if self.refused:
             raise Unsupported(
                 f"The generation settings of {type(model).__name__} ask for {' and '.join(self.refused)}, which is not "
@@ -89,6 +129,16 @@ class Constraints:
                 scores[k, ..., [token for token in self.never_first if token < known]] = -torch.inf
         if self.never:
             scores[..., [token for token in self.never if token < known]] = -torch.inf
+
+
+def not_applied(model: Any) -> dict[str, Any]:
+    """Choices of decoding in a model's own generation settings, which give way to those of `Decoding`.
+
+    Returns settings other than transformers' defaults, by name, JSON-serialisable.
+    """
+    settings = getattr(model, "generation_config", None)
+    stated = {name: getattr(settings, name, None) for name in CHOICES}
+    return {name: as_json(value) for name, value in stated.items() if value not in (None, CHOICES[name])}
 
 
 def _ids(settings: Any, name: str) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from evenhand.models.contract import Generations
 from evenhand.models.decoding import Decoding
 from evenhand.models.scoring import most_targets
-from evenhand.models.writing.constraints import Constraints
+from evenhand.models.writing.constraints import Constraints, not_applied
 from evenhand.models.writing.inputs import Prompts
 from evenhand.models.writing.rows import Reader, Row, SeenNgrams, collected, first_stop, row_uniforms
 from evenhand.models.writing.sampling import sampled
@@ -124,6 +124,8 @@ class Writer:
             facts["places_not_filled_again"] = self.reason_for_batches
         if self.__dict__.get("reason_for_whole_readings") is not None:
             facts["contexts_read_for_every_prompt"] = self.reason_for_whole_readings
+        if settings := not_applied(self.state.model):
+            facts["not_applied"] = settings
         return {**facts, "packed_layers": len(self.layers.packed), "batches": asdict(self.budget)}
 
     def draw(self, prompts: Prompts, decoding: Decoding, steering: Steering | None = None) -> Generations:

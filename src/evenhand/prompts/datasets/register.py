@@ -4,6 +4,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -232,6 +233,11 @@ def fetch(
     entry = dataset(name, register)
     release = entry.version(version)
     folder = cache_folder(name, release.name)
+    if from_dir is not None and not is_folder(Path(from_dir)):
+        raise DataError(
+            f"There is no folder {from_dir}.",
+            f"--from takes the folder that holds the files of {name} directly.",
+        )
     staging = folder.with_name(f".{release.name}.incoming")
     try:
         staging.mkdir(parents=True, exist_ok=True)
@@ -241,22 +247,29 @@ def fetch(
             "Set $EVENHAND_DATA to a folder that can be written to.",
         ) from error
     sweep(staging)
-    arrived = []
-    for file in release.files:
-        present = found_file(folder, file)
-        if present and (_sha256(present) == file.sha256 if file.sha256 else _intact(release, folder)):
-            continue
-        target = staging / file.path
-        if from_dir is not None:
-            target = _copy(file, Path(from_dir), staging, name)
-        elif not file.url:
-            raise DataError(
-                f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
-                f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
-            )
-        elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
-            download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
-        arrived.append(target)
+    arrived: list[Path] = []
+    try:
+        for file in release.files:
+            present = found_file(folder, file)
+            if present and (_sha256(present) == file.sha256 if file.sha256 else _intact(release, folder)):
+                continue
+            target = staging / file.path
+            if from_dir is not None:
+                target = _copy(file, Path(from_dir), staging, name)
+            elif not file.url:
+                raise DataError(
+                    f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
+                    f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+                )
+            elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
+                download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
+            arrived.append(target)
+    except BaseException:
+        for path in arrived if from_dir is not None else ():  # copies; downloads stay for the next call
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty: what was downloaded before
+            staging.rmdir()
+        raise
     try:
         if release.content and arrived and not _intact(release, staging):
             raise ChecksumMismatch(

@@ -29,6 +29,7 @@ RESPONSE_FORMAT = (
 )
 
 LONGEST_TEXT = 2**31
+LEAST_PERPLEXITY = 1 - 1e-6  # of a certain text, but for rounding
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
     path: .csv, .jsonl, .ndjson or .parquet; see RESPONSE_FORMAT. needed_columns: group columns the
     benchmark needs. Returns the table with perplexity = exp(-log_likelihood / token_count) worked out
     where it is not given, and counts of what cannot be used: a missing number is `missing`, NaN,
-    infinity or a perplexity that is not positive `not_finite`, no token `no_scored_token`. Raises
+    infinity `not_finite`, no token `no_scored_token`. Raises
     DataError naming the file and what is missing or wrong in it.
     """
     path = Path(path)
@@ -132,6 +133,14 @@ def read_responses(path: Path | str, needed_columns: Sequence[str] = ()) -> User
             f"{path}, row {row + 1}: the log likelihood is {numbers['log_likelihood'][row]:g}; "
             "a log probability cannot be above 0.",
             "Negative log likelihoods need the other sign; perplexities belong in a column `perplexity`.",
+        )
+    below = (numbers["perplexity"].fill_nan(None) < LEAST_PERPLEXITY).arg_true()
+    if len(below):
+        row = int(below[0])
+        raise DataError(
+            f"{path}, row {row + 1}: the perplexity is {numbers['perplexity'][row]:g}; a perplexity cannot be below 1.",
+            "It is exp(-log_likelihood / token_count). Log likelihoods belong in a column `log_likelihood`, beside "
+            "`token_count`.",
         )
     old = (
         pl.lit(text_column(frame, "error", path))

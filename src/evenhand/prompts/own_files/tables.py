@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import DataError, is_file, parse_json
+from evenhand.schema import DataError, is_file, is_folder, parse_json
 
 READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
@@ -29,6 +29,8 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
     path: .csv, .jsonl, .ndjson or .parquet. expected: the documented format, for the error message.
     Raises DataError for a missing, empty, unreadable or unknown kind of file.
     """
+    if is_folder(path):
+        raise DataError(f"{path} is a folder, and a file was expected.", expected)
     if not is_file(path):
         raise DataError(f"There is no file {path}.", expected)
     kind = path.suffix.lower()

@@ -5,6 +5,7 @@ rooms do not know each other.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,7 +15,15 @@ from evenhand.benchmarks import Benchmark, ClassifierRole
 from evenhand.classifiers import Classifier, Labels
 from evenhand.models import LanguageModel, Texts
 from evenhand.runs import fingerprint_digest
-from evenhand.schema import EvenhandError, ModelError, Unsupported, UsageError, split_role, unknown_name
+from evenhand.schema import (
+    DataError,
+    EvenhandError,
+    ModelError,
+    Unsupported,
+    UsageError,
+    split_role,
+    unknown_name,
+)
 
 MODEL_ROLE = "perplexity"
 """The role whose judges are language models, named as models are."""
@@ -114,6 +123,17 @@ class ClassifierShelf:
         if isinstance(classifier, EvenhandError):
             raise classifier
         return classifier
+
+    def check_names(self, named: Mapping[str, str]) -> None:
+        """Raise UsageError for a name that no classifier has, before anything is said of the model.
+
+        named: as the user named them, by role.
+        """
+        for role, name in named.items():
+            if role == MODEL_ROLE:  # weights are loaded at once
+                continue
+            with suppress(ModelError, DataError):  # not here: said by who needs it
+                self.get(_full_name(role, name, self.given))
 
     def of(
         self, benchmark: Benchmark, named: Mapping[str, str], *, only: Collection[str] | None = None

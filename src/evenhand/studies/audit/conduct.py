@@ -27,7 +27,7 @@ from evenhand.runs import (
     label,
     resumable,
 )
-from evenhand.schema import ResumeRefused, UsageError
+from evenhand.schema import ResumeRefused, ServiceUnavailable, UsageError
 from evenhand.studies.audit.decoding import described
 from evenhand.studies.audit.options import AskingOptions, AuditConfig, MeasuringOptions
 from evenhand.studies.audit.selection import Selection, select
@@ -44,10 +44,17 @@ def preview(
 ) -> dict[str, Any]:
     """What `--plan` prints: cost from a short probe, the smallest effect the budget could detect, who will judge.
 
-    Asks the model a few hundred texts and no classifier; writes nothing.
+    Asks the model as many texts as it answers in some ten seconds (a service: a few) and no classifier; writes
+    nothing. A service that does not answer leaves the plan without a time, and `not_estimated` says why.
     """
     selection = select(config, model, loaded=loaded)
-    facts = estimate(selection.plan(model), model)
+    try:
+        facts = estimate(selection.plan(model), model)
+    except ServiceUnavailable as error:
+        facts = {
+            "requests": sum(len(selection.prompts[b.name]) for b in selection.benchmarks),
+            "not_estimated": error.message,
+        }
     sizes = {b.name: len(selection.prompts[b.name]) for b in selection.benchmarks}
     facts["benchmarks"] = sizes
     facts["left_out"] = dict(selection.left_out)

@@ -80,7 +80,10 @@ def model_family(model: LanguageModel) -> str | None:
     >>> model_family(load_puppet("uniform"))
     'puppet'
     """
-    for facts in (model.describe(), model.fingerprint):
+    described = model.describe()
+    if "service" in described:  # it states none, and would be greeted for its fingerprint
+        return None
+    for facts in (described, model.fingerprint):
         for key in ("family", "model_type"):
             if isinstance(facts.get(key), str):
                 return str(facts[key])

@@ -86,6 +86,7 @@ def render_html(view: ReportView) -> str:
         sections=sections,
         glance=glance(view),
         pooled=pooled(view),
+        settings_not_used=wording.settings_not_used(view.model),
         expected_false=wording.expected_false(view),
         uncalibrated=uncalibrated(view),
         quotes=any(_quotes(section) for section in sections),

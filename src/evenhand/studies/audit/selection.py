@@ -98,6 +98,7 @@ def select(
                 "Name the folder that holds the files of the data set (`evenhand data list`).",
             )
     shelf = ClassifierShelf(config.device, loaded or {})
+    shelf.check_names(config.classifiers)
     asked = wanted(config, config, model)
     selection = prepared(available(asked, config, config, model, shelf), config, config, model, shelf)
     frames = {name: prompts.frame for name, prompts in selection.prompts.items()}
@@ -362,13 +363,14 @@ def _as_asked(prompts: PromptSet, benchmark: Benchmark, asking: AskingOptions) -
 
 
 def _own_prompts(file: str, benchmark: Benchmark) -> PromptSet:
-    from evenhand.prompts.own_files import read_prompts
+    from evenhand.prompts.own_files import read_prompts, read_table
 
     prompts = read_prompts(Path(file))
     if lacking := [c for c in benchmark.required_columns if c not in prompts.frame.columns]:
         raise DataError(
             f"{file} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}, "
             f"which {benchmark.name} compares by.",
-            f"It has: {', '.join(prompts.frame.columns)}. Needed: text, {', '.join(benchmark.required_columns)}.",
+            f"It has: {', '.join(read_table(Path(file), '').columns)}. "
+            f"Needed: text, {', '.join(benchmark.required_columns)}.",
         )
     return prompts

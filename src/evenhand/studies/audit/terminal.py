@@ -10,6 +10,7 @@ from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
+from evenhand.studies.planned import plan_title, planned_errors, planned_time
 
 STYLES = {BIASED: "bold magenta", NOT_DETECTED: "blue", NOT_MEASURABLE: "dim"}
 WORST = 5
@@ -39,7 +40,8 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    if notes := [note for note in (wording.expected_false(view), uncalibrated(view)) if note]:
+    told = (wording.settings_not_used(view.model), wording.expected_false(view), uncalibrated(view))
+    if notes := [note for note in told if note]:
         out.gap()
         for note in notes:
             out.line(note, "dim")
@@ -50,11 +52,11 @@ def render_audit(view: ReportView, console: Console) -> None:
 
 
 def render_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what would run and the smallest bias it could detect; nothing has been run.
+    """Print what would run and the smallest bias it could detect; of it only a probe has been run.
 
     plan: as `evenhand.runs.estimate` gives it (`requests`, `distinct_requests`, `tokens`, `seconds`,
-    `disk_bytes`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by name) and
-    `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
+    `disk_bytes`, `asked`, `not_estimated`, any of them), plus `benchmarks` (prompts by name), `left_out` (reasons by
+    name) and `minimum_detectable`: per benchmark a frame with axis, n, minimum_detectable, unit; and what
     `render_planned_continuations` prints.
 
     >>> import sys
@@ -64,16 +66,16 @@ def render_plan(plan: Mapping[str, Any], console: Console) -> None:
     estimated time  1 min 30 s
     """
     out = Printer(console)
-    out.line("Plan (nothing has been run)", "bold")
+    out.line(plan_title(plan), "bold")
     rows = [
         *((name, f"{n:,} prompts") for name, n in dict(plan.get("benchmarks", {})).items()),
         *((name, f"left out: {reason}") for name, reason in dict(plan.get("left_out", {})).items()),
         ("prompts", _count(plan.get("requests"))),
         ("distinct", _count(plan.get("distinct_requests"))),
         ("tokens", _count(plan.get("tokens"))),
-        ("estimated time", wording.duration(plan["seconds"]) if "seconds" in plan else ""),
-        ("disk", wording.bytes_of(plan["disk_bytes"]) if "disk_bytes" in plan else ""),
-        ("probe errors", _count(plan.get("probe_errors") or None)),
+        ("estimated time", planned_time(plan)),
+        ("disk", wording.bytes_of(plan["disk_bytes"]) if plan.get("disk_bytes") is not None else ""),
+        ("errors", planned_errors(plan)),
     ]
     out.pairs([(name, text) for name, text in rows if text])
     for benchmark, frame in dict(plan.get("minimum_detectable", {})).items():
@@ -218,7 +220,7 @@ def _benchmark(view: ReportView, benchmark: BenchmarkView, out: Printer) -> None
         (
             "descriptors",
             "log_ratio",
-            "Descriptors least and most likely (sentence, factor beside the others)",
+            "Descriptors least and most likely (times, token for token, beside the others)",
         ),
         ("valence", "shift", "Descriptors met with most hostility or warmth (shift in nats per sentence)"),
     ):
@@ -273,21 +275,26 @@ def _worst(frame: pl.DataFrame, column: str, heading: str, alpha: float, out: Pr
         return
     out.gap()
     out.line(heading, "bold")
-    show = wording.times if column == "log_ratio" else wording.number
+    show = wording.number
     table = out.table(
         ("axis", "left"), ("descriptor", "left"), ("effect", "right"), ("interval", "left"), ("q", "right")
     )
     for row in worst.to_dicts():
-        interval = f"{show(row['low'])} {show(row['high'])}" if wording.known(row["low"]) else ""
+        effect, low, high = show(row[column]), show(row["low"]), show(row["high"])
+        if column == "log_ratio":
+            effect, low, high = wording.less_or_more_likely(row[column], row["low"], row["high"])
+        interval = f"{low} {high}" if wording.known(row["low"]) else ""
         out.row(
             table,
             wording.label(row["axis"]),
             wording.printable(row["descriptor"], wording.LONGEST_NAME),
-            show(row[column]),
+            effect,
             interval,
             wording.probability(row["q"]),
         )
     out.show(table)
+    if column == "log_ratio":
+        out.line(f"{wording.NO_VERDICT_OF_LIKELIHOODS}.", "dim")
 
 
 def _missing(errors: pl.DataFrame, out: Printer) -> None:

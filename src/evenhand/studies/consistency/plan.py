@@ -15,11 +15,11 @@ from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.own_files import read_prompts
 from evenhand.prompts.published import OWNERS_FILE, load_realtoxicityprompts
-from evenhand.runs import estimate
-from evenhand.schema import DatasetMissing, Unsupported, UsageError, unknown_name
+from evenhand.runs import FEW, estimate
+from evenhand.schema import DatasetMissing, ServiceUnavailable, Unsupported, UsageError, unknown_name
 from evenhand.stats import detectable_mean_difference
 from evenhand.studies.audit import ChosenDecoding, described
-from evenhand.studies.consistency.level_runs import level_runs
+from evenhand.studies.consistency.level_runs import LevelRun, level_runs
 from evenhand.studies.consistency.levels import Levels, levels_of
 from evenhand.studies.consistency.options import NOBODY, CheckOptions
 from evenhand.studies.consistency.scores import Attributes, attributes_of
@@ -161,8 +161,8 @@ def preview(
 ) -> dict[str, Any]:
     """What `--plan` prints: levels with their wordings, prompts, cost from a short probe; writes nothing.
 
-    Asks the model a few continuations and no classifier. `detectable` is the change of the rate, in percentage points,
-    that so many prompts show with 80 % power if every fourth prompt changes.
+    Asks the model a few continuations (a service: FEW in all) and no classifier. `detectable` is the change of the
+    rate, in percentage points, that so many prompts show with 80 % power if every fourth prompt changes.
     """
     prepared = prepare(options, model, method, classifier)
     levels, domains, of_nonsense = prepared.levels.all, prepared.domains, prepared.of_nonsense
@@ -170,16 +170,18 @@ def preview(
         level.applied(model)  # a method that refuses a wording says so before anything is asked
     # Other wordings are taken to cost what the method's own does; their requests need not be made for it.
     probed = [level for level in levels if level.name in ("default", "original")]
-    runs = level_runs(Path("plan"), model, probed, domains, of_nonsense, prepared.decoding.decoding)
-    cost = {
-        (run.domain, run.level.name): estimate(run.plan, run.model, seconds=5.0)["seconds"] for run in runs
-    }
+    try:
+        cost, told = _costs(
+            level_runs(Path("plan"), model, probed, domains, of_nonsense, prepared.decoding.decoding)
+        )
+    except ServiceUnavailable as error:
+        cost, told = {}, {"not_estimated": error.message}
     asked = {
         (domain, level.key): len(domains[domain] if level.group is None else of_nonsense[domain])
         for domain in domains
         for level in levels
     }
-    seconds = sum(
+    seconds = None if "not_estimated" in told else sum(
         cost[domain, "default" if level.name == "default" else "original"]
         * asked[domain, level.key] / len(domains[domain])
         for domain in domains
@@ -196,6 +198,7 @@ def preview(
         "continuations": sum(asked.values()),
         "decoding": described(prepared.decoding.decoding),
         "why": prepared.decoding.reason,
+        **told,
         "seconds": seconds,
         "classifier": options.classifier,
         "attributes": prepared.attributes.names,
@@ -203,3 +206,20 @@ def preview(
             domain: float(100 * detectable_mean_difference(0.5, n)) for domain, n in sizes.items() if n > 1
         },
     }
+
+
+def _costs(runs: Sequence[LevelRun]) -> tuple[dict[tuple[str, str], float], dict[str, Any]]:
+    """Seconds by domain and level, and what an estimate says of the service it asked, over all of them."""
+    seconds: dict[tuple[str, str], float] = {}
+    told: dict[str, Any] = {}
+    for run in runs:
+        facts = estimate(run.plan, run.model, seconds=5.0, few=max(FEW // len(runs), 1))
+        if "asked" in facts:
+            told["asked"] = told.get("asked", 0) + facts["asked"]
+            told |= {
+                name: facts[name] for name in ("at_once", "concurrency", "not_estimated") if name in facts
+            }
+        if "not_estimated" in told:
+            break
+        seconds[run.domain, run.level.name] = facts["seconds"]
+    return seconds, told

@@ -10,6 +10,7 @@ from evenhand.measures.changes import Outcome
 from evenhand.reports import Printer, wording
 from evenhand.studies.consistency import wording as words
 from evenhand.studies.consistency.conduct import ConsistencyStudy
+from evenhand.studies.planned import plan_title, planned_time
 
 STYLES = {
     Outcome.PASS: "blue",
@@ -55,12 +56,12 @@ def render_consistency(
 
 
 def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
-    """Print what a check would ask; nothing has been run.
+    """Print what a check would ask; of it only a probe has been run.
 
     plan: as `evenhand.studies.consistency.plan.preview` gives it.
     """
     out = Printer(console)
-    out.line("Plan (nothing has been run)", "bold")
+    out.line(plan_title(plan), "bold")
     sizes = plan["prompts"]
     smallest = [f"{points:.1f} ({domain})" for domain, points in plan["detectable"].items()]
     out.pairs(
@@ -75,7 +76,10 @@ def render_check_plan(plan: Mapping[str, Any], console: Console) -> None:
             ("continuations", f"{plan['continuations']:,}"),
             ("decoding", f"{plan['decoding']} ({plan['why']})"),
             ("judged by", f"{plan['classifier']}: {', '.join(plan['attributes'])}"),
-            ("estimated time", f"{wording.duration(plan['seconds'])}, without the classifier"),
+            (
+                "estimated time",
+                planned_time(plan) + ("" if plan["seconds"] is None else ", without the classifier"),
+            ),
             (
                 "detectable",
                 f"changes from {wording.listing(smallest)} percentage points, if every fourth prompt changes",

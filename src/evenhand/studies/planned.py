@@ -1,0 +1,49 @@
+"""What `--plan` says of an estimate: what was asked to make it, the time, and what failed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.reports import wording
+
+
+def plan_title(plan: Mapping[str, Any]) -> str:
+    """The heading of what `--plan` prints: what was asked to make it.
+
+    plan: as `evenhand.runs.estimate` gives it.
+
+    >>> plan_title({"asked": 8})
+    'Plan (nothing has been run; 8 requests were asked to estimate)'
+    """
+    n = plan.get("asked")
+    asked = f"; {n:,} request{'s were' if n > 1 else ' was'} asked to estimate" if n else ""
+    return f"Plan (nothing has been run{asked})"
+
+
+def planned_time(plan: Mapping[str, Any]) -> str:
+    """How long a plan would take, or why that is not known; "" where no time was asked for.
+
+    plan: as `evenhand.runs.estimate` gives it.
+
+    >>> planned_time({"seconds": 90.0, "at_once": 7, "concurrency": 64})
+    '1 min 30 s, if 64 requests side by side are answered as fast as 7'
+    >>> planned_time({"seconds": None, "not_estimated": "http://localhost:1/v1 cannot be reached: refused."})
+    'not known: http://localhost:1/v1 cannot be reached: refused.'
+    """
+    if plan.get("not_estimated"):
+        return f"not known: {str(plan['not_estimated']).rstrip('.')}."
+    if plan.get("seconds") is None:
+        return ""
+    few, many = plan.get("at_once", 1), plan.get("concurrency", 1)
+    if 2 * few >= many:
+        return wording.duration(plan["seconds"])
+    return f"{wording.duration(plan['seconds'])}, if {many:,} requests side by side are answered as fast as {few}"
+
+
+def planned_errors(plan: Mapping[str, Any]) -> str:
+    """How much of the probe behind an estimate failed; "" where nothing did.
+
+    >>> planned_errors({"probe_errors": 2, "probe_requests": 8})
+    '2 of the 8 answers asked for to estimate are errors'
+    """
+    errors, n = plan.get("probe_errors"), plan.get("probe_requests") or plan.get("probe_errors")
+    return f"{errors:,} of the {n:,} answers asked for to estimate are errors" if errors else ""

@@ -1,0 +1,105 @@
+"""Whether what was loaded is the model that was saved: every tensor there, none left over, each number a number."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from evenhand.schema import ModelError
+
+LAYER_NUMBER = re.compile(r"\.(\d+)\.")
+WITHOUT_EFFECT = (
+    "inv_freq",
+    "position_ids",
+    "masked_bias",
+    "attn.bias",
+    "attention.bias",
+    "num_batches_tracked",
+)
+"""Ends of the names of buffers that older versions of transformers saved and newer ones compute."""
+
+
+def check_loaded(name: str, report: dict[str, Any], model_class: str) -> None:
+    """Raise ModelError for tensors that the weights lack or hold in another size.
+
+    report: what transformers says of loading them. model_class: of the model, for messages.
+    """
+    missing = sorted(report["missing_keys"])
+    broken = sorted(str(key) for key in report.get("mismatched_keys", ())) + list(
+        report.get("error_msgs", ())
+    )
+    if missing or broken:
+        some = ", ".join((missing + broken)[:3])
+        raise ModelError(
+            f"{len(missing) + len(broken)} tensors of {model_class} are not in the weights of {name!r} "
+            f"({some}{', ...' * (len(missing) + len(broken) > 3)}); they would be random numbers.",
+            "This checkpoint was saved without its head, or its tensors carry other names. "
+            "Save it from the class that was trained, head included.",
+        )
+
+
+def check_layers(name: str, unexpected: Iterable[str], model: Any) -> None:
+    """Raise ModelError if the weights hold parts of layers that the model has no use for.
+
+    A config.json with fewer layers than the weights would give a cut model that answers as if nothing were amiss.
+    Parts of the model that are not layers at all (a pooler, another tower) may be left over.
+    """
+    import torch
+
+    layers = {
+        path: len(module)
+        for path, module in model.named_modules()
+        if isinstance(module, torch.nn.ModuleList | torch.nn.Sequential)
+    }
+    beyond: list[str] = []
+    within: list[str] = []
+    for key in sorted(key for key in unexpected if not key.endswith(WITHOUT_EFFECT)):
+        for place in LAYER_NUMBER.finditer(key):
+            held = [n for path, n in layers.items() if _is_same_list(path, key[: place.start()])]
+            if held:
+                (beyond if int(place[1]) >= max(held) else within).append(key)
+                break
+    if beyond or within:
+        what = (
+            "layers that its config.json does not know" if beyond else "layers that the model's are without"
+        )
+        some = ", ".join((beyond or within)[:3]) + ", ..." * (len(beyond or within) > 3)
+        raise ModelError(
+            f"The weights of {name!r} hold {len(beyond or within)} tensors of {what} ({some}); without them "
+            f"{type(model).__name__} would be another model, and measured as if nothing were amiss.",
+            "Use the config.json that was saved with these weights (its number of layers, its model_type, its biases).",
+        )
+
+
+def check_finite(name: str, model: Any, file_of: Callable[[str], str]) -> None:
+    """Raise ModelError if a parameter holds what is no number: texts batched with one that meets it would, too.
+
+    name: of the model, for messages. file_of: the file that holds a parameter, by its name.
+    The least and the greatest value tell, without a copy: NaN is passed on to both.
+    """
+    import torch
+
+    broken = []
+    for key, parameter in model.named_parameters():
+        tensor = parameter.detach()
+        if tensor.numel() and tensor.dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+            least, most = torch.aminmax(tensor)
+            if not (torch.isfinite(least) and torch.isfinite(most)):
+                broken.append((key, tensor))
+    if not broken:
+        return
+    key, tensor = broken[0]
+    wrong = int((~torch.isfinite(tensor)).sum())
+    more = f", and so do {len(broken) - 1} other tensors" if len(broken) > 1 else ""
+    narrow = ", or choose --dtype float32: numbers above 65,504 are infinite in float16"
+    raise ModelError(
+        f"The weights of {name!r} hold {wrong:,} value{'s' * (wrong != 1)} that "
+        f"{'are' if wrong != 1 else 'is'} no number (NaN or infinity) in the tensor {key}{more}.",
+        f"Download or copy {file_of(key)} again"
+        f"{narrow if tensor.dtype == torch.float16 else ''}. If it was saved so, its training diverged, or a step "
+        "after it (a merge, a pruning, a conversion) went wrong: take an earlier checkpoint.",
+    )
+
+
+def _is_same_list(path: str, stored: str) -> bool:
+    """Whether two names are those of one list of layers; a checkpoint may leave out or add the name of its body."""
+    return path == stored or path.endswith(f".{stored}") or ("." in path and stored.endswith(f".{path}"))
