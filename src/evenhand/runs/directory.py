@@ -28,7 +28,9 @@ from evenhand.schema import (
     HEADLINES,
     MEASUREMENTS,
     PROMPT_KEYS,
+    UNREADABLE,
     DataError,
+    Parquet,
     ResumeRefused,
     UsageError,
     as_json,
@@ -308,10 +310,9 @@ def _read_table(
     path: Path, needed: Mapping[str, Any] | None = None, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """A table of the run. needed: columns that it always has, with their types. columns: those wanted; all if None."""
-    if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
-        raise DataError(f"{path} is not a plain file.", "Restore it from a copy, or start a new run.")
     try:
-        stored = pl.read_parquet_schema(path)
+        table = Parquet(path)
+        stored = table.schema
         lacking = [name for name in (needed or {}) if name in ADDED and name not in stored]
         if wrong := [
             f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
@@ -324,11 +325,11 @@ def _read_table(
             )
         if columns is None:
             absent = [pl.lit(None, needed[name]).alias(name) for name in lacking] if needed else []
-            return pl.read_parquet(path).with_columns(absent)
-        return pl.read_parquet(path, columns=[name for name in columns if name in stored])
+            return table.read().with_columns(absent)
+        return table.read([name for name in columns if name in stored])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(
             f"{path} cannot be read: {reason}.", "Remove the file and resume the run to make it again."

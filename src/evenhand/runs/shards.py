@@ -1,6 +1,5 @@
 """Tables that grow on disk, responses and labels: numbered Parquet parts that are whole or absent."""
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import LABELS, RESPONSES, DataError, sweep, write_table
+from evenhand.schema import (
+    LABELS,
+    RESPONSES,
+    UNREADABLE,
+    DataError,
+    Parquet,
+    read_apart,
+    sweep,
+    write_table,
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,6 @@ class GrowingTable:
 RESPONSE_PARTS = GrowingTable(RESPONSES, ("request_id", "sample"), frozenset({"finish"}))
 LABEL_PARTS = GrowingTable(LABELS, ("text_id",))
 NUMBERED = re.compile(r"part-(\d+)\.parquet(\.corrupt)*")
-UNREADABLE = (OSError, pl.exceptions.PolarsError)
 
 
 def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTable = RESPONSE_PARTS) -> Path:
@@ -94,20 +101,15 @@ def next_number(folder: Path) -> int:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    parts = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    read_apart(parts)  # those of earlier versions, all at once
+    return parts
 
 
 def _read(path: Path, columns: Sequence[str], table: GrowingTable) -> pl.DataFrame:
-    if not path.is_file():  # reading a named pipe would wait for ever
-        raise OSError("it is not a plain file")
-    # Through memory: reading must not keep a map of the file open while another process replaces it.
-    content = io.BytesIO(path.read_bytes())
-    lacking = [name for name in columns if name in table.added]
-    if lacking:
-        stored = pl.read_parquet_schema(content)
-        lacking = [name for name in lacking if name not in stored]
-        content.seek(0)
-    rows = pl.read_parquet(content, columns=[name for name in columns if name not in lacking])
+    stored = Parquet(path)
+    lacking = [name for name in columns if name in table.added and name not in stored.schema]
+    rows = stored.read([name for name in columns if name not in lacking])
     return rows.with_columns(pl.lit(None).alias(name) for name in lacking).select(
         pl.col(name).cast(table.columns[name]) for name in columns
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import DataError, is_file, parse_json
+from evenhand.schema import UNREADABLE, DataError, is_file, parse_json, read_parquet
 
 READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
@@ -42,11 +42,11 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
             # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
             frame = pl.read_csv(path, infer_schema=False)
         elif kind == ".parquet":
-            frame = pl.read_parquet(path)
+            frame = read_parquet(path)
         else:
             _check_text(path, expected)
             frame = _read_json_lines(path, expected)
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         if kind == ".csv":
             _check_records(path, expected)
         raise DataError(
