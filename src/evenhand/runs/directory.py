@@ -33,6 +33,7 @@ from evenhand.schema import (
     Parquet,
     ResumeRefused,
     UsageError,
+    WriteError,
     as_json,
     is_file,
     is_folder,
@@ -66,6 +67,7 @@ class RunDirectory:
     def __init__(self, path: Path, manifest: Manifest):
         self.path = path
         self.manifest = manifest
+        self._place = _place(path)
 
     @classmethod
     def create(
@@ -120,8 +122,11 @@ class RunDirectory:
         return is_file(Path(path) / MANIFEST)
 
     def save(self) -> None:
-        """Write the manifest in one step."""
+        """Write the manifest in one step. Raises WriteError."""
+        if self._place is not None:
+            self.check_in_place()
         self.manifest.write(self.path / MANIFEST)
+        self._place = _place(self.path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -129,7 +134,17 @@ class RunDirectory:
         because another process may have written it since."""
         with locked(self.path / ".lock"):
             self.manifest = Manifest.read(self.path / MANIFEST)
+            self._place = _place(self.path)
             yield
+
+    def check_in_place(self) -> None:
+        """Raise WriteError unless the folder is the one that was opened: writing would begin a second half of a run
+        where the first has been moved or removed."""
+        if self._place != _place(self.path):
+            raise WriteError(
+                f"{self.path} is no longer the folder that this run began in: it has been moved, replaced or removed.",
+                "What was written is there. Go on with it where it is now: evenhand audit FOLDER",
+            )
 
     def check_same(self, arguments: Mapping[str, Any]) -> None:
         """Raise ResumeRefused, listing each difference, unless the resolved arguments are those stored."""
@@ -206,6 +221,7 @@ class RunDirectory:
 
     def write_measurements(self, measurements: pl.DataFrame) -> None:
         """Store the measurements table (MEASUREMENTS), replacing an earlier one."""
+        self.check_in_place()
         write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
 
     def measurements(self) -> pl.DataFrame:
@@ -214,6 +230,7 @@ class RunDirectory:
 
     def write_findings(self, findings: pl.DataFrame) -> None:
         """Store the findings table (FINDINGS), replacing an earlier one."""
+        self.check_in_place()
         write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
@@ -222,6 +239,7 @@ class RunDirectory:
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
         """Store what each axis came to in a sentence (HEADLINES), replacing earlier ones."""
+        self.check_in_place()
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
@@ -237,6 +255,7 @@ class RunDirectory:
 
         Returns: their columns and types, for `manifest.details`.
         """
+        self.check_in_place()
         for name, table in details.items():
             folder = self._inside("details", quote(benchmark, safe=""))
             write_table(folder / f"{quote(name, safe='')}.parquet", table)
@@ -272,6 +291,15 @@ class RunDirectory:
                 "Put a folder there in place of the link.",
             )
         return folder
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Which folder a path leads to; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _types(table: pl.DataFrame) -> dict[str, str]:

@@ -94,6 +94,18 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
     return notes
 
 
+def refuse_gone(lacking: int, what: str, folder: Path) -> None:
+    """Raise DataError where rows that were written are not there: somebody removed parts meanwhile.
+
+    lacking: how many requests or texts (`what`) have no row although all were answered.
+    """
+    if lacking:
+        raise DataError(
+            f"Parts of {folder} are gone that this run had: {lacking:,} {what} have no answer there.",
+            f"Somebody or something removed them meanwhile. Run again to ask them anew: {_resume(folder)}",
+        )
+
+
 def next_number(folder: Path) -> int:
     """The number of the next part: past every one there, also those set aside."""
     matches = [NUMBERED.fullmatch(path.name) for path in folder.glob("part-*")] if folder.is_dir() else []
