@@ -150,7 +150,9 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     made = folder("one")
     fingerprint = folder_fingerprint(made)
     (made / "other.safetensors").write_bytes(b"others")
-    with pytest.raises(ModelError, match=r"names other weights: transformers_weights is 'other\.safetensors'"):
+    with pytest.raises(
+        ModelError, match=r"names other weights: transformers_weights is 'other\.safetensors'"
+    ):
         find_checkpoint(str(made), config=SimpleNamespace(transformers_weights="other.safetensors"))
     (made / "adapter_config.json").write_text("{}")
     (made / "adapter_model.safetensors").write_bytes(b"change")
