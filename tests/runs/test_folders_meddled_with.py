@@ -45,6 +45,16 @@ def test_labels_that_are_removed_meanwhile_are_made_anew_by_the_next_session(wri
     assert (again.texts, again.judged) == (4, 2)
 
 
+def test_responses_that_are_removed_while_they_are_judged_are_not_measured_as_missing(
+    written, fakes, tmp_path
+):
+    plan, model, directory = written(TEXTS)
+    remove = after(1, lambda: shutil.rmtree(tmp_path / "run" / "responses"))
+    with pytest.raises(DataError, match=r"Parts of .*responses are gone"):
+        label(directory, [Labelling("texts", "role", "hash")], {"hash": fakes.HashClassifier(remove)})
+    assert execute(plan, model, directory).answered == len(TEXTS)
+
+
 @pytest.mark.parametrize("left", ["nothing", "another folder"])
 def test_a_folder_that_is_moved_meanwhile_is_not_begun_a_second_time(start, fakes, tmp_path, left):
     def move():

@@ -112,13 +112,14 @@ def label(
     texts. retry_errors: ask again where the classifier failed (not where the text is at fault).
     Returns: the outcome, once every text has a row.
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
-    process works on the run, DataError if there are no such continuations or their judged texts cannot be made,
+    process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts are removed meanwhile,
     WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
     EvenhandError it raises (resumable).
     """
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
     with directory.lock(), Stopping() as stopping:
+        answered = _answered(directory)
         work = _work(directory, wanted, classifiers)
         environment = this_environment()
         for key, its in work.items():
@@ -129,6 +130,7 @@ def label(
             for labelling in its.labellings:
                 _let_count(directory, labelling, key)
             directory.save()
+        refuse_gone(answered - _answered(directory), "requests", directory.responses_folder)
     errors = sum((Counter(its.errors) for its in work.values()), Counter[str]())
     return LabelOutcome(
         texts=sum(its.texts.height for its in work.values()),
@@ -186,6 +188,10 @@ def _check(
                 f"{labelling.role} writes.",
                 "Give the role or the column another name.",
             )
+
+
+def _answered(directory: RunDirectory) -> int:
+    return read_shards(directory.responses_folder, []).height
 
 
 def _label_all(
