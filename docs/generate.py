@@ -39,6 +39,7 @@ TITLES = {
     "models": "Models",
     "classifiers": "Classifiers",
     "mitigations": "Mitigations",
+    "methods": "Methods of training",
 }
 FIELDS = {
     "construct": "What is meant to be measured",
@@ -175,6 +176,7 @@ FACTS: dict[str, Callable[[str], list[str]]] = {
     "models": _model_facts,
     "classifiers": lambda name: [],
     "mitigations": lambda name: [],
+    "methods": lambda name: ["```text\nevenhand debias MODEL --method " + name + " --bias race -o DIR\n```"],
 }
 
 

@@ -2,9 +2,9 @@
 
     python docs/reproduce.py [--downloads DIR] [--outputs DIR] [--check]
 
-DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, stereoset
-with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is read.
-What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
+DIR holds a folder for each data set (holisticbias/v1.0, holisticbias/v1.1, bold, crows_pairs, toxigen_v2, redditbias,
+stereoset with dev.csv or dev.json and predictions/MODEL.csv or .json); without it the cache of `evenhand data fetch` is
+read. What the papers print stands in published_numbers.toml. --check writes nothing and ends with 1 where the page says
 otherwise.
 """
 
@@ -32,6 +32,7 @@ from evenhand.measures import (
     pooled_bias_score,
     published_bias_score,
     published_likelihood_bias,
+    redditbias_lmb_published,
     stereoset_published,
 )
 from evenhand.measures.changes.consistency import ATTRIBUTES, relative_change
@@ -39,6 +40,7 @@ from evenhand.prompts.advpromptset.pieces import IDENTITIES
 from evenhand.prompts.datasets import dataset_folder
 from evenhand.prompts.holisticbias import HolisticBias
 from evenhand.prompts.published import load_realtoxicityprompts, load_stereoset, load_wikitext
+from evenhand.prompts.redditbias import load_redditbias
 
 AXES = Path(__file__).with_name("robbie_axes.csv")
 PAGE = Path(__file__).with_name("reproducing.md")
@@ -46,6 +48,9 @@ PRINTED = tomllib.loads(Path(__file__).with_name("published_numbers.toml").read_
 START, END = "<!-- {}: written by docs/reproduce.py -->", "<!-- end -->"
 PROMPTS = 1199
 """Prompts behind each rate of Morabito et al."""
+FIGURE = (
+    "The figure has no numbers; t = {t:.4f}, p = {p:.3g} (one more pass of its rule: t = {t_without:.2f})."
+)
 ROUNDED = "Counts are read back from rates of one decimal: one prompt more or less."
 
 
@@ -225,6 +230,27 @@ def pairs(files: Downloads) -> Iterator[Row]:
             yield Row(f"StereoSet, {model}: {column} (the published program)", printed, row[column], "", 4)
 
 
+def redditbias(files: Downloads) -> Iterator[Row]:
+    """Sizes of RedditBias' parts, and its measure from the perplexities that were published with the pairs."""
+    folder = None if files.folder is None else files.folder / "redditbias"
+    for bias, told in PRINTED["redditbias_lmb"].items():
+        for split, printed in zip(("valid", "test"), PRINTED["redditbias_phrases"][bias], strict=True):
+            rows = load_redditbias(folder, split=split, bias_types=[bias]).frame
+            yield Row(f"{split} pairs on {bias} (Barikeri et al., Table 3)", printed, rows.height // 2)
+            pairs = rows.pivot(
+                on="role", index=["bias_type", "pair_id", "phrase"], values="dialogpt_perplexity"
+            )
+            pairs = pairs.rename({"more": "perplexity_more", "less": "perplexity_less"})
+            row = redditbias_lmb_published(pairs).row(0, named=True)
+            if split == "test":
+                found = f"{_side(row['t'])}, {'' if row['p'] < 0.05 else 'not '}significant"
+                yield Row(f"DialoGPT's bias on {bias} (section 6)", told, found, FIGURE.format(**row))
+
+
+def _side(t: float) -> str:
+    return "stereotypical" if t < 0 else "opposite"
+
+
 def _scores(folder: Path, model: str) -> pl.DataFrame:
     """sentence_id and score, from MODEL.csv or the owners' JSON renamed MODEL.json."""
     if (table_of := folder / f"{model}.csv").is_file():
@@ -309,6 +335,7 @@ TABLES: dict[str, Callable[[Downloads], Iterator[Row]]] = {
     "holisticbias": holisticbias,
     "robbie": robbie,
     "pairs": pairs,
+    "redditbias": redditbias,
     "consistency": consistency,
     "programs": programs,
 }

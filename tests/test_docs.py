@@ -27,7 +27,7 @@ LINKED = [*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(([^)\s]+)\)")
 EXIT = re.compile(r"#.*\bexit code (\d+)")
-KINDS = ("benchmarks", "suites", "measures", "datasets", "models", "classifiers", "mitigations")
+KINDS = ("benchmarks", "suites", "measures", "datasets", "models", "classifiers", "mitigations", "methods")
 TO_FILL_IN = re.compile(r"[A-Z_]+(\.[a-z]+)?")  # MODEL, RESPONSES.csv: stands for something of the reader's
 
 
@@ -95,6 +95,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "holisticbias": SHARED / "data" / "holisticbias" / "v1.1",
             "crows-pairs": SHARED / "data" / "crows_pairs",
             "stereoset": SHARED / "data" / "stereoset",
+            "redditbias": SHARED / "data" / "redditbias",
             "likelihood_bias_small": SHARED / "parity" / "likelihood_bias_small",
         }.items():
             (tmp_path / "downloads" / name).symlink_to(there)

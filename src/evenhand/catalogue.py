@@ -19,7 +19,8 @@ ANY_CLASSIFIER = "any Hugging Face classifier"
 def catalogue(kind: str) -> dict[str, Card]:
     """Cards by name.
 
-    kind: benchmarks, suites, models, classifiers, mitigations, measures or datasets. Raises UsageError for any other.
+    kind: benchmarks, suites, models, classifiers, mitigations, methods (of training), measures or
+    datasets. Raises UsageError for any other.
 
     >>> "stereoset" in catalogue("benchmarks")
     True
@@ -30,6 +31,7 @@ def catalogue(kind: str) -> dict[str, Card]:
         "models": _models,
         "classifiers": _classifiers,
         "mitigations": _mitigations,
+        "methods": _methods,
         "measures": _measures,
         "datasets": _datasets,
     }
@@ -211,6 +213,12 @@ def _mitigations() -> dict[str, Card]:
 
     # By the words that --mitigate takes, which say what to fill in.
     return {words: replace(card, name=words) for words, card in mitigation_cards().items()}
+
+
+def _methods() -> dict[str, Card]:
+    from evenhand.mitigations.training import METHOD_MAKERS
+
+    return _of(METHOD_MAKERS)
 
 
 def _datasets() -> dict[str, Card]:

@@ -8,11 +8,13 @@ from evenhand.schema import FINDINGS, DatasetMissing
 from evenhand.stats import Verdict
 
 NAMES = benchmark_names()
-DESCRIBED = {"quality", "realtoxicityprompts", "holisticbias-seat"}
+DESCRIBED = {"quality", "realtoxicityprompts", "holisticbias-seat", "redditbias-lmp"}
 """Benchmarks that judge nothing between groups."""
 DEFINED = {
     "crows-pairs": 9,
     "stereoset": 4,
+    "redditbias": 5,
+    "redditbias-valid": 5,
     "evenhand-likelihood": 13,
     "evenhand-pll": 13,
     "holisticbias-likelihood": 13,
@@ -49,6 +51,8 @@ def test_the_axes_that_share_the_level_are_those_of_the_benchmark(name):
 HEADED = {
     "crows-pairs": "crows_pairs",
     "stereoset": "stereoset_ss",
+    "redditbias": "redditbias_lmb",
+    "redditbias-valid": "redditbias_lmb",
     "evenhand-likelihood": "valence_spread",
     "holisticbias-likelihood": "valence_spread",
     **dict.fromkeys(

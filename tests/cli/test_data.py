@@ -174,3 +174,36 @@ def test_a_full_disk_leaves_no_half_file(evenhand, shared, tmp_path, monkeypatch
         )
     assert (tmp_path / "out.csv").read_text() == "what was there before"
     assert not [path for path in tmp_path.rglob("*.tmp")]
+
+
+def test_texts_about_another_group_with_every_change_listed(evenhand, tmp_path):
+    texts, out = tmp_path / "texts.txt", tmp_path / "review.csv"
+    texts.write_text("She left her hat.\nIt rained.\n", encoding="utf-8")
+    command = ("data", "counterfactuals", texts, "--axis", "gender", "--to", "male")
+    ended = evenhand(*command, "-o", out)
+    assert ended.code == 0, ended.err
+    ended.says("1 of 2 texts changed, 2 changes", str(out))
+    assert pl.read_csv(out)["to"].to_list() == ["He", "his"]
+    whole = tmp_path / "whole.jsonl"
+    assert evenhand(*command, "-o", whole).code == 0
+    assert pl.read_ndjson(whole)["counterfactual"].to_list() == ["He left his hat.", "It rained."]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "says"),
+    [
+        (("--axis", "gendre", "--to", "male", "-o", "x.csv"), 2, "Did you mean 'gender'"),
+        (("--axis", "gender", "--to", "nonbinary", "-o", "x.csv"), 2, "Target female or male"),
+        (("--axis", "religion", "--to", "Jewish", "--both", "-o", "x.csv"), 2, "--from GROUP"),
+        (("--axis", "gender", "--to", "male", "-o", "x.xlsx"), 2, "written as .csv"),
+        (("--axis", "gender", "--to", "male", "--column", "prompt", "-o", "x.csv"), 1, "no column 'prompt'"),
+    ],
+)
+def test_counterfactuals_refuse_what_cannot_be(evenhand, tmp_path, monkeypatch, given, code, says):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "texts.csv"
+    file.write_text("text\nShe left.\n", encoding="utf-8")
+    ended = evenhand("data", "counterfactuals", file, *given)
+    assert ended.code == code
+    assert says in ended.err
+    assert not (tmp_path / "x.csv").exists()

@@ -8,9 +8,9 @@ import pytest
 from evenhand.catalogue import catalogue
 
 VERBS = [(), ("audit",), ("measure",), ("rescore",), ("agreement",), ("list",), ("show",), ("data",)]
-VERBS += [("compare",), ("check",)]
+VERBS += [("compare",), ("check",), ("debias",)]
 VERBS += [("data", verb) for verb in ("list", "fetch", "build")]
-KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "measures", "datasets")
+KINDS = ("benchmarks", "suites", "models", "classifiers", "mitigations", "methods", "measures", "datasets")
 HEAVY = ("torch", "transformers", "altair", "scipy.stats", "jinja2", "vl_convert", "pydantic")
 
 

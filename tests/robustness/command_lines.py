@@ -80,6 +80,10 @@ BASES: dict[str, tuple[str, ...]] = {
     "calibrate": ("calibrate", "plain", "--replications", "2"),
     "data build": ("data", "build", "evenhand"),
     "data fetch": ("data", "fetch", "crows-pairs"),
+    "data counterfactuals": (
+        *("data", "counterfactuals", "good/prompts.csv", "--axis", "gender", "--to", "male"),
+        *("-o", "new.csv"),
+    ),
 }
 """Lines that are right but for what is added."""
 OUTPUT_FLAG = {
@@ -230,6 +234,12 @@ def _input_files() -> Iterator[Line]:
     for verb in ("audit", "before-after", "revise"):
         for file in SOME_TABLES:
             yield _line(verb, "--prompts", file)
+    base = BASES["data counterfactuals"]
+    for file in SOME_TABLES:
+        if "span" not in file:  # which counterfactuals do not look at
+            yield Line((*base[:2], file, *base[3:]), {}, "new.csv")
+    for group in ("nobody", "male", ""):
+        yield Line((*base, "--from", group), {}, "new.csv")
     for verb in ("audit", "before-after", "measure"):
         for file in (*SOME_TABLES, "good/prompts.csv"):
             yield _line(verb, "--classifier-error", file)

@@ -852,6 +852,22 @@ def file_calls(place: Path) -> list[BadCall]:
             if reader is own_files.read_scores and isinstance(table, Path) and table.name in WITHOUT_SCORES:
                 continue
             calls.append(BadCall(f"{reader.__name__}({_short(table)})", reader, {"path": table}))
+    swap = {"texts": pl.DataFrame({"text": ["She left."]}), "axis": "gender", "target": "male"}
+    for name, values in {
+        "texts": (*tables, None, 5, "none.txt"),
+        "axis": ("", "none", None, 5, "\ud800"),
+        "target": ("", "none", None, 5),
+        "source": ("none", "male", 5, ["none"], [5]),
+        "both": ("perhaps", 5),
+        "names": ("perhaps",),
+        "quotes": ("perhaps",),
+        "column": ("none", None, 5),
+    }.items():
+        for value in values:
+            if isinstance(value, Path) and value.stem in ("same-ids", "span", "span-back", "span-words"):
+                continue  # which counterfactuals do not look at
+            what = f"counterfactuals({name}={_short(value)})"
+            calls.append(BadCall(what, eh.counterfactuals, {**swap, name: value}))
     for name in (
         "",
         "none",

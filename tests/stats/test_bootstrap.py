@@ -7,7 +7,13 @@ import pytest
 from scipy.special import stdtrit
 
 from evenhand.schema import UsageError
-from evenhand.stats import cluster_bootstrap, cluster_bootstrap_table, difference_bootstrap
+from evenhand.stats import (
+    cluster_bootstrap,
+    cluster_bootstrap_table,
+    difference_bootstrap,
+    jackknife,
+    sums_bootstrap,
+)
 from evenhand.stats.bootstrap import resample_counts
 
 NOMINAL = (0.93, 0.97)
@@ -288,3 +294,58 @@ def test_paired_difference_is_tighter_than_its_parts():
     assert difference.low > 0
     with pytest.raises(UsageError, match="Paired values differ"):
         difference_bootstrap([1.0], [1.0, 2.0], [0], seed=0)
+
+
+def test_sums_give_the_delta_method_s_error_of_a_ratio_and_cover():
+    draw = np.random.default_rng(5)
+    covered = 0
+    for trial in range(200):
+        size = draw.exponential(size=40) + 0.5
+        part = 0.3 * size + 0.2 * draw.standard_normal(40)
+        result = sums_bootstrap(
+            np.stack([part, size], axis=1),
+            np.arange(40),
+            lambda s: s[..., :1] / s[..., 1:],
+            resamples=400,
+            seed=trial,
+        )
+        covered += result.low[0] <= 0.3 <= result.high[0]
+    residuals = part - result.estimate[0] * size
+    delta = math.sqrt(40 / 39 * np.square(residuals).sum()) / size.sum()
+    assert result.standard_error[0] == pytest.approx(delta, rel=0.15)
+    assert 0.91 <= covered / 200 <= 0.99
+
+
+def test_sums_are_resampled_by_cluster_and_side_by_side():
+    draw = np.random.default_rng(6)
+    one, codes = draw.standard_normal((60, 1)), np.repeat(np.arange(20), 3)
+    shared = np.repeat(draw.standard_normal((20, 1)), 3, axis=0) * 3 + one
+    ones = np.ones((60, 1))
+
+    def mean(s):
+        return s[..., :1] / s[..., 1:2]
+
+    alone = sums_bootstrap(np.hstack([shared, ones]), np.arange(60), mean, seed=0)
+    together = sums_bootstrap(np.hstack([shared, ones]), codes, mean, seed=0)
+    assert together.standard_error[0] > 1.4 * alone.standard_error[0]
+    # a difference of two that move together is known far better than either
+    paired = sums_bootstrap(
+        np.hstack([shared, ones, shared + 0.1 * one]),
+        codes,
+        lambda s: (s[..., 2:] - s[..., :1]) / s[..., 1:2],
+        seed=0,
+    )
+    assert paired.standard_error[0] < 0.1 * together.standard_error[0]
+    single = sums_bootstrap(np.hstack([shared, ones]), np.zeros(60), mean, seed=0)
+    assert np.isnan(single.low[0]) and single.clusters[0] == 1
+    with pytest.raises(UsageError, match="shape"):
+        sums_bootstrap([[1.0]], [0, 1], mean, seed=0)
+
+
+def test_the_jackknife_of_a_mean_is_its_standard_error():
+    values = np.random.default_rng(7).standard_normal(25)
+    others = (values.sum() - values) / 24
+    result = jackknife([values.mean()], others[:, None])
+    assert result.standard_error[0] == pytest.approx(values.std(ddof=1) / 5)
+    assert result.high[0] - result.estimate[0] == pytest.approx(stdtrit(24, 0.975) * values.std(ddof=1) / 5)
+    assert np.isnan(jackknife([1.0], [[1.0]]).low[0])

@@ -17,6 +17,7 @@ from evenhand.benchmarks.analysis import (
     preference_headlines,
     preference_rows,
     scored_as,
+    whole_pairs,
 )
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark
 from evenhand.measures import (
@@ -140,13 +141,6 @@ def _build(folders: Mapping[str, Path]) -> PromptSet:
     return load_crows_pairs(dataset_folder("crows-pairs", None, folders.get("crows-pairs")))
 
 
-def _limited(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
-    """Whole pairs, evenly over bias types."""
-    pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
-    pair_ids = pairs.frame["pair_id"].implode()
-    return prompts.filter(pl.col("pair_id").is_in(pair_ids))
-
-
 def _asked(prompts: pl.DataFrame, model: LanguageModel) -> pl.DataFrame:
     """Left-to-right models read each sentence once more as bias-bench does: only its first token behind the start."""
     if model.architecture == "masked":
@@ -248,7 +242,7 @@ BENCHMARK = Benchmark(
     changes=change_between,
     required_columns=("pair_id", "role", "axis"),
     asked=_asked,
-    limited=_limited,
+    limited=whole_pairs,
     minimum_detectable=_planned,
     n_axes=9,
     headlines=preference_headlines("crows_pairs"),

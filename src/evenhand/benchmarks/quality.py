@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.contract import Analysis, AnalysisOptions, Benchmark, ClassifierRole, Generation
-from evenhand.measures import text_quality
+from evenhand.measures import corpus_perplexity, text_quality
 from evenhand.prompts import PromptSet
 from evenhand.prompts.datasets import dataset, dataset_folder
 from evenhand.prompts.published import FILES, load_wikitext
 from evenhand.schema import Card, Measurement, measurement_rows
-from evenhand.stats import cluster_bootstrap_table
 
 RAW = FILES[0]
 OWN = "own_perplexity"
@@ -65,10 +63,8 @@ def own_perplexity(frame: pl.DataFrame, cluster: str, seed: int) -> list[Measure
     if known.is_empty():
         return [row]
     sums = known.group_by(cluster).agg(pl.col("nats").sum(), pl.len()).sort(cluster)
-    limits = cluster_bootstrap_table(sums["nats"].to_numpy(), sums["len"].to_numpy(), seed=seed)
-    numbers = [float(value[0]) for value in (limits.estimate, limits.low, limits.high)]
-    estimate, low, high = (float(np.exp(value)) if np.isfinite(value) else None for value in numbers)
-    return [replace(row, estimate=estimate, low=low, high=high)]
+    found = corpus_perplexity(sums["nats"].to_numpy(), sums["len"].to_numpy(), seed=seed)
+    return [replace(row, estimate=found.estimate, low=found.low, high=found.high)]
 
 
 def _unit(measure: str) -> str:

@@ -18,12 +18,14 @@ from evenhand.cli import (
     check as check_verb,
     compare as compare_verb,
     data as data_verbs,
+    debias as debias_verb,
     listing as listing_verbs,
     measure as measure_verb,
     rescore as rescore_verb,
     revise as revise_verb,
     triggers as triggers_verb,
 )
+from evenhand.cli.studies import app as study_verbs
 from evenhand.schema import EvenhandError, UsageError, without_surrogates
 
 EXIT_CODES = (
@@ -72,8 +74,10 @@ app.command("calibrate", epilog=EXIT_CODES)(calibrate_verb.calibrate)
 app.command("check", epilog=EXIT_CODES)(check_verb.check)
 app.command("revise", epilog=EXIT_CODES)(revise_verb.revise)
 app.command("search-trigger")(triggers_verb.search_trigger)
+app.command("debias", epilog=EXIT_CODES)(debias_verb.debias)
 app.command("list")(listing_verbs.list_things)
 app.command("show")(listing_verbs.show)
+app.add_typer(study_verbs, name="study")
 app.add_typer(data_verbs.app, name="data")
 
 

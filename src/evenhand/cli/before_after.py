@@ -14,6 +14,11 @@ MODEL = typer.Argument(
     help="A hub name, a folder in Hugging Face format, a name from `evenhand list models`, or the folder of an earlier "
     "study, which is then gone on with.",
 )
+AFTER = typer.Argument(
+    None,
+    help="The folder of `evenhand debias`, or of an adapter: the same as --mitigate finetuned=FOLDER or "
+    "adapter=FOLDER.",
+)
 SUITE = typer.Option(None, help="A named set of benchmarks, such as robbie. Default: the benchmark regard.")
 OUTPUT = typer.Option(
     None,
@@ -45,7 +50,11 @@ def before_after(**flags: Any) -> None:
     file, settings, output = (flags.pop(name) for name in ("config", "settings", "output"))
     classifiers, model = tuple(flags.pop("classifier")), flags.pop("model")
     trusted = flags.pop("trust_addresses")
+    after = flags.pop("after")
     given = options_of(flags, called=CALLED)
+    if after is not None:
+        kind = "adapter" if is_file(Path(after) / "adapter_config.json") else "finetuned"
+        given["mitigate"] = (f"{kind}={after}", *given["mitigate"])
     folder = Path(model) if model is not None and is_folder(model) else None
     if folder is not None and not is_file(folder / "config.json"):
         kept = resumed_study(folder, {}).model_dump(exclude=set(NAMED_ANEW))
@@ -68,11 +77,13 @@ def before_after(**flags: Any) -> None:
 def _parameters() -> list[Parameter]:
     """Those of `evenhand audit`: what it can be asked, this can."""
     own = {"model": MODEL, "suite": SUITE, "output": OUTPUT}
-    return [
+    parameters = [
         parameter.replace(default=own.get(name, parameter.default), kind=Parameter.KEYWORD_ONLY)
         for name, parameter in signature(audit).parameters.items()
         if name not in LEFT_OUT
     ]
+    after = Parameter("after", Parameter.KEYWORD_ONLY, default=AFTER, annotation=str | None)
+    return [parameters[0], after, *parameters[1:]]
 
 
 # Typer reads the flags from the signature; a copy of thirty options would drift from the original.

@@ -36,7 +36,9 @@ def list_data() -> None:
 @app.command()
 def fetch(
     name: str = typer.Argument(..., help="A data set that `evenhand data list` shows."),
-    version: str | None = typer.Option(None, help="Default: the newest."),
+    version: str | None = typer.Option(
+        None, help="Default: the newest; all fetches every one (redditbias: every bias type)."
+    ),
     source: Path | None = typer.Option(
         None, "--from", help="Take the files from this folder instead of the network."
     ),
@@ -45,7 +47,7 @@ def fetch(
 
     Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
     """
-    from evenhand.prompts.datasets import fetch as fetch_dataset
+    from evenhand.prompts.datasets import dataset, fetch as fetch_dataset
 
     reported: dict[str, int] = {}
 
@@ -56,8 +58,12 @@ def fetch(
             size = f" of {total / 1e6:.1f}" if total else ""
             typer.echo(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
 
-    fetched = fetch_dataset(name, version, from_dir=source, progress=tell)
-    typer.echo(f"{fetched.dataset.name} {fetched.version} is in {fetched.folder}")
+    versions = [one.name for one in dataset(name).versions] if version == "all" else [version]
+    for wanted in versions:
+        fetched = fetch_dataset(name, wanted, from_dir=source, progress=tell)
+        typer.echo(f"{fetched.dataset.name} {fetched.version} is in {fetched.folder}")
+        if fetched.unchecked:
+            typer.echo(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
     typer.echo(f"Licence: {fetched.dataset.licence}")
     typer.echo(f"Please cite: {fetched.dataset.citation}")
 

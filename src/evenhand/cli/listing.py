@@ -11,12 +11,13 @@ class Kind(StrEnum):
     MODELS = "models"
     CLASSIFIERS = "classifiers"
     MITIGATIONS = "mitigations"
+    METHODS = "methods"
     MEASURES = "measures"
     DATASETS = "datasets"
 
 
 def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
-    """List benchmarks, suites, models, classifiers, mitigations, measures or data sets, one line each."""
+    """List benchmarks, models, classifiers, mitigations, training methods, measures, ..., one line each."""
     from rich.console import Console
 
     from evenhand.catalogue import catalogue
@@ -26,7 +27,7 @@ def list_things(kind: Kind = typer.Argument(..., help="What to list.")) -> None:
 
 
 def show(name: str = typer.Argument(..., help="A name that `evenhand list` shows.")) -> None:
-    """Print the card of a benchmark, suite, model, classifier, mitigation, measure or data set."""
+    """Print the card of a benchmark, suite, model, classifier, mitigation, training method, measure or data set."""
     from rich.console import Console
 
     from evenhand.catalogue import catalogue

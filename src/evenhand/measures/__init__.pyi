@@ -9,8 +9,16 @@ from .changes.disparity_change import disparity_change as disparity_change
 from .changes.paired_change import paired_change as paired_change
 from .classifiers.agreement import Agreement as Agreement, agreement as agreement
 from .classifiers.raters import rater_agreement as rater_agreement
+from .classifiers.state_tracking import (
+    state_tracking as state_tracking,
+    state_tracking_changes as state_tracking_changes,
+)
 from .columns import require_columns as require_columns
 from .info import MeasureInfo as MeasureInfo
+from .likelihood.corpus_perplexity import (
+    CorpusPerplexity as CorpusPerplexity,
+    corpus_perplexity as corpus_perplexity,
+)
 from .likelihood.likelihood_bias_published import (
     PublishedLikelihoodBias as PublishedLikelihoodBias,
     frame_from_parlai_lines as frame_from_parlai_lines,
@@ -24,6 +32,7 @@ from .likelihood.perplexity import (
     bits_per_character as bits_per_character,
     inverse_perplexity as inverse_perplexity,
     perplexity as perplexity,
+    perplexity_of_tokens as perplexity_of_tokens,
 )
 from .likelihood.pseudo_log_likelihood import (
     PseudoLogLikelihoods as PseudoLogLikelihoods,
@@ -44,6 +53,13 @@ from .pairs.crows_pairs import (
     plan_crows_pairs as plan_crows_pairs,
 )
 from .pairs.preference import PairScores as PairScores
+from .pairs.redditbias import (
+    RedditBias as RedditBias,
+    plan_redditbias as plan_redditbias,
+    redditbias_change as redditbias_change,
+    redditbias_lmb as redditbias_lmb,
+)
+from .pairs.redditbias_published import redditbias_lmb_published as redditbias_lmb_published
 from .pairs.stereoset import (
     StereoSetScores as StereoSetScores,
     plan_stereoset as plan_stereoset,
@@ -107,5 +123,10 @@ from .texts.quality import (
     TextQuality as TextQuality,
     response_qualities as response_qualities,
     text_quality as text_quality,
+)
+from .texts.response_scores import (
+    published_references as published_references,
+    response_score_changes as response_score_changes,
+    response_scores as response_scores,
 )
 from .texts.same_answers import given_the_commonest as given_the_commonest

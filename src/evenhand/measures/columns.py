@@ -20,6 +20,8 @@ NUMBERS = frozenset(
             "log_likelihood_less",
             "token_count_more",
             "token_count_less",
+            "perplexity_more",
+            "perplexity_less",
         ),
     }
 )

@@ -39,6 +39,10 @@ class MeasureInfo:
 
 ROBBIE = "Esiobu et al. 2023, ROBBIE: Robust Bias Evaluation of Large Generative Language Models, EMNLP 2023"
 HOLISTICBIAS = 'Smith et al. 2022, "I\'m sorry to hear that": HolisticBias, EMNLP 2022'
+BARIKERI = (
+    "Barikeri et al. 2021, RedditBias: A Real-World Resource for Bias Evaluation and Debiasing of Conversational "
+    "Language Models, ACL 2021"
+)
 REALTOXICITYPROMPTS = (
     "Gehman et al. 2020, RealToxicityPrompts: Evaluating Neural Toxic Degeneration in Language Models"
 )

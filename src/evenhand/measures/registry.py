@@ -31,8 +31,16 @@ _LISTED = (
         "stereoset_ss stereoset_lms stereoset_icat stereoset_ss_published stereoset_lms_published "
         "stereoset_icat_published",
     ),
+    (
+        "pairs.redditbias",
+        "redditbias_lmb redditbias_pll redditbias_effect_size redditbias_likelier redditbias_without_outliers "
+        "redditbias_largest_share",
+    ),
+    ("pairs.redditbias_published", "redditbias_lmb_published"),
+    ("likelihood.corpus_perplexity", "redditbias_lmp redditbias_lmp_published"),
     ("rates.disparity_cards", "disparity group_difference burden largest_gap"),
     ("pairs.changed_preference", "crows_pairs_change stereoset_ss_change"),
+    ("pairs.redditbias", "redditbias_lmb_change redditbias_pll_change"),
     ("rates.bias_score", "bias_score"),
     ("rates.bias_score_published", "bias_score_published"),
     ("rates.bias_score", "negative_rate"),
@@ -51,12 +59,18 @@ _LISTED = (
     ("texts.parroting", "parroting"),
     ("texts.same_answers", "same_answer_share"),
     (
+        "texts.response_scores",
+        "bleu_1 bleu_2 bleu_3 bleu_4 nist_1 nist_2 nist_3 nist_4 entropy_1 entropy_2 entropy_3 entropy_4 dist_1 dist_2 "
+        "meteor reply_length",
+    ),
+    (
         "likelihood.valence_change",
         "valence_spread_change valence_shift_change humanising_spread_change humanising_contrast_change",
     ),
     ("changes.disparity_change", "disparity_change group_difference_change"),
     ("styles.offensiveness", "offensiveness offensiveness_spread"),
     ("classifiers.agreement", "classifier_kappa disagreement_rate"),
+    ("classifiers.state_tracking", "dst_f1 dst_f1_over_null dst_accuracy dst_macro_f1 dst_yes_rate"),
     ("classifiers.raters", "krippendorff_alpha"),
     (
         "rates.disparity_cards",

@@ -27,6 +27,8 @@ MITIGATIONS = {
     "contrastive": "evenhand.mitigations.steering.contrastive:ContrastiveDebiasing",
     "instruction-file": "evenhand.mitigations.prompting.instructions:instruction_file",
     "trigger": "evenhand.mitigations.triggers.trigger:Trigger",
+    "finetuned": "evenhand.mitigations.training.finetuned_model:Finetuned",
+    "adapter": "evenhand.mitigations.training.adapter:Adapter",
 }
 """By name: what makes it. Its first argument is the value behind "=", the others the options behind "?"."""
 

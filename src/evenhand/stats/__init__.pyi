@@ -13,6 +13,8 @@ from .bootstrap import (
     cluster_bootstrap as cluster_bootstrap,
     cluster_bootstrap_table as cluster_bootstrap_table,
     difference_bootstrap as difference_bootstrap,
+    jackknife as jackknife,
+    sums_bootstrap as sums_bootstrap,
 )
 from .cluster_interval import cluster_t as cluster_t
 from .cluster_means import (

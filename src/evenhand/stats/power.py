@@ -140,7 +140,7 @@ def detectable_mean_difference(
         freedom = np.where((size >= 1) & (other >= 1), freedom, 0.0)
     level = per_test_level(alpha, tests, correction, share_affected)
     _quantiles(level, power)
-    shift = _noncentrality(np.maximum(freedom, 1.0), level, power)
+    shift = noncentrality(np.maximum(freedom, 1.0), level, power)
     return np.asarray(np.where(freedom >= 1, shift * spread * np.sqrt(scale), np.inf))
 
 
@@ -157,8 +157,14 @@ def effective_n(n: npt.ArrayLike, cluster_size: npt.ArrayLike, intraclass_correl
     return np.asarray(np.asarray(n, dtype=np.float64) / (1 + (size - 1) * intraclass_correlation))
 
 
-def _noncentrality(freedom: Floats, level: float, power: float) -> Floats:
-    """Noncentrality whose t exceeds the critical value with chance `power`, by bisection."""
+def noncentrality(freedom: Floats, level: float, power: float) -> Floats:
+    """Noncentrality whose t exceeds its two-sided critical value with chance `power`, by bisection.
+
+    freedom: any shape. Returns the same shape, in standard errors.
+
+    >>> float(noncentrality(np.array([99.0]), 0.05, 0.8)[0].round(2))
+    2.83
+    """
     critical = np.asarray(stdtrit(freedom, 1 - level / 2))
     low, high = np.zeros_like(critical), critical * 4 + 40.0
     for _ in range(80):

@@ -5,12 +5,12 @@ import pytest
 
 from evenhand.benchmarks.analysis.headlines import (
     pair_headlines,
-    preference_headlines,
     rate_headlines,
     spread_headlines,
     together,
     valence_headlines,
 )
+from evenhand.benchmarks.analysis.likelier import log_perplexity_headlines, preference_headlines
 from evenhand.schema import FINDINGS
 
 FACTS = {
@@ -135,6 +135,26 @@ def test_a_preference_has_its_side(estimate, side):
     (line,) = preference_headlines("crows_pairs")(findings(quiet), {})
     assert line.sentence == (
         "Gender: no preference found; 59 % or more (or 41 % or less) would have been found."
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimate", "told"),
+    [(-0.2231, "likelier of nurses than of cooks: perplexity 20 % lower (10 to 30), in 80 % of phrases."),
+     (0.2231, "likelier of cooks than of nurses: perplexity 20 % lower (10 to 30), in 20 % of phrases.")],
+)  # fmt: skip
+def test_a_difference_of_log_perplexities_says_of_whom_and_by_how_much(estimate, told):
+    near, far = 0.1054 * estimate / abs(estimate), 0.3567 * estimate / abs(estimate)
+    row = axis("redditbias_lmb", estimate=estimate, low=min(near, far), high=max(near, far))
+    facts = pl.DataFrame({"axis": ["gender"], "first": ["nurses"], "second": ["cooks"], "likelier": [80.0]})
+    (line,) = log_perplexity_headlines("redditbias_lmb")(findings(row), {"bias_types": facts})
+    assert line.sentence == f"Gender: stereotypes are {told}"
+    (bare,) = log_perplexity_headlines("redditbias_lmb")(findings(row), {})
+    assert "the first group" in bare.sentence and "of phrases" not in bare.sentence
+    quiet = axis("redditbias_lmb", verdict="not detected", minimum_detectable=0.1054)
+    (line,) = log_perplexity_headlines("redditbias_lmb")(findings(quiet), {})
+    assert line.sentence == (
+        "Gender: no difference found; a perplexity 10 % lower of either group would have been found."
     )
 
 

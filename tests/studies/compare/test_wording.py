@@ -14,7 +14,14 @@ from evenhand.reports import SYMBOLS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
-from evenhand.studies.compare.wording import NATS, PERCENT, disparity_lines, moved_word
+from evenhand.studies.compare.wording import (
+    NATS,
+    PERCENT,
+    POINTS,
+    disparity_lines,
+    moved_word,
+    preference_lines,
+)
 
 INSULT = " a hated, horrible liar."
 KIND = (" a cook at the hotel.", " a teacher in town.", " a clerk who reads.")
@@ -180,3 +187,36 @@ def test_likelihoods_are_told_in_times_as_likely_as_an_audit_tells_them():
     quiet = [one | {"verdict": "not detected", "minimum_detectable": log(3)} for one in (axis, still)]
     (line,) = disparity_lines(quiet, NATS)
     assert "came to be 3.0 times as likely" in line["sentence"] and "nats" not in line["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "verdict", "unit", "told"),
+    [
+        (
+            "redditbias_lmb_change",
+            "higher",
+            NATS,
+            "stereotypes have become less likely of the stereotyped group",
+        ),
+        (
+            "redditbias_pll_change",
+            "lower",
+            NATS,
+            "stereotypes have become more likely of the stereotyped group",
+        ),
+        (
+            "crows_pairs_change",
+            "higher",
+            POINTS,
+            "the stereotyped sentence is preferred more often than before",
+        ),
+    ],
+)
+def test_a_change_of_pairs_says_which_way_the_stereotype_went(measure, verdict, unit, told):
+    row = {"measure": measure, "verdict": verdict, "axis": "race", "group": None, "before": 0.1, "after": 0.2}
+    row |= {"estimate": 0.1, "low": 0.05, "high": 0.15, "minimum_detectable": 0.08, "note": ""}
+    (line,) = preference_lines([row], unit)
+    assert line["sentence"].startswith(f"Race: {told}")
+    (quiet,) = preference_lines([row | {"verdict": "not detected"}], unit)
+    size = "0.080 nats" if unit is NATS else "0 points"
+    assert f"one of {size} would have been found" in quiet["sentence"]

@@ -18,10 +18,13 @@ from .group_rates import (
 from .headlines import (
     opinion_headlines as opinion_headlines,
     pair_headlines as pair_headlines,
-    preference_headlines as preference_headlines,
     rate_headlines as rate_headlines,
     spread_headlines as spread_headlines,
     together as together,
+)
+from .likelier import (
+    log_perplexity_headlines as log_perplexity_headlines,
+    preference_headlines as preference_headlines,
 )
 from .likelihood import (
     analyse_likelihoods as analyse_likelihoods,
@@ -37,6 +40,7 @@ from .pairs import (
     one_row_per_pair as one_row_per_pair,
     preference_rows as preference_rows,
     scored_as as scored_as,
+    whole_pairs as whole_pairs,
 )
 from .planned_contrasts import (
     planned_axes as planned_axes,

@@ -27,26 +27,26 @@ def rate_headlines(negative: str) -> Headlines:
     """Sentences on the rates of groups: `negative` is what the classifier finds, such as "toxic"."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
-        axes = _by_axis(details.get("axes"))
+        axes = by_axis(details.get("axes"))
         tolerated = _tolerances(details.get("groups"))
         lines = []
-        for row in _axis_rows(findings, "disparity"):
+        for row in axis_rows(findings, "disparity"):
             groups = _groups_of(findings, row["axis"], "group_difference")
             groups = [g | {"tolerance": tolerated.get((g["axis"], g["group"]))} for g in groups]
             facts = axes.get(row["axis"], {})
             smallest = _smallest_of_groups(findings, row["axis"], "group_difference")
             lines.append(
-                _line(
+                line_of(
                     row,
                     partial(_rates_found, facts, groups, negative),
                     partial(_points, smallest, facts.get("n_groups")),
                 )
             )
         for measure, words in (("missing", "left without a usable answer"), ("refusal", "refused an answer")):
-            for row in _axis_rows(findings, f"{measure}_disparity"):
+            for row in axis_rows(findings, f"{measure}_disparity"):
                 if row["verdict"] == Verdict.BIASED:  # that all are served alike needs no sentence of its own
                     groups = _groups_of(findings, row["axis"], f"{measure}_difference")
-                    lines.append(_line(row, partial(_failures_found, groups, words), str))
+                    lines.append(line_of(row, partial(_failures_found, groups, words), str))
         return lines
 
     return written
@@ -56,13 +56,13 @@ def valence_headlines(axis_measure: str, group_measure: str, hostile: str, kind:
     """Sentences on descriptors in pairs of sentences, of which `hostile` and `kind` name the two sides."""
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
-        axes = _by_axis(details.get("valence_axes"))
+        axes = by_axis(details.get("valence_axes"))
         lines = []
-        for row in _axis_rows(findings, axis_measure):
+        for row in axis_rows(findings, axis_measure):
             groups = _groups_of(findings, row["axis"], group_measure)
             facts = axes.get(row["axis"], {})
             lines.append(
-                _line(
+                line_of(
                     row,
                     partial(_shifts_found, facts, groups, hostile, kind),
                     partial(_shift_missed, facts, hostile),
@@ -82,9 +82,9 @@ def spread_headlines(measures: Mapping[str, str]) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         return [
-            _line(row, partial(_differs, what), _in_its_unit)
+            line_of(row, partial(_differs, what), _in_its_unit)
             for measure, what in measures.items()
-            for row in _axis_rows(findings, measure)
+            for row in axis_rows(findings, measure)
         ]
 
     return written
@@ -97,7 +97,7 @@ def pair_headlines(measure: str, like: str) -> Headlines:
     """
 
     def found(row: Mapping[str, Any]) -> str:
-        first, second = (_name(name) for name in str(row["group"]).split(" − "))
+        first, second = (name_of(name) for name in str(row["group"]).split(" − "))
         worse, better = (first, second) if row["estimate"] > 0 else (second, first)
         low, high = sorted((abs(row["low"]), abs(row["high"])))
         return (
@@ -112,34 +112,12 @@ def pair_headlines(measure: str, like: str) -> Headlines:
 
     def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
         rows = findings.filter((pl.col("measure") == measure) & pl.col("group").is_not_null())
-        told = {row["axis"] for row in _axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
+        told = {row["axis"] for row in axis_rows(findings, "disparity") if row["verdict"] == Verdict.BIASED}
         return [
-            _line(row, found, missed)
+            line_of(row, found, missed)
             for row in rows.to_dicts()
             if row["verdict"] == Verdict.BIASED or row["axis"] in told
         ]
-
-    return written
-
-
-def preference_headlines(measure: str, sentences: str = "sentence") -> Headlines:
-    """Sentences on pairs of which one is the stereotyped one, in percent of pairs."""
-
-    def found(row: Mapping[str, Any]) -> str:
-        side = "stereotyped" if row["estimate"] > 50 else "anti-stereotyped"
-        return (
-            f"prefers the {side} {sentences}: {row['estimate']:.0f} % ({row['low']:.0f} to {row['high']:.0f})"
-        )
-
-    def missed(row: Mapping[str, Any]) -> str:
-        smallest = row["minimum_detectable"]
-        reach = (
-            "" if smallest is None else f"; {50 + smallest:.0f} % or more (or {50 - smallest:.0f} % or less) "
-        )
-        return f"no preference found{reach}{'would have been found' if reach else ''}"
-
-    def written(findings: pl.DataFrame, details: Details) -> list[Headline]:
-        return [_line(row, found, missed) for row in _axis_rows(findings, measure)]
 
     return written
 
@@ -155,7 +133,7 @@ def together(*parts: Headlines) -> Headlines:
     return written
 
 
-def _line(
+def line_of(
     row: Mapping[str, Any],
     found: Callable[[Mapping[str, Any]], str],
     missed: Callable[[Mapping[str, Any]], str],
@@ -176,7 +154,7 @@ def _rates_found(
 ) -> str:
     gap = ""
     if facts.get("worst") is not None and facts.get("gap") is not None:
-        worst, best = _name(facts["worst"]), _name(facts["best"])
+        worst, best = name_of(facts["worst"]), name_of(facts["best"])
         rates = f"{_percent(facts['worst_rate'])} {negative} against {_percent(facts['best_rate'])}"
         size = (
             f"gap {_tenths(facts['gap'])} points, {_tenths(facts['gap_low'])} to {_tenths(facts['gap_high'])}"
@@ -205,7 +183,7 @@ def _holds_unless(facts: Mapping[str, Any], groups: list[dict[str, Any]]) -> str
         return ""
     harsher = "harsher" if first["direction"] == "worse" else "milder"
     size = f"{points} point{'' if points == 1 else 's'}"
-    return f"; holds unless the classifier is {size} {harsher} on {_name(first['group'])}"
+    return f"; holds unless the classifier is {size} {harsher} on {name_of(first['group'])}"
 
 
 def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, Any]) -> str:
@@ -214,7 +192,7 @@ def _failures_found(groups: list[dict[str, Any]], words: str, row: Mapping[str, 
         return f"some groups are {words} more often than others {_interval(row)}; no single one stands out"
     first = max(more, key=lambda g: g["estimate"])
     size = f"{first['estimate']:.0f} points above the others, {first['low']:.0f} to {first['high']:.0f}"
-    who = _listing([_name(g["group"]) for g in more])
+    who = _listing([name_of(g["group"]) for g in more])
     return f"{words} more often: {who} ({size})"
 
 
@@ -248,13 +226,13 @@ def _one_side(side: list[dict[str, Any]], sentence: str, other: str) -> str:
     first = side[0]
     limits = sorted(_odds(abs(first[name])) for name in ("low", "high"))
     far = [g for g in side if abs(g["estimate"]) >= abs(first["estimate"]) * NEAR]
-    who = _listing([_name(g["group"]) for g in far])
+    who = _listing([name_of(g["group"]) for g in far])
     less = f", {len(side) - len(far)} more by far less" if len(far) < len(side) else ""
     reach = f"{limits[0]:.1f} to {limits[1]:.1f}"
     start = f"{sentence} sentences, beside {other} ones, come"
     if len(side) == 1:
         return f"{start} {_times(first)} as easily about {who} as about the others ({reach})"
-    size = f"{_name(first['group'])} {_times(first)} as easily, {reach}"
+    size = f"{name_of(first['group'])} {_times(first)} as easily, {reach}"
     return f"{start} more easily about {who} than about the others ({size}){less}"
 
 
@@ -310,11 +288,11 @@ def _named_sides(groups: list[dict[str, Any]], worse: str, better: str) -> str:
         found = [g for g in groups if g["direction"] == direction]
         found.sort(key=lambda g: -abs(g["estimate"]))
         if found:
-            sides.append(f"{words}: {_listing([_name(g['group']) for g in found])}")
+            sides.append(f"{words}: {_listing([name_of(g['group']) for g in found])}")
     return "; ".join(sides)
 
 
-def _axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
+def axis_rows(findings: pl.DataFrame, measure: str) -> list[dict[str, Any]]:
     mine = findings.filter(
         (pl.col("measure") == measure) & pl.col("group").is_null() & pl.col("stratum").is_null()
     )
@@ -343,7 +321,7 @@ def _tolerances(groups: pl.DataFrame | None) -> dict[tuple[str | None, str], flo
     return {(axis, group): value for axis, group, value in groups.select("axis", "group", "tolerance").rows()}
 
 
-def _by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
+def by_axis(table: pl.DataFrame | None) -> dict[str | None, dict[str, Any]]:
     return {} if table is None else {row["axis"]: row for row in table.to_dicts()}
 
 
@@ -371,7 +349,7 @@ def _tenths(value: float) -> str:
     return f"{value + 0.0:.1f}".removesuffix(".0")
 
 
-def _name(group: object) -> str:
+def name_of(group: object) -> str:
     return label(str(group))
 
 

@@ -2,15 +2,16 @@
 
 import polars as pl
 
+from evenhand.prompts import PromptSet
 from evenhand.schema import DataError, Measurement, measurement_rows
 
 SCORINGS = ("corrected", "published")
 """What stands in the column `scoring` where texts are asked twice."""
 UNIT = "% of pairs"
 EFFECT = "percentage points"
-ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods")
+ANSWERED = ("log_likelihood", "token_count", "token_ids", "token_log_likelihoods", "perplexity", "group")
 """Columns of each sentence."""
-DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations")
+DESCRIBED = ("bias_type", "direction", "sent_more", "sent_less", "annotations", "phrase")
 """Columns of the pair."""
 
 
@@ -71,6 +72,12 @@ def one_row_per_pair(frame: pl.DataFrame) -> pl.DataFrame:
     return joined.rename({"direction": "stereo_antistereo"}) if "direction" in about else joined
 
 
+def whole_pairs(prompts: PromptSet, limit: int, seed: int) -> PromptSet:
+    """At most `limit` sentences in whole pairs, evenly over bias types."""
+    pairs = prompts.filter(pl.col("role") == "more").sample(max(limit // 2, 1), per="axis", seed=seed)
+    return prompts.filter(pl.col("pair_id").is_in(pairs.frame["pair_id"].implode()))
+
+
 def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list[Measurement]:
     """Measurements of a table of percentages (axis, estimate, low, high, n, null, p, ...).
 
@@ -82,6 +89,6 @@ def preference_rows(measure: str, groups: pl.DataFrame, *, judged: bool) -> list
     return measurement_rows(shown, measure, UNIT)
 
 
-def change_rows(measure: str, changes: pl.DataFrame) -> list[Measurement]:
-    """Measurements of a table of changes between two models (`preference_change`, `stereotype_change`)."""
-    return measurement_rows(changes, f"{measure}_change", "percentage points", ideal=0.0)
+def change_rows(measure: str, changes: pl.DataFrame, unit: str = EFFECT) -> list[Measurement]:
+    """Measurements of a table of changes between two models (`preference_change`, `redditbias_change`, ...)."""
+    return measurement_rows(changes, f"{measure}_change", unit, ideal=0.0)

@@ -1,6 +1,7 @@
 """Perplexity and its relatives, from the summed log-likelihood of a text."""
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from evenhand.measures.info import ROBBIE, MeasureInfo
@@ -33,6 +34,24 @@ def inverse_perplexity(log_likelihood: ArrayLike, token_count: ArrayLike) -> Flo
     array([0.135])
     """
     return np.exp(_mean_log_probability(log_likelihood, token_count))
+
+
+@checked
+def perplexity_of_tokens(
+    log_likelihoods: pl.Series, *, skipped: int = 0, longest: int | None = None
+) -> pl.Series:
+    """Perplexity of each text by some of its tokens: null where none is left, or one is not a number.
+
+    log_likelihoods: lists of the tokens' natural log-probabilities (n,), null for missing texts. skipped: tokens left
+    out at the beginning. longest: tokens after which a text is cut, those that are skipped among them. Returns (n,).
+
+    >>> perplexity_of_tokens(pl.Series([[-9.0, -1.0, -3.0], [-2.0], None]), skipped=1).round(3).to_list()
+    [7.389, None, None]
+    """
+    lists = log_likelihoods.cast(pl.List(pl.Float64))
+    kept = lists.list.slice(skipped, None if longest is None else longest - skipped)
+    means = (-kept.list.mean()).exp()
+    return pl.select(pl.when(means.is_finite()).then(means)).to_series().alias("perplexity")
 
 
 @checked

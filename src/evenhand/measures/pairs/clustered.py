@@ -40,11 +40,21 @@ def swapped_words(first: Sequence[str | None], second: Sequence[str | None]) -> 
     return [_swap(one, other) for one, other in zip(first, second, strict=True)]
 
 
+def stretches(one: str, other: str) -> tuple[list[str], list[str], Sequence[tuple[str, int, int, int, int]]]:
+    """The words of two sentences, and `difflib`'s stretches of them, equal and not; case and punctuation do not count.
+
+    >>> stretches("The old man", "the young man!")[2][1]
+    ('replace', 1, 2, 1, 2)
+    """
+    a, b = (_PUNCTUATION.sub("", text.lower()).split() for text in (one, other))
+    return a, b, SequenceMatcher(None, a, b).get_opcodes()
+
+
 def _swap(one: str | None, other: str | None) -> str | None:
     if one is None or other is None:
         return None
-    a, b = (_PUNCTUATION.sub("", text.lower()).split() for text in (one, other))
-    changed = [codes for codes in SequenceMatcher(None, a, b).get_opcodes() if codes[0] != "equal"]
+    a, b, codes = stretches(one, other)
+    changed = [code for code in codes if code[0] != "equal"]
     spans = [
         " ".join(word for _, start, end, *_ in changed for word in a[start:end]),
         " ".join(word for *_, start, end in changed for word in b[start:end]),

@@ -8,9 +8,9 @@ between them. Its expectation over all draws has a closed form, so nothing needs
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, stdtrit
+from scipy.special import gammaln
 
-from evenhand.stats import Codes, Floats
+from evenhand.stats import Codes, Floats, jackknife
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,9 @@ def distinct_grams(codes: Codes, texts: Codes, clusters: Codes, budget: int, lev
     if len(sizes) < 2:
         return Distinct(kinds / total, estimate, nan, nan, total)
     others = _leaving_one_out(cells, holders, cluster_of, sizes, lengths, budget)
-    number_of_clusters = len(sizes)
-    deviations = others - others.mean()
-    error = float(((number_of_clusters - 1) / number_of_clusters * np.square(deviations).sum()) ** 0.5)
-    half = float(stdtrit(number_of_clusters - 1, 0.5 + level / 2)) * error
-    return Distinct(kinds / total, estimate, max(estimate - half, 0.0), min(estimate + half, 1.0), total)
+    limits = jackknife([estimate], others[:, None], level=level)
+    low, high = float(limits.low[0]), float(limits.high[0])
+    return Distinct(kinds / total, estimate, max(low, 0.0), min(high, 1.0), total)
 
 
 def _leaving_one_out(

@@ -46,7 +46,15 @@ def flat_texts(texts: pl.Series) -> FlatTexts:
     >>> flat.codes.tolist(), flat.owner.tolist(), flat.lengths.tolist()
     ([0, 1, 0, 1], [0, 0, 0, 2], [3, 0, 1])
     """
-    lists = words(texts)
+    return flat_lists(words(texts))
+
+
+def flat_lists(lists: pl.Series) -> FlatTexts:
+    """The same of texts that are lists of tokens already, as another tokenisation made them.
+
+    >>> flat_lists(pl.Series([["__url__", "!"], []])).lengths.tolist()
+    [2, 0]
+    """
     lengths = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     tokens = lists.filter(lists.list.len().fill_null(0) > 0).explode()
     codes = tokens.rank("dense").to_numpy().astype(np.int64) - 1 if len(tokens) else np.zeros(0, np.int64)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.models.contract import Architecture
-from evenhand.schema import ModelError
+from evenhand.schema import DataError, ModelError, is_file, read_json
 from evenhand.weights import (
     INDEX,
     ONE_FILE,
@@ -30,6 +30,8 @@ AUTO_CLASSES: dict[Architecture, str] = {
     "masked": "AutoModelForMaskedLM",
     "encoder-decoder": "AutoModelForSeq2SeqLM",
 }
+LINEAGE = "lineage.json"
+"""Beside the weights of a trained model: what it was made of."""
 SPARE = 1.1  # buffers, and what the first batches take
 GIB = 1 << 30
 
@@ -78,6 +80,8 @@ def load_pretrained(
         "dtype": str(precision).removeprefix("torch."),
         "tokenizer": tokenizer_fingerprint(tokenizer),
     }
+    if commit is None and (told := _lineage(folder)):
+        identity["lineage"] = told
     return Pretrained(model, tokenizer, identity)
 
 
@@ -93,6 +97,30 @@ def weights_fingerprint(source: Path | str, commit: str | None = None) -> str:
             f"The revision of {str(source)!r} is not known.", "Give the commit it was loaded from."
         )
     return commit
+
+
+def _lineage(folder: Path) -> dict[str, Any] | None:
+    """What a folder that `evenhand debias` wrote says it was made of, in short; None for any other."""
+    if not is_file(folder / LINEAGE):
+        return None
+    whole: Any = read_json(
+        folder / LINEAGE, "Restore it from a copy, or delete it: the model does not need it."
+    )
+    parts: list[Any] = (
+        [whole.get(name) for name in ("base", "method", "data")] if isinstance(whole, dict) else [None]
+    )
+    if not all(isinstance(part, dict) for part in parts):
+        raise DataError(
+            f"{folder / LINEAGE} is no lineage of a trained model.", "Restore it from a copy, or delete it."
+        )
+    base, method, data = parts
+    told = {
+        "base": base.get("name"),
+        "method": method.get("name"),
+        "data": data.get("sha256"),
+        **{name: whole.get(name) for name in ("bias", "seed", "steps", "evenhand")},
+    }
+    return {name: value for name, value in told.items() if isinstance(value, str | int)}
 
 
 def _parameters(name: str, snapshot: Path) -> dict[str, int]:

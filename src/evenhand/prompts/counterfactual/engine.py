@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from evenhand.prompts.counterfactual import uses, vocabulary
+from evenhand.prompts.counterfactual import groups, uses, vocabulary
 from evenhand.prompts.counterfactual.changes import Change, Counterfactual
 from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, subjects
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
@@ -31,7 +31,7 @@ class Counterfactuals:
     >>> made.text
     "He left his hat on his uncle's chair; nobody told him."
     >>> print(made.changes[3])
-    29-33 aunt > uncle (kinship)
+    24-28 aunt > uncle (kinship)
     """
 
     @checked
@@ -48,12 +48,12 @@ class Counterfactuals:
         """An engine for an axis.
 
         axis: gender, name_origin, or an axis of the lexicon (religion, nationality, race_ethnicity, age, ...; see
-        `axes`). source: the group or groups whose words are replaced: on an axis of the lexicon a descriptor
-        ("Muslim") or the name of a bucket ("asian_religions"); None: all other groups. target: the group whose words
-        stand in their place. both: the words of the target become those of the source as well, so that texts are
-        mirrored; takes one source. names: gender replaces first names, too (a list of our own). quotes: change also
-        what stands in quotation marks. Raises UsageError for an axis or a group there is not, and for groups between
-        which no word can be exchanged.
+        `axes`). source: the group or groups whose words are replaced; on an axis of the lexicon a descriptor
+        ("Muslim") or the name of a bucket ("asian_religions"); None: the other gender, all other origins, the
+        descriptors of all other buckets. target: the group whose words stand in their place. both: the words of the
+        target become those of the source as well, so that texts are mirrored; takes one source. names: gender
+        replaces first names, too (a list of our own). quotes: change also what stands in quotation marks. Raises
+        UsageError for an axis or a group there is not, and for groups between which no word can be exchanged.
         """
         sources = [source] if isinstance(source, str) else list(source or ())
         if both and axis == "gender" and not sources:
@@ -129,10 +129,10 @@ class Counterfactuals:
                 after = _in_case(place, term, target)
                 if after == place.surface:
                     continue
-                changed_article = _article(place, after)
-                if changed_article:
-                    found.append((place.first - 2, place.first - 2, changed_article, "article", True))
-                found.append((place.first, place.last, after, term.rule, _comes_back(place, term, target)))
+                comes_back = _comes_back(place, term, target)
+                if changed_article := _article(place, term.listed, target):
+                    found.append((place.first - 2, place.first - 2, changed_article, "article", comes_back))
+                found.append((place.first, place.last, after, term.rule, comes_back))
                 taken = place.last
                 break
         return _assembled(text, starts, _without_doubles(pieces, found))
@@ -188,10 +188,11 @@ def _place(
 
 def _in_case(place: Place, term: Term, target: str) -> str:
     """The counterpart in the case of what it replaces, its words joined as those were."""
-    words = target.split(" ") if " " in target else re.split(r"(?<=\w)-(?=\w)", target)
-    if len(words) > 1 and 2 * (len(words) - 1) == place.last - place.first:
-        gaps = place.pieces[place.first + 1 : place.last : 2]
-        target = words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
+    if place.last > place.first:
+        words = re.split(r" |(?<=\w)-(?=\w)", target)
+        if 2 * (len(words) - 1) == place.last - place.first:
+            gaps = place.pieces[place.first + 1 : place.last : 2]
+            target = words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
     surface, listed = place.surface, term.listed
     if place.case == "upper" and not listed.isupper():
         return target.upper()
@@ -208,6 +209,10 @@ def _comes_back(place: Place, term: Term, target: str) -> bool:
         place.case == "lower" and term.listed[0].isupper() and (target[0].islower() or not term.own_case)
     ):
         return False
+    if place.before() in ("a", "an") and article(term.listed) != place.before():
+        return False  # the way back would mend the article
+    if target in groups.FIRST_NAMES and groups.is_first_name(place):
+        return False
     if term.use is not uses.pronoun:
         return True
     if target == "her":
@@ -217,12 +222,15 @@ def _comes_back(place: Place, term: Term, target: str) -> bool:
     return target != "she" or "ships" not in place.about
 
 
-def _article(place: Place, after: str) -> str | None:
-    """The article before a word as its counterpart needs it, or None if it may stay."""
+def _article(place: Place, listed: str, target: str) -> str | None:
+    """The article before a word as its counterpart needs it, or None if it may stay.
+
+    By the words as they are listed: shouted ones ("AN UNCLE") would be taken for initials.
+    """
     word = place.before()
-    if word not in ("a", "an") or article(place.surface) != word:
+    if word not in ("a", "an") or article(listed) != word:
         return None
-    needed = article(after)
+    needed = article(target)
     if needed == word:
         return None
     present = place.pieces[place.first - 2]
@@ -236,6 +244,9 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
 
     Also where one of them is of the target already.
     """
+    made = {first: after for first, _, after, rule, _ in found if rule in GROUP_RULES}
+    if not made:
+        return found
     doubled: set[int] = set()
     for number, (first, last, after, rule, _) in enumerate(found):
         if rule not in GROUP_RULES:
@@ -259,7 +270,6 @@ def _without_doubles(pieces: list[str], found: list[Found]) -> list[Found]:
         elif not BESIDE.fullmatch(pieces[first - 1]):
             start = -1
         stem, own = _stem(after), _stem(pieces[last])
-        made = {at: new for at, _, new, kind, _ in found if kind in GROUP_RULES}
         if any(
             0 < at < len(pieces) and stem == _stem(made.get(at, pieces[at])) and own != _stem(pieces[at])
             for at in (start, end)

@@ -7,6 +7,9 @@ from evenhand.prompts.counterfactual import cues
 from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.targets import Names, Target
 
+FIRST_NAMES = ("Christian", "Maya")
+"""Groups that are first names, too."""
+
 
 def group(place: Place, target: Target, names: Names, languages: frozenset[str]) -> str | None:
     """Groups with capitals (religions, nations): adjectives and nouns, not parts of names, not languages."""
@@ -16,9 +19,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.surface.lower() in languages and _is_language(place):
         return None
-    if place.after() in cues.FIXED_AFTER or (
-        place.surface in ("Christian", "Maya") and _is_first_name(place)
-    ):
+    if place.after() in cues.FIXED_AFTER or (place.surface in FIRST_NAMES and is_first_name(place)):
         return None
     if place.hyphen_after or place.cut:
         return target.word
@@ -100,7 +101,7 @@ def _stands_for_people(place: Place) -> bool:
     )
 
 
-def _is_first_name(place: Place) -> bool:
+def is_first_name(place: Place) -> bool:
     """Whether "Christian" does something, without an article: "Christian transferred to Boston"."""
     acts = place.after() in cues.VERBS or place.after() in ("is", "was", "has", "had", "the")
     acts = acts or place.after().endswith("ed")

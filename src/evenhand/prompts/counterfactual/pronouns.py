@@ -32,9 +32,12 @@ def is_pronoun_of_person(place: Place) -> bool:
         return (
             place.opens and place.surface in ("His", "Her") and place.capital_after in cues.ROLES_BEFORE_NAMES
         )
-    neighbours = ((place.after(), place.after(2)), (place.before(), place.before(2)))
     word = place.surface.lower()
-    return not any({word, other} in BOTH_GENDERS.get(joint, ()) for joint, other in neighbours)
+    for look in (place.after, place.before):
+        joint = look()
+        if joint in BOTH_GENDERS and {word, look(2)} in BOTH_GENDERS[joint]:
+            return False
+    return True
 
 
 def his_or_him(place: Place) -> str:
@@ -78,7 +81,7 @@ def her_is_possessive(place: Place) -> bool:
     gap = place.gap_after
     if (
         place.hyphen_after
-        or gap.strip() in ('"', "]")
+        or gap.strip() == "]"
         or (gap[:1].isspace() and gap.strip()[:1] in OPENING - {"(", "<"})
     ):
         return place.before() not in cues.NAMING
@@ -93,6 +96,8 @@ def her_is_possessive(place: Place) -> bool:
     second = place.after(2)
     if not word:
         return False
+    if place.opens and place.case == "title":
+        return True
     if place.hyphen_follows(1):
         return word not in cues.DETERMINERS
     if word in ("and", "or") and second in ("my", "your", "their", "our", "its"):
@@ -107,9 +112,9 @@ def her_is_possessive(place: Place) -> bool:
     if word in cues.NOT_POSSESSED:
         later = word in cues.POSSESSED_ALTHOUGH and second and second not in cues.FUNCTION
         return bool(later) and _opens_a_phrase(place, word)
-    if (previous == "took" and word in cues.SPANS_OF_TIME) or (
-        previous in cues.CALLING and place.capital_after
-    ):
+    if previous == "took" and word in cues.SPANS_OF_TIME:
+        return False
+    if previous in cues.CALLING and place.capital_after and place.case != "upper":
         return False
     if word in cues.NUMBERS:
         if second not in cues.SPANS_OF_TIME:

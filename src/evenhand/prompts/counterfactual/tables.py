@@ -67,9 +67,10 @@ def counterfactuals(
         raise DataError(
             f"{where} has a column {present[0]!r} already.", "Rename it, so that nothing is overwritten."
         )
-    made: list[Counterfactual | None] = [
-        None if text is None else engine.of(text) for text in text_column(frame, column, where)
-    ]
+    originals = text_column(frame, column, where).to_list()
+    if originals and not any(text and text.strip() for text in originals):
+        raise DataError(f"{where}: '{column}' is empty in every row.", TEXTS_FORMAT)
+    made: list[Counterfactual | None] = [None if text is None else engine.of(text) for text in originals]
     changes = [
         []
         if one is None
@@ -93,8 +94,8 @@ def read_texts(path: Path, column: str = "text") -> pl.DataFrame:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", TEXTS_FORMAT) from error
     lines = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
-    if not any(line.strip() for line in lines):
-        raise DataError(f"{path} holds no text.", TEXTS_FORMAT)
+    if not lines:
+        raise DataError(f"{path} is empty.", TEXTS_FORMAT)
     return pl.DataFrame({column: lines})
 
 

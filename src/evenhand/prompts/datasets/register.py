@@ -34,6 +34,7 @@ class DataFile:
 
     path: str
     url: str
+    """Empty where the owner offers no such file, only the means to make it."""
     sha256: str | None = None
     size: int | None = None
     instead: tuple[str, ...] = ()
@@ -49,6 +50,11 @@ class DataVersion:
     content: str = ""
     """`module:function` that hashes the parsed content of a folder, where bytes cannot be pinned."""
     content_sha256: str = ""
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Files that nothing is known of by which they could be checked."""
+        return () if self.content else tuple(file.path for file in self.files if not file.sha256)
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ class Fetched:
     version: str
     downloaded: tuple[str, ...]
     """Files that were not there before."""
+    unchecked: tuple[str, ...] = ()
+    """Files whose content could not be checked, because no checksum of them is known."""
 
 
 def read_register(path: Path) -> tuple[Dataset, ...]:
@@ -148,11 +156,11 @@ def dataset_folder(
     folder = cache_folder(name, release.name) if user_folder is None else Path(user_folder)
     if (
         user_folder is not None
-        and not _found(folder, release.files[0])
-        and _found(folder / release.name, release.files[0])
+        and not found_file(folder, release.files[0])
+        and found_file(folder / release.name, release.files[0])
     ):
         folder = folder / release.name
-    if missing := [file.path for file in release.files if not _found(folder, file)]:
+    if missing := [file.path for file in release.files if not found_file(folder, file)]:
         command = f"evenhand data fetch {name} --version {release.name}"
         raise DatasetMissing(
             f"{folder} has no {', '.join(missing)} of the data set {name} {release.name}.",
@@ -176,7 +184,7 @@ def verify(
     """
     release = dataset(name, register).version(version)
     for file in release.files:
-        path = _found(folder, file)
+        path = found_file(folder, file)
         if path is None:
             raise DatasetMissing(f"{folder} has no {file.path}.", f"evenhand data fetch {name}")
         if file.sha256 and (got := _sha256(path)) != file.sha256:
@@ -199,7 +207,7 @@ def recognised_version(name: str, folder: Path) -> str | None:
     name: a data set pinned by file hashes. folder: any folder.
     """
     for version in dataset(name).versions:
-        paths = [_found(folder, file) for file in version.files]
+        paths = [found_file(folder, file) for file in version.files]
         if all(p and _sha256(p) == file.sha256 for p, file in zip(paths, version.files, strict=True)):
             return version.name
     return None
@@ -235,12 +243,17 @@ def fetch(
     sweep(staging)
     arrived = []
     for file in release.files:
-        present = _found(folder, file)
+        present = found_file(folder, file)
         if present and (_sha256(present) == file.sha256 if file.sha256 else _intact(release, folder)):
             continue
         target = staging / file.path
         if from_dir is not None:
             target = _copy(file, Path(from_dir), staging, name)
+        elif not file.url:
+            raise DataError(
+                f"The owner of {name} offers no file {file.path} to fetch. {entry.note}",
+                f"Make it as {entry.homepage} says, then: evenhand data fetch {name} --from DIR",
+            )
         elif not (file.sha256 and target.is_file() and _sha256(target) == file.sha256):
             download(file.url, target, sha256=file.sha256, size=file.size, progress=progress)
         arrived.append(target)
@@ -265,7 +278,7 @@ def fetch(
     if not arrived and not any(staging.iterdir()):
         staging.rmdir()
     verify(folder, name, release.name, register)
-    return Fetched(folder, entry, release.name, tuple(path.name for path in arrived))
+    return Fetched(folder, entry, release.name, tuple(path.name for path in arrived), release.unchecked)
 
 
 def _dataset(entry: dict[str, object]) -> Dataset:
@@ -278,7 +291,8 @@ def _dataset(entry: dict[str, object]) -> Dataset:
     return Dataset(versions=tuple(versions), **entry)  # type: ignore[arg-type]
 
 
-def _found(folder: Path, file: DataFile) -> Path | None:
+def found_file(folder: Path, file: DataFile) -> Path | None:
+    """The path of a file of a data set below a folder, under any of its names; None if it is not there."""
     for name in (file.path, *file.instead):
         if is_file(folder / name):
             return folder / name
@@ -286,7 +300,7 @@ def _found(folder: Path, file: DataFile) -> Path | None:
 
 
 def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
-    path = _found(source, file)
+    path = found_file(source, file)
     if path is None:
         listed = (
             ", ".join(sorted(p.name for p in source.iterdir())[:10]) if is_folder(source) else "no folder"
@@ -306,6 +320,8 @@ def _copy(file: DataFile, source: Path, staging: Path, name: str) -> Path:
 
 
 def _intact(version: DataVersion, folder: Path) -> bool:
+    if not version.content:
+        return True  # nothing is known by which to tell
     try:
         return _content_sha256(version, folder) == version.content_sha256
     except DataError:

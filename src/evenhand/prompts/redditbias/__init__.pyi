@@ -27,6 +27,11 @@ from .filtering import (
     phrases_of as phrases_of,
     with_single_target as with_single_target,
 )
+from .pairs import (
+    SPLITS as SPLITS,
+    load_human_references as load_human_references,
+    load_redditbias as load_redditbias,
+)
 from .pipeline import (
     BuiltPairs as BuiltPairs,
     Steps as Steps,

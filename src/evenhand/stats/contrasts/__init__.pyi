@@ -11,6 +11,12 @@ from .sign_flips import (
     detectable_by_flips as detectable_by_flips,
     flipped_mean as flipped_mean,
 )
+from .skewness import (
+    SkewedMean as SkewedMean,
+    skewed_mean as skewed_mean,
+    smallest_mean as smallest_mean,
+    smallest_mean_beside as smallest_mean_beside,
+)
 from .smallest import planned_shift as planned_shift, smallest_shift as smallest_shift
 from .spread import (
     Spread as Spread,

@@ -30,6 +30,7 @@ from .options import (
     MeasuringOptions as MeasuringOptions,
     SeedOptions as SeedOptions,
     ToleranceOptions as ToleranceOptions,
+    assign as assign,
     read_config as read_config,
     stored_config as stored_config,
 )

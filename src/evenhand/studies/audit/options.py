@@ -164,7 +164,7 @@ def read_config(file: Path | None, settings: Sequence[str], given: Mapping[str, 
     """
     options: dict[str, Any] = _from_file(file) if file else {}
     for setting in settings:
-        _assign(options, setting)
+        assign(options, setting)
     options.update({name: value for name, value in given.items() if value is not None and value != ()})
     if "model" not in options:
         raise UsageError("No model is named.", "Give one as the argument, or as `model:` in the file of -c.")
@@ -220,7 +220,8 @@ def _parsed(text: str) -> Any:
     return yaml.load(text, EachOnce)
 
 
-def _assign(options: dict[str, Any], setting: str) -> None:
+def assign(options: dict[str, Any], setting: str) -> None:
+    """Put what `--set` says into options: `name=value`, the value as YAML. Raises UsageError for anything else."""
     import yaml
 
     name, equals, value = setting.partition("=")

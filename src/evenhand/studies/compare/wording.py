@@ -194,9 +194,11 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
     quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
     for row in mine:
         if row["verdict"] in (LOWER, HIGHER):
-            more = "more" if row["verdict"] == HIGHER else "less"
-            text = f"{label(row['axis']).capitalize()}: the stereotyped sentence is preferred {more} often than before"
-            text = f"{text}: {level_text(row, unit)}."
+            more, less = ("more", "less") if row["verdict"] == HIGHER else ("less", "more")
+            text = f"the stereotyped sentence is preferred {more} often than before"
+            if row["measure"].startswith("redditbias"):  # a log-perplexity: the higher the less likely
+                text = f"stereotypes have become {less} likely of the stereotyped group, beside the other"
+            text = f"{label(row['axis']).capitalize()}: {text}: {level_text(row, unit)}."
             lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
         elif row["verdict"] == NOT_MEASURABLE:
             text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
@@ -206,9 +208,8 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
         text = f"No change of the preference for stereotyped sentences was found on {axes}"
         sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
         if sizes:
-            reach = " to ".join(
-                dict.fromkeys(number(unit.factor * size, 0) for size in (sizes[0], sizes[-1]))
-            )
+            places = 0 if unit.name == "%" else None
+            reach = _span([number(unit.factor * size, places) for size in (sizes[0], sizes[-1])])
             text += f"; one of {reach}{_points(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]

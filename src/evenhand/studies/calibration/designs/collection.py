@@ -79,6 +79,7 @@ def _ours() -> dict[str, Design]:
     from evenhand.studies.calibration.designs.crossings import crossing_designs
     from evenhand.studies.calibration.designs.ends import end_to_end_designs
     from evenhand.studies.calibration.designs.likelihoods import likelihood_designs
+    from evenhand.studies.calibration.designs.paired_phrases import phrase_designs
     from evenhand.studies.calibration.designs.rates import rate_designs
     from evenhand.studies.calibration.designs.replies import reply_designs
 
@@ -86,6 +87,7 @@ def _ours() -> dict[str, Design]:
         rate_designs,
         likelihood_designs,
         choice_designs,
+        phrase_designs,
         reply_designs,
         change_designs,
         crossing_designs,

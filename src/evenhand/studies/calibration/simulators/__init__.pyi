@@ -23,6 +23,10 @@ from .judged import (
     left_out as left_out,
     misjudged as misjudged,
 )
+from .phrases import (
+    PairedPhrases as PairedPhrases,
+    paired_frame as paired_frame,
+)
 from .sentences import (
     WORLDS as WORLDS,
     SentenceWorld as SentenceWorld,

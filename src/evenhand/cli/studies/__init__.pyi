@@ -1,0 +1,3 @@
+from .redditbias import (
+    app as app,
+)

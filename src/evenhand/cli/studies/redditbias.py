@@ -1,0 +1,85 @@
+"""`evenhand study`: whole studies of the papers, from a model to their tables."""
+
+from pathlib import Path
+
+import typer
+
+from evenhand.cli import model_flags as flags
+from evenhand.cli.common import options_of, progress, show
+
+app = typer.Typer(help="Studies of the papers on a model of yours: redditbias.", no_args_is_help=True)
+
+
+@app.callback()
+def _studies() -> None:
+    pass
+
+
+@app.command()
+def redditbias(
+    model: str = typer.Argument(
+        ...,
+        help="A causal Hugging Face model (name or folder), evenhand/reference, or the folder of an earlier study, "
+        "which is then gone on with.",
+    ),
+    bias: list[str] = typer.Option(
+        [],
+        "--bias",
+        "-b",
+        help="religion1, religion2, race, gender, orientation, or evenhand/AXIS for our own sentences, offline; "
+        "repeatable, or with commas. Default: religion1.",
+    ),
+    methods: list[str] = typer.Option(
+        [],
+        "--methods",
+        "-m",
+        help="As `evenhand debias --method` takes them, with commas. Default: lmd,add,hd,cda.",
+    ),
+    source: Path | None = typer.Option(
+        None, "--from", help="The folder of RedditBias' files. Default: the cache of `evenhand data fetch`."
+    ),
+    multiwoz: Path | None = typer.Option(
+        None, help="MultiWOZ_2.0.zip or its folder. Without it state tracking is not measured."
+    ),
+    dstc7: Path | None = typer.Option(
+        None, help="The folder of DSTC7's files. Without it response generation is not measured."
+    ),
+    as_published: bool | None = typer.Option(
+        None, "--as-published", help="Methods and tasks with the quirks of the published programs."
+    ),
+    task_limit: int | None = typer.Option(
+        None, min=2, help="Most examples to learn each dialogue task from, and to ask. Default: all."
+    ),
+    epochs: float | None = typer.Option(None, help="Times that a method reads its texts. Default: 2."),
+    seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
+    device: flags.Device = None,
+    revision: flags.Revision = None,
+    trust_remote_code: flags.TrustRemoteCode = None,
+    batch_tokens: flags.BatchTokens = None,
+    trust_addresses: flags.TrustAddresses = False,
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="The study's folder. Default: a new one in runs/."
+    ),
+) -> None:
+    """RedditBias: bias, perplexity, state tracking and replies of a model, before and after each debiasing.
+
+    Trains the model by each method against each bias, and tells Language Model Bias and Perplexity and, where their
+    data are named, both dialogue tasks, each with an interval, a null and what changed. Press Ctrl-C at any time:
+    `evenhand study redditbias FOLDER` goes on. Needs the extra `training`.
+    """
+    given = options_of(locals(), "model", "trust_addresses", "output", "bias", "methods")
+    from evenhand.runs import resumable
+    from evenhand.studies.redditbias import is_study, redditbias_config, redditbias_with, resumed_study
+
+    given |= {"bias": _split(bias), "methods": _split(methods)}
+    if is_study(Path(model)):
+        options, output = resumed_study(Path(model), given, trust_addresses=trust_addresses), Path(model)
+    else:
+        options = redditbias_config({"model": model, **given})
+    study = redditbias_with(options, output=output, progress=progress())
+    with resumable(f"Go on with: evenhand study redditbias {study.path}"):
+        show(study, {"study": study.path, "report": study.paths["report"]})
+
+
+def _split(named: list[str]) -> tuple[str, ...]:
+    return tuple(part.strip() for value in named for part in value.split(",") if part.strip())

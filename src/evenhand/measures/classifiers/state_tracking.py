@@ -1,0 +1,187 @@
+"""Dialogue state tracking as yes or no: accuracy and F1 of a classifier, beside one that always says yes.
+
+F1 of the answer yes is high for saying it always: with a share b of right ones it is 2b / (1 + b), .667 at one half.
+A drop to that is what two published rows show, and no other number of the table tells it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats import Codes, Floats, sums_bootstrap
+
+SCORES = (
+    typed(pl.String, "measure") | typed(pl.Float64, "estimate low high null") | typed(pl.Int64, "n clusters")
+)
+CHANGES = (
+    typed(pl.String, "measure")
+    | typed(pl.Float64, "before after change low high p")
+    | typed(pl.Int64, "n clusters")
+)
+MEASURES = ("dst_f1", "dst_f1_over_null", "dst_accuracy", "dst_macro_f1", "dst_yes_rate")
+
+
+@checked
+def state_tracking(frame: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0) -> pl.DataFrame:
+    """How well questions of state tracking are answered: one row per measure with 95 % limits (SCORES).
+
+    frame: one row per question with is_new (right answer) and said_yes (given one), both true or false, and the
+    column `cluster`: what is resampled, whole dialogues. null: of a classifier that always says yes, on the same
+    questions; dst_f1_over_null is the difference from it, with an interval of its own. Raises DataError for absent
+    columns, other types, nulls.
+    Source: Barikeri et al. 2021, section 3.2 and Table 4 (F1), appendix C.2 (accuracy).
+
+    >>> frame = pl.DataFrame({"dialogue": ["a", "a", "b", "b"], "is_new": [True, False] * 2, "said_yes": [True] * 4})
+    >>> state_tracking(frame).select("measure", pl.col("estimate").round(4), pl.col("null").round(4)).rows()[:2]
+    [('dst_f1', 0.6667, 0.6667), ('dst_f1_over_null', 0.0, 0.0)]
+    """
+    parts, clusters = _parts(frame, cluster)
+    limits = sums_bootstrap(parts, clusters, _scores, seed=seed)
+    totals = parts.sum(axis=0)
+    always = _scores(np.array([totals[0] + totals[2], totals[1] + totals[3], 0.0, 0.0]))
+    lowest = np.array([0.0, -1.0, 0.0, 0.0, 0.0])
+    low, high = np.maximum(limits.low, lowest), np.minimum(limits.high, 1.0)
+    columns = {"estimate": limits.estimate, "low": low, "high": high, "null": always}
+    return _table(columns, SCORES, len(parts), int(limits.clusters[0]))
+
+
+@checked
+def state_tracking_changes(
+    before: pl.DataFrame, after: pl.DataFrame, *, cluster: str = "dialogue", seed: int = 0
+) -> pl.DataFrame:
+    """How two models differ on the same questions in the same order: paired, one row per measure (CHANGES).
+
+    before, after, cluster: as for `state_tracking`. change: after minus before. p: two-sided, of the same t. Raises
+    DataError as it does, and where the right answers are not the same.
+
+    >>> one = pl.DataFrame({"dialogue": ["a", "b", "c"], "is_new": [True] * 3, "said_yes": [True, False, False]})
+    >>> two = one.with_columns(said_yes=pl.Series([True, True, False]))
+    >>> state_tracking_changes(one, two).select("measure", "before", "after").row(2)
+    ('dst_accuracy', 0.3333333333333333, 0.6666666666666666)
+    """
+    (first, clusters), (second, others) = (_parts(frame, cluster) for frame in (before, after))
+    if before["is_new"].to_list() != after["is_new"].to_list() or clusters.tolist() != others.tolist():
+        raise DataError(
+            "state_tracking_changes was given answers to other questions before than after.",
+            "Give both models' answers to the same questions, in the same order.",
+        )
+    limits = sums_bootstrap(
+        np.hstack([first, second]),
+        clusters,
+        lambda sums: _scores(sums[..., 4:]) - _scores(sums[..., :4]),
+        seed=seed,
+    )
+    level, error = _scores(first.sum(axis=0)), limits.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(np.maximum(limits.clusters - 1, 1), -np.abs(limits.estimate / error))
+    columns = {
+        "before": level,
+        "after": level + limits.estimate,
+        "change": limits.estimate,
+        "low": limits.low,
+        "high": limits.high,
+        "p": np.where(error > 0, p, np.where(limits.estimate == 0, 1.0, np.nan)),
+    }
+    return _table(columns, CHANGES, len(first), int(limits.clusters[0]))
+
+
+def _parts(frame: pl.DataFrame, cluster: str) -> tuple[Floats, Codes]:
+    """Each question as right yes, wrong yes, wrong no, right no, (n, 4), and its cluster."""
+    require_columns(frame, ["is_new", "said_yes", cluster], "state_tracking", of_any_kind=True)
+    for name in ("is_new", "said_yes"):
+        if frame.schema[name] != pl.Boolean or frame[name].null_count():
+            raise DataError(f"state_tracking needs true or false in every row of {name}.")
+    right, yes = (frame[name].to_numpy() for name in ("is_new", "said_yes"))
+    parts = np.stack([right & yes, ~right & yes, right & ~yes, ~right & ~yes], axis=1)
+    return parts.astype(np.float64), frame[cluster].rank("dense").to_numpy().astype(np.int64)
+
+
+def _scores(sums: Floats) -> Floats:
+    """MEASURES from (..., 4) sums, (..., 5)."""
+    hit, alarm, miss, pass_ = (sums[..., place] for place in range(4))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        whole = hit + alarm + miss + pass_
+        f1 = _or_zero(2 * hit / (2 * hit + alarm + miss))
+        of_no = _or_zero(2 * pass_ / (2 * pass_ + alarm + miss))
+        right = (hit + miss) / whole
+        always = 2 * right / (1 + right)
+        accuracy, said = (hit + pass_) / whole, (hit + alarm) / whole
+    return np.stack([f1, f1 - always, accuracy, (f1 + of_no) / 2, said], axis=-1)
+
+
+def _or_zero(values: Floats) -> Floats:
+    return np.asarray(np.nan_to_num(values, nan=0.0))  # sklearn's: no yes anywhere is an F1 of 0
+
+
+def _table(
+    columns: Mapping[str, Floats], schema: dict[str, type[pl.DataType]], n: int, clusters: int
+) -> pl.DataFrame:
+    frame = pl.DataFrame({"measure": list(MEASURES), **columns})
+    frame = frame.with_columns(pl.lit(n).alias("n"), pl.lit(clusters).alias("clusters"))
+    frame = frame.select(pl.col(name).cast(kind) for name, kind in schema.items())
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+_REDDITBIAS = (
+    "Barikeri, Lauscher, Vulić, Glavaš 2021, RedditBias: A Real-World Resource for Bias Evaluation and Debiasing of "
+    "Conversational Language Models, ACL 2021"
+)
+
+
+def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
+    shared = {
+        "construct": "Whether a model can be taught to track what a user of a dialogue system wants.",
+        "harm": "None by itself: a mitigation that makes a model track worse is paid for by everybody.",
+        "groups": "All questions.",
+        "ideal": "1",
+        "direction": "Higher is better.",
+        "null": "A classifier that always says yes, on the same questions.",
+        "citation": _REDDITBIAS,
+        "source": "Barikeri et al. 2021, section 3.2, Table 4 and appendix C.2",
+    }
+    return MeasureInfo.of(Card(name=name, summary=summary, **(shared | stated)), unit=unit)
+
+
+CARDS = (
+    _info(
+        "share (0 to 1)",
+        "dst_f1",
+        "F1 of yes: does this slot value belong to what the user just said?",
+        critique="Half of the questions are made up, one for each right one: this is not joint goal accuracy. Always "
+        "saying yes gives 2b / (1 + b) at a share b of right ones, .667 at one half.",
+    ),
+    _info(
+        "difference of shares",
+        "dst_f1_over_null",
+        "F1 of yes over that of always saying yes.",
+        ideal="1 minus the null",
+        critique="An interval that holds 0 means that nothing was learned, or that nothing could be seen.",
+        source="evenhand",
+    ),
+    _info(
+        "share (0 to 1)",
+        "dst_accuracy",
+        "Share of questions of state tracking that are answered right.",
+        critique="The share of the commoner answer is had by always giving it.",
+    ),
+    _info(
+        "share (0 to 1)",
+        "dst_macro_f1",
+        "Mean of F1 of yes and F1 of no.",
+        critique="As for F1 of yes; always saying yes gives half of that.",
+    ),
+    _info(
+        "share (0 to 1)",
+        "dst_yes_rate",
+        "Share of questions that are answered with yes.",
+        ideal="The share of right ones.",
+        direction="Neither; near 0 or 1 the classifier answers without reading.",
+        critique="Says nothing of being right.",
+        source="evenhand",
+    ),
+)

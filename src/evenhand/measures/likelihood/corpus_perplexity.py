@@ -1,0 +1,78 @@
+"""The perplexity of many texts as one number, over texts or over tokens, with limits for the texts drawn."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.measures.info import BARIKERI, MeasureInfo
+from evenhand.schema import Card, checked
+from evenhand.stats import cluster_bootstrap_table
+
+
+@dataclass(frozen=True)
+class CorpusPerplexity:
+    """e to a mean of nats per token, with 95 % limits; None without texts, limits None with fewer than two clusters."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+@checked
+def corpus_perplexity(nats: ArrayLike, weight: ArrayLike, *, seed: int) -> CorpusPerplexity:
+    """Perplexity over clusters of texts: e to sum(nats) / sum(weight), with 95 % limits from a cluster bootstrap.
+
+    nats, weight: (clusters,). Over tokens: the nats of a cluster's tokens and their number. Over texts, each counting
+    once: the sum of its texts' means and their number. Each text may be its own cluster. Raises UsageError for shapes
+    that differ.
+
+    >>> over_tokens = corpus_perplexity([4.0, 2.0], [2, 4], seed=0).estimate
+    >>> over_texts = corpus_perplexity([4.0 / 2, 2.0 / 4], [1, 1], seed=0).estimate
+    >>> round(over_tokens, 3), round(over_texts, 3)
+    (2.718, 3.49)
+    """
+    sums, weights = np.asarray(nats, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+    if not sums.size:
+        return CorpusPerplexity(None, None, None)
+    limits = cluster_bootstrap_table(sums, weights, seed=seed)
+    values = (float(value[0]) for value in (limits.estimate, limits.low, limits.high))
+    return CorpusPerplexity(*(float(np.exp(value)) if np.isfinite(value) else None for value in values))
+
+
+def _info(name: str, summary: str, source: str, critique: str, details: str) -> MeasureInfo:
+    card = Card(
+        name=name,
+        summary=summary,
+        construct="How surprising a model finds human conversation: what debiasing cost as language modelling.",
+        harm="None by itself.",
+        groups="None are compared; compare models with one tokenizer, or one before and after.",
+        ideal="None: that of the same model before a change.",
+        direction="Lower is less surprising.",
+        null="None; compare with another run.",
+        critique=critique,
+        citation=BARIKERI,
+        source=source,
+        details=f"{details} 95 % limits from a bootstrap over lines, of the logarithm.",
+    )
+    return MeasureInfo.of(card, unit="perplexity")
+
+
+CARDS = (
+    _info(
+        "redditbias_lmp",
+        "Perplexity of RedditBias' 6,000 lines of conversation, every token counting once.",
+        "The usual perplexity of a text; the lines are Barikeri et al.'s, section 4",
+        "It does not compare between tokenizers.",
+        "Behind the model's start token; no line is cut.",
+    ),
+    _info(
+        "redditbias_lmp_published",
+        "The Language Model Perplexity of RedditBias as published: the mean over lines, each counting once.",
+        "Barikeri et al. 2021, section 4; the released program",
+        "A line of three tokens counts as much as one of thirty, so that short lines decide; it does not compare "
+        "between tokenizers. For models debiased by CDA the published program averaged otherwise (pairs of lines by "
+        "their tokens), so that its numbers do not compare with each other.",
+        "Without start token and first token; lines are cut behind 36 tokens.",
+    ),
+)

@@ -1,0 +1,138 @@
+"""BLEU and NIST of replies against several references, as NIST's mteval-v14c computes them.
+
+Both follow from sums over replies: matched n-grams, n-grams, lengths. So a corpus is scored, resampled and compared by
+adding up.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.stats import Floats
+
+LONGEST = 4
+"""Of the n-grams."""
+HALF_AT = 1.5
+"""Length ratio at which NIST's penalty is one half."""
+MARKS = re.compile(r"([{-~\[-` -&(-+:-@/])")
+STOP_AFTER, STOP_BEFORE = re.compile(r"([^0-9])([.,])"), re.compile(r"([.,])([^0-9])")
+DASH = re.compile(r"([0-9])(-)")
+
+Gram = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What each of n replies adds to the sums that BLEU and NIST are made of.
+
+    matched, information: (n, 4), n-grams of 1 to 4 words that are in a reference, each as often as in the reference
+    that has it most; and the bits that these are worth. grams: (n, 4), n-grams of the reply. closest: (n,), words of
+    the reference whose length is nearest, the shorter of two. average: (n,), mean words of the references.
+    """
+
+    matched: Floats
+    information: Floats
+    grams: Floats
+    closest: Floats
+    average: Floats
+
+    @property
+    def parts(self) -> Floats:
+        """All of it as columns, (n, 14): matched, information, grams, closest, average."""
+        sides = (self.closest[:, None], self.average[:, None])
+        return np.concatenate([self.matched, self.information, self.grams, *sides], axis=1)
+
+
+def mteval_tokens(text: str) -> list[str]:
+    """Words and marks as mteval-v14c cuts them without its international rules, in lower case.
+
+    Apostrophes stay within words; underscores are cut apart. Source: mteval-v14c (NIST), its language-dependent part.
+
+    >>> mteval_tokens("It's 3.5, you said: __url__!")
+    ["it's", '3.5', ',', 'you', 'said', ':', '_', '_', 'url', '_', '_', '!']
+    """
+    plain = MARKS.sub(r" \1 ", f" {text.lower()} ")
+    plain = STOP_BEFORE.sub(r" \1 \2", STOP_AFTER.sub(r"\1 \2 ", plain))
+    return DASH.sub(r"\1 \2 ", plain).split()
+
+
+def overlap(replies: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Overlap:
+    """Count what replies share with their references.
+
+    replies: n lists of tokens. references: for each, its references, lists of tokens, at least one. The information of
+    an n-gram is log2 of how often its first words occur in all references of the corpus over how often it does; of a
+    word, log2 of all words over its occurrences. Source: Papineni et al. 2002, section 2; Doddington 2002, section 4.
+
+    >>> counts = overlap([["he", "is", "here"]], [[["he", "is"], ["she", "is", "here"]]])
+    >>> counts.matched.tolist(), counts.closest.tolist(), counts.average.tolist()
+    ([[3.0, 2.0, 0.0, 0.0]], [3.0], [2.5])
+    """
+    seen: Counter[Gram] = Counter()
+    for group in references:
+        for reference in group:
+            seen.update(_grams(reference))
+    words = sum(count for gram, count in seen.items() if len(gram) == 1)
+    table = np.zeros((3, len(replies), LONGEST))
+    closest, average = np.zeros(len(replies)), np.zeros(len(replies))
+    for place, (reply, group) in enumerate(zip(replies, references, strict=True)):
+        most: Counter[Gram] = Counter()
+        for reference in group:
+            most |= Counter(_grams(reference))
+        for gram, count in Counter(_grams(reply)).items():
+            order, hit = len(gram) - 1, min(count, most[gram])
+            table[2, place, order] += count
+            if hit:
+                before = seen[gram[:-1]] if order else words
+                table[0, place, order] += hit
+                table[1, place, order] += hit * np.log2(before / seen[gram])
+        lengths = [len(reference) for reference in group]
+        closest[place] = min(lengths, key=lambda length: (abs(length - len(reply)), length))
+        average[place] = np.mean(lengths)
+    return Overlap(table[0], table[1], table[2], closest, average)
+
+
+def bleu(matched: Floats, grams: Floats, closest: Floats) -> Floats:
+    """Cumulative BLEU-1 to BLEU-4, shape (..., 4), from sums over replies.
+
+    matched, grams: (..., 4); closest: (...,); see Overlap. Precisions without a match are taken as 1/2, 1/4, ... of one
+    match, in order of length, as mteval-v14c does unless told not to. 0 where no word at all is matched, and where
+    there are no n-grams of a length.
+    Source: Papineni et al. 2002, section 2.3; smoothing as in mteval-v13a and later.
+
+    >>> bleu(np.array([7.0, 5, 3, 1]), np.array([15.0, 12, 9, 6]), np.array(12.0)).round(4).tolist()
+    [0.4667, 0.441, 0.4017, 0.3224]
+    """
+    nothing = (matched <= 0) & (grams > 0)
+    counted = np.where(nothing, 0.5 ** np.cumsum(nothing, axis=-1), matched)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(np.where(grams > 0, counted / grams, 0.0))
+        short = np.minimum(0.0, 1.0 - closest / grams[..., 0])
+        mean = np.cumsum(logs, axis=-1) / np.arange(1, LONGEST + 1)
+        usable = np.isfinite(mean) & (matched[..., :1] > 0)
+        return np.asarray(np.where(usable, np.exp(mean + short[..., None]), 0.0))
+
+
+def nist(information: Floats, grams: Floats, average: Floats) -> Floats:
+    """Cumulative NIST-1 to NIST-4 in bits, shape (..., 4), from sums over replies.
+
+    information, grams: (..., 4); average: (...,); see Overlap. Source: Doddington 2002, section 4.
+
+    >>> nist(np.array([27.5, 3, 1, 0]), np.array([15.0, 12, 9, 6]), np.array(12.5)).round(4).tolist()
+    [1.8333, 2.0833, 2.1944, 2.1944]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(grams > 0, information / grams, 0.0)
+        ratio = np.minimum(grams[..., 0] / average, 1.0)
+        penalty = np.exp(np.log(0.5) / np.log(HALF_AT) ** 2 * np.log(ratio) ** 2)
+        return np.asarray(np.cumsum(each, axis=-1) * np.nan_to_num(penalty)[..., None])
+
+
+def _grams(tokens: Sequence[str]) -> list[Gram]:
+    return [
+        tuple(tokens[start : start + size])
+        for size in range(1, LONGEST + 1)
+        for start in range(len(tokens) - size + 1)
+    ]

@@ -1,0 +1,357 @@
+"""Replies beside those of people, as DSTC7 scores them: BLEU, NIST, METEOR, entropy, distinct n-grams, length.
+
+Every number is one of the whole corpus, with limits over its keys (or what keys hang together in): bootstrap for what
+follows from sums, jackknife for entropies and shares of distinct n-grams, which fall when a key is drawn twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from evenhand.measures.columns import require_columns, typed
+from evenhand.measures.info import MeasureInfo
+from evenhand.measures.texts.distinct_grams import distinct_grams
+from evenhand.measures.texts.dstc7_cleaning import clean_reply
+from evenhand.measures.texts.meteor import meteor, meteor_obstacle
+from evenhand.measures.texts.overlap import LONGEST, bleu, mteval_tokens, nist, overlap
+from evenhand.measures.texts.tokens import flat_lists, grams
+from evenhand.schema import Card, DataError, checked
+from evenhand.stats import Codes, Floats, Intervals, jackknife, sums_bootstrap
+
+SCORES = typed(pl.String, "measure") | typed(pl.Float64, "estimate low high") | typed(pl.Int64, "n n_missing")
+CHANGES = (
+    typed(pl.String, "measure")
+    | typed(pl.Float64, "before after change low high p")
+    | typed(pl.Int64, "n n_missing")
+)
+REFERENCES = 6
+"""How many DSTC7 gives mteval for each reply; where there are fewer, it begins anew with the first."""
+HUMAN = 1
+"""The place, from 0, of the reference that DSTC7 takes for the human competitor."""
+EMPTY = "__empty__"
+DISTINCT = (1, 2)
+_WIDTH = 16
+SUMMED = (*(f"bleu_{n}" for n in range(1, 5)), *(f"nist_{n}" for n in range(1, 5)), "reply_length")
+COUNTED = (*(f"entropy_{n}" for n in range(1, 5)), *(f"dist_{n}" for n in DISTINCT))
+
+
+@checked
+def response_scores(
+    frame: pl.DataFrame,
+    *,
+    cluster: str | None = None,
+    clean: bool = True,
+    as_published: bool = False,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Scores of replies: one row per measure with 95 % limits (columns of SCORES).
+
+    frame: one row per key with key, reply (null: failed, counted as missing) and references (list of texts, at least
+    one). cluster: column of keys that hang together, such as those of one conversation; default each by itself.
+    clean: texts are cleaned as DSTC7 does with -c; else they are taken to be tokens with blanks between.
+    as_published: the reference of the human competitor (the second) is left out and six are filled up from the first,
+    and silence is scored as the word __empty__; else all references count once, and silence is silence.
+    Rows: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and dist_2 (shares),
+    and meteor where nltk and WordNet are here. NIST's information stays that of all references in every resample.
+    Raises DataError for absent columns, keys that stand twice, or a key without a reference.
+    Source: Galley et al. 2019; Barikeri et al. 2021, section 3.2 and Table 5.
+
+    >>> frame = pl.DataFrame({"key": ["a", "b"], "reply": ["i see .", "why ?"], "references": [["i see ."], ["no ."]]})
+    >>> dict(response_scores(frame).select("measure", pl.col("estimate").round(3)).rows())["bleu_1"]
+    0.6
+    """
+    scored = _Scored.of(frame, cluster, clean, as_published)
+    names, limits = _all(scored, scored, seed, paired=False)
+    highest = [1.0 if name.startswith(("bleu", "dist", "meteor")) else np.inf for name in names]
+    low, high = np.maximum(limits.low, 0.0), np.minimum(limits.high, highest)
+    return _table(names, {"estimate": limits.estimate, "low": low, "high": high}, scored, SCORES)
+
+
+@checked
+def response_score_changes(
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    *,
+    cluster: str | None = None,
+    clean: bool = True,
+    as_published: bool = False,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How scores differ between two models that replied to the same keys: paired, one row per measure (CHANGES).
+
+    before, after and the options: as in `response_scores`; a key that either failed on counts for neither. change:
+    after minus before, with limits from resampling keys with both models' replies; p: two-sided, of the same t.
+    Raises DataError as `response_scores`, and where the keys are not the same.
+
+    >>> one = pl.DataFrame({"key": ["a", "b"], "reply": ["i see", "no"], "references": [["i see"], ["yes"]]})
+    >>> two = one.with_columns(reply=pl.Series(["i saw", "yes"]))
+    >>> response_score_changes(one, two).filter(measure="bleu_1").select("before", "after").row(0)
+    (0.6666666666666666, 0.6666666666666666)
+    """
+    for frame in (before, after):
+        require_columns(frame, ["key", "reply"], "response_score_changes")
+    if set(before["key"]) != set(after["key"]):
+        raise DataError(
+            "response_score_changes was given replies to other keys before than after.",
+            "Give both models' replies to the same keys; a reply that failed is null.",
+        )
+    other = after.select("key", _other="reply")
+    joined = before.join(other, on="key", how="left", maintain_order="left")
+    failed = pl.any_horizontal(pl.col("reply", "_other").is_null())
+    sides = [
+        _Scored.of(joined.with_columns(reply=pl.when(~failed).then(name)), cluster, clean, as_published)
+        for name in ("reply", "_other")
+    ]
+    names, limits = _all(sides[0], sides[1], seed, paired=True)
+    _, levels = _all(sides[0], sides[0], seed, paired=False)
+    error = limits.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(np.maximum(limits.clusters - 1, 1), -np.abs(limits.estimate / error))
+    table = {
+        "before": levels.estimate,
+        "after": levels.estimate + limits.estimate,
+        "change": limits.estimate,
+        "low": limits.low,
+        "high": limits.high,
+        "p": np.where(error > 0, p, np.where(limits.estimate == 0, 1.0, np.nan)),
+    }
+    return _table(names, table, sides[0], CHANGES)
+
+
+def published_references(references: Sequence[str], human: int | None = HUMAN) -> list[str]:
+    """The six references that DSTC7 scores against: filled up from the first, without that of the human competitor.
+
+    human: its place, which the next takes; None: all stay. Source: the evaluation of DSTC7, task 2.
+
+    >>> published_references(["a", "b", "c"])
+    ['a', 'c', 'c', 'a', 'c', 'c']
+    """
+    places = [place % len(references) for place in range(REFERENCES)]
+    return [references[(p + 1) % len(references) if p == human else p] for p in places]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The replies that were given, as sums and as n-grams."""
+
+    sums: Floats
+    """(n, 16 or 17): those of `Overlap.parts`, length, 1, and METEOR where it can be had."""
+    grams: list[tuple[Codes, Codes]]
+    """n-grams of 1 to 4 tokens, and which reply each is from."""
+    clusters: Codes
+    missing: int
+
+    @property
+    def with_meteor(self) -> bool:
+        return int(self.sums.shape[1]) > _WIDTH
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, cluster: str | None, clean: bool, as_published: bool) -> "_Scored":
+        require_columns(frame, ["key", "reply"], "response_scores")
+        require_columns(frame, ["references"], "response_scores", of_any_kind=True)
+        if cluster is not None:
+            require_columns(frame, [cluster], "response_scores", of_any_kind=True)
+        if frame["key"].n_unique() < frame.height:
+            twice = frame["key"].filter(frame["key"].is_duplicated())[0]
+            raise DataError(f"response_scores found the key {twice!r} twice.", "Give one row for each key.")
+        if frame.schema["references"] != pl.List(pl.String):
+            raise DataError(
+                f"response_scores needs lists of texts in references, not {frame.schema['references']}."
+            )
+        bare = frame.filter(pl.col("references").list.len().fill_null(0) == 0)
+        if bare.height:
+            raise DataError(f"response_scores found no reference for the key {bare['key'][0]!r}.")
+        given = frame.filter(pl.col("reply").is_not_null())
+        tidy = clean_reply if clean else str
+        replies = [tidy(reply) for reply in given["reply"]]
+        chosen = [published_references(group) if as_published else group for group in given["references"]]
+        references = [[tidy(text) for text in group] for group in chosen]
+        shown = (lambda text: text or EMPTY) if as_published else str
+        cut = [_mteval(shown(reply)) for reply in replies]
+        parts = overlap(cut, [[_mteval(shown(text)) for text in group] for group in references]).parts
+        flat = flat_lists(pl.Series([reply.split() for reply in replies], dtype=pl.List(pl.String)))
+        columns = [parts, flat.lengths[:, None], np.ones((len(replies), 1))]
+        if meteor_obstacle() is None:
+            words = [[text.split() for text in group] for group in references]
+            columns.append(meteor([reply.split() for reply in replies], words)[:, None])
+        found = [grams(flat, size) for size in range(1, LONGEST + 1)]
+        labels = given[cluster or "key"].rank("dense").to_numpy().astype(np.int64) - 1
+        return cls(
+            np.concatenate(columns, axis=1),
+            [(one.codes, one.owner) for one in found],
+            labels,
+            frame.height - given.height,
+        )
+
+
+def _mteval(text: str) -> list[str]:
+    return mteval_tokens(text.replace("&", " ").replace("<", " "))  # as DSTC7 keeps its XML whole
+
+
+def _all(one: _Scored, other: _Scored, seed: int, *, paired: bool) -> tuple[list[str], Intervals]:
+    """All measures of one, or if paired how the other's differ from them."""
+    width = one.sums.shape[1]
+    parts = np.concatenate([one.sums, other.sums], axis=1) if paired else one.sums
+
+    def statistic(sums: Floats) -> Floats:
+        first = _summed(sums[..., :width], one.with_meteor)
+        return _summed(sums[..., width:], one.with_meteor) - first if paired else first
+
+    names = [*SUMMED, *(["meteor"] if one.with_meteor else []), *COUNTED]
+    summed = sums_bootstrap(parts, one.clusters, statistic, seed=seed)
+    value, without = _counted(one)
+    if paired:
+        other_value, other_without = _counted(other)
+        value, without = other_value - value, other_without - without
+    counted = jackknife(value, without)
+    both = [
+        np.concatenate([getattr(summed, name), getattr(counted, name)])
+        for name in ("estimate", "low", "high", "standard_error", "clusters")
+    ]
+    return names, Intervals(*both)
+
+
+def _summed(sums: Floats, with_meteor: bool) -> Floats:
+    matched, information, total = (sums[..., 4 * k : 4 * k + 4] for k in range(3))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums[..., 14:15] / sums[..., 15:16], sums[..., 16:17] / sums[..., 15:16]
+    scores = [bleu(matched, total, sums[..., 12]), nist(information, total, sums[..., 13]), means[0]]
+    return np.concatenate([*scores, means[1]] if with_meteor else scores, axis=-1)
+
+
+def _counted(scored: _Scored) -> tuple[Floats, Floats]:
+    """Entropies and shares of distinct n-grams, (6,), and the same without each cluster, (clusters, 6)."""
+    groups = int(scored.clusters.max()) + 1 if len(scored.clusters) else 0
+    columns = []
+    for codes, owner in scored.grams:
+        columns.append(_entropy(codes, scored.clusters[owner], groups))
+    for codes, owner in scored.grams[: len(DISTINCT)]:
+        clusters = scored.clusters[owner]
+        plain = distinct_grams(codes, owner, clusters, budget=1).plain
+        columns.append((plain, _distinct_without(codes, clusters, groups)))
+    return np.array([value for value, _ in columns]), np.stack([without for _, without in columns], axis=1)
+
+
+def _entropy(codes: Codes, owner: Codes, groups: int) -> tuple[float, Floats]:
+    """Nats of the distribution of n-grams, and the same without each cluster, (groups,)."""
+    count, holder, gram, rest = _cells(codes, owner)
+    left = len(codes) - np.bincount(owner, minlength=groups)
+    lost = np.bincount(holder, weights=_nlogn(count[gram]) - _nlogn(rest), minlength=groups)
+    weight = float(_nlogn(count).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = np.where(left > 0, np.log(left) - (weight - lost) / left, 0.0)
+    return float(np.log(len(codes)) - weight / len(codes)) if len(codes) else 0.0, without
+
+
+def _distinct_without(codes: Codes, owner: Codes, groups: int) -> Floats:
+    """The share of distinct n-grams without each cluster, (groups,)."""
+    count, holder, _, rest = _cells(codes, owner)
+    left = len(codes) - np.bincount(owner, minlength=groups)
+    alone = np.bincount(holder[rest == 0], minlength=groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(left > 0, (np.count_nonzero(count) - alone) / left, np.nan)
+
+
+def _cells(codes: Codes, owner: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+    """How often each n-gram occurs; for each cluster and n-gram of it: both, and how often it occurs elsewhere."""
+    kinds = int(codes.max()) + 1 if len(codes) else 1
+    count = np.bincount(codes, minlength=kinds)
+    cells, mine = np.unique(owner * kinds + codes, return_counts=True)
+    return count, cells // kinds, cells % kinds, count[cells % kinds] - mine
+
+
+def _nlogn(count: Codes) -> Floats:
+    return np.asarray(count * np.log(np.maximum(count, 1)))
+
+
+def _table(
+    names: Sequence[str], columns: dict[str, Floats], scored: _Scored, schema: dict[str, type[pl.DataType]]
+) -> pl.DataFrame:
+    sizes = {"n": len(scored.clusters), "n_missing": scored.missing}
+    frame = pl.DataFrame({"measure": list(names), **columns})
+    frame = frame.with_columns(pl.lit(value).alias(name) for name, value in sizes.items())
+    return frame.select(pl.col(name).cast(kind) for name, kind in schema.items()).with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
+
+
+_DSTC7 = (
+    "Galley et al. 2019, Grounded Response Generation Task at DSTC7, AAAI Dialog System Technology Challenge"
+)
+
+
+def _info(unit: str, name: str, summary: str, **stated: str) -> MeasureInfo:
+    shared = {
+        "harm": "None by itself: a mitigation that makes a model reply worse is paid for by everybody.",
+        "groups": "All replies.",
+        "ideal": "None: that of the model before a mitigation, or of replies by people.",
+        "direction": "Higher is better.",
+        "null": "That of the model before a mitigation, on the same contexts.",
+        "citation": _DSTC7,
+        "source": "Barikeri et al. 2021, section 3.2, Table 5 and appendix C.1; the evaluation of DSTC7, task 2",
+    }
+    return MeasureInfo.of(Card(name=name, summary=summary, **(shared | stated)), unit=unit)
+
+
+def _of_length(size: int) -> list[MeasureInfo]:
+    words = "words" if size == 1 else f"runs of up to {size} words"
+    return [
+        _info(
+            "share (0 to 1)",
+            f"bleu_{size}",
+            f"BLEU-{size}: how many {words} of the replies stand in a reference, geometric mean.",
+            construct="Likeness to replies by people.",
+            critique="Good replies that nobody happened to give count as bad; near 0 for open conversation.",
+            details="Cumulative, as mteval-v14c: nearest reference length, zero counts smoothed by halves.",
+        ),
+        _info(
+            "bits",
+            f"nist_{size}",
+            f"NIST-{size}: the information of the {words} that stand in a reference.",
+            construct="Likeness to replies by people, rare words weighing more.",
+            critique="Depends on the whole set of references; compares only on the same keys.",
+            details="Cumulative, as mteval-v14c. The paper's table of NIST-2 repeats its table of METEOR.",
+        ),
+        _info(
+            "nats",
+            f"entropy_{size}",
+            f"Entropy of the distribution of the replies' {size}-grams.",
+            construct="Diversity of replies.",
+            direction="Lower is more monotonous.",
+            critique="Grows with the amount of text: compares only at equal numbers of replies of like length.",
+        ),
+    ]
+
+
+CARDS = (
+    *(info for size in range(1, LONGEST + 1) for info in _of_length(size)),
+    *(
+        _info(
+            "share (0 to 1)",
+            f"dist_{size}",
+            f"Different {size}-grams over all {size}-grams of the replies.",
+            construct="Diversity of replies.",
+            direction="Lower is more monotonous.",
+            critique="Falls with the amount of text; of texts of other lengths distinct_1_at_budget compares.",
+        )
+        for size in DISTINCT
+    ),
+    _info(
+        "share (0 to 1)",
+        "meteor",
+        "METEOR of the replies, mean over keys: words, stems and synonyms aligned with the best reference.",
+        construct="Likeness to replies by people, other words for the same allowed.",
+        critique="Needs nltk and WordNet; NLTK's version is not meteor-1.5, so it is not the papers' number.",
+    ),
+    _info(
+        "tokens",
+        "reply_length",
+        "Tokens of a reply, mean.",
+        construct="How much a model says.",
+        direction="Neither.",
+        critique="Cut at the number of new tokens asked for.",
+    ),
+)

@@ -1,0 +1,65 @@
+from .checkpoints import (
+    CHECKPOINT as CHECKPOINT,
+)
+from .curves import (
+    CURVES as CURVES,
+    read_curves as read_curves,
+)
+from .data.own_sentences import (
+    own_axes as own_axes,
+    own_material as own_material,
+)
+from .data.texts import (
+    material_of as material_of,
+    own_texts as own_texts,
+    published_texts as published_texts,
+)
+from .examples import (
+    IGNORED as IGNORED,
+    Batch as Batch,
+    Examples as Examples,
+    encode_texts as encode_texts,
+    pad_token as pad_token,
+)
+from .finetuned import (
+    ADAPTER as ADAPTER,
+    LINEAGE as LINEAGE,
+    model_card as model_card,
+    read_lineage as read_lineage,
+    write_model as write_model,
+)
+from .material import (
+    Encoding as Encoding,
+    Material as Material,
+    material_hash as material_hash,
+)
+from .methods import (
+    METHOD_MAKERS as METHOD_MAKERS,
+    Lesson as Lesson,
+    TrainingMethod as TrainingMethod,
+    load_method as load_method,
+)
+from .objective import (
+    LanguageModelling as LanguageModelling,
+    Objective as Objective,
+    hidden_and_logits as hidden_and_logits,
+    token_losses as token_losses,
+)
+from .options import (
+    TrainingOptions as TrainingOptions,
+)
+from .preparing import (
+    merged as merged,
+    prepared_model as prepared_model,
+)
+from .trainer import (
+    Diverged as Diverged,
+    Trained as Trained,
+    train as train,
+)
+from .validation import (
+    BIAS as BIAS,
+    PERPLEXITY as PERPLEXITY,
+    Validation as Validation,
+    evaluator as evaluator,
+)

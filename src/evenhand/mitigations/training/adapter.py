@@ -1,0 +1,157 @@
+"""Adapters as a mitigation: low-rank changes of a model's weights from a folder that peft wrote."""
+
+import copy
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.preparing import needed
+from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
+from evenhand.models import LanguageModel
+from evenhand.models.huggingface import CausalModel
+from evenhand.schema import (
+    Card,
+    ModelError,
+    Unsupported,
+    UsageError,
+    is_file,
+    is_folder,
+    read_json,
+    sha256_of,
+)
+
+CONFIG, WEIGHTS, PICKLED = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
+PROBED = 16
+"""Tokens on which outputs with and without the adapter are compared."""
+CARD = Card(
+    "adapter",
+    "A LoRA adapter on top of the model's weights, from a folder that peft wrote.",
+    construct="What training the adapter changed; its lineage says what it was trained by, where it has one.",
+    null="An adapter that changes nothing, which is refused: published code has loaded the base silently and reported "
+    "the base's numbers as debiased ones.",
+    critique="It holds for the base it was trained on. What it was trained against is not all that a model says of "
+    "people: audit other axes, too.",
+    citation="Hu et al. 2022, LoRA: Low-Rank Adaptation of Large Language Models (ICLR 2022).",
+    source="`evenhand debias --lora-rank R`, or peft: model.save_pretrained(DIR).",
+)
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Add a trained adapter to a causal model.
+
+    folder: with adapter_config.json and adapter_model.safetensors. Raises ModelError for a folder that holds no
+    adapter or a pickled one.
+    """
+
+    CARD = CARD
+    folder: str
+
+    def __post_init__(self) -> None:
+        path = self.path
+        if not is_folder(path) or not is_file(path / CONFIG):
+            raise UsageError(
+                f"{path} is no folder of an adapter: it holds no {CONFIG}.",
+                "Give the folder that peft wrote, or that of `evenhand debias --lora-rank R -o DIR`: DIR/adapter.",
+            )
+        if not is_file(path / WEIGHTS):
+            pickled = is_file(path / PICKLED)
+            raise ModelError(
+                f"The adapter in {path} is pickled ({PICKLED}), and pickles can run code when they are opened."
+                if pickled
+                else f"{path} holds no {WEIGHTS}.",
+                "Where you trust the file, load it once with peft and save it again: "
+                "model.save_pretrained(DIR, safe_serialization=True).",
+            )
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder).expanduser()
+
+    @property
+    def name(self) -> str:
+        """As reports call it."""
+        return "adapter"
+
+    @property
+    def card(self) -> Card:
+        """What is known of adapters."""
+        return CARD
+
+    @property
+    def specification(self) -> None:
+        """None: it has no wording."""
+        return None
+
+    def specified(self, texts: Sequence[str]) -> Mitigation:
+        """Raises Unsupported: it has no wording."""
+        raise Unsupported("An adapter has no wording that could be changed.", "Choose another mitigation.")
+
+    def parameters(self) -> dict[str, Any]:
+        """The folder, a SHA-256 of the adapter's weights, and its lineage, where it has one."""
+        return self._parameters
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        lineage = read_lineage(self.path)
+        found: dict[str, Any] = {"folder": self.folder, "weights": sha256_of(self.path / WEIGHTS)}
+        return found if lineage is None else {**found, "lineage": lineage}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The model with the adapter added to its weights, which are copied.
+
+        Raises Unsupported for models that take none, ModelError for an adapter of another base, and for one that
+        changes nothing.
+        """
+        base = base_of(model, self.name)
+        check_base(self.path, read_lineage(self.path), base)
+        merged = self._merged(base)
+        identity = {**base.identity, "adapter": self.parameters()["weights"]}
+        return Replaced(model, self, CausalModel(merged, base.tokenizer, identity, base.options))
+
+    def _merged(self, base: CausalModel) -> Any:
+        import torch
+
+        peft = needed("peft")
+        self._check_changes()
+        task = read_json(self.path / CONFIG, "Give a folder that peft wrote.").get("task_type")
+        if task not in (None, "CAUSAL_LM"):
+            raise ModelError(
+                f"The adapter in {self.path} is of the task {task}, not CAUSAL_LM.", "Give another."
+            )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                warnings.filterwarnings(
+                    "error", message=".*(missing|unexpected).*adapter.*", category=UserWarning
+                )
+                changed = peft.PeftModel.from_pretrained(copy.deepcopy(base.model), str(self.path))
+                ids = torch.arange(PROBED, device=base.scorer.device)[None] % base.scorer.vocabulary
+                with torch.no_grad():
+                    before, after = base.model(ids).logits, changed.eval()(ids).logits
+                if torch.equal(before, after):
+                    raise nothing_changes(self.path, "the model's outputs are the same with it")
+                return changed.merge_and_unload().eval().requires_grad_(False)
+        except (RuntimeError, ValueError, KeyError, UserWarning) as error:
+            raise ModelError(
+                f"The adapter in {self.path} does not fit this model: {str(error).splitlines()[0]}",
+                "Name the model it was trained on.",
+            ) from error
+
+    def _check_changes(self) -> None:
+        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.path / WEIGHTS, "pt") as file:
+                second = [file.get_tensor(name) for name in file.keys() if "lora_B" in name]  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise ModelError(f"{self.path / WEIGHTS} cannot be read: {error}.", "Copy it again.") from error
+        if second and not any(bool(one.any()) for one in second):
+            raise nothing_changes(self.path, "all its B matrices are zero")

@@ -1,0 +1,69 @@
+"""Curves of a training: what each step and each evaluation found, a line each, so that a kill loses none but the last.
+
+A line is {step, epoch, split, name, value}: `split` is "training" or "validation".
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema import DataError, WriteError, parse_json, write_text
+
+CURVES = "curves.jsonl"
+SCHEMA = pl.Schema(
+    {"step": pl.Int64, "epoch": pl.Float64, "split": pl.String, "name": pl.String, "value": pl.Float64}
+)
+
+
+class CurveWriter:
+    """Appends to a file of curves; `flush` before a checkpoint is written, so that curves are never behind it."""
+
+    def __init__(self, path: Path, last_step: int):
+        """last_step: where training goes on; what was written of later steps is forgotten."""
+        self.path, self.waiting = path, list[str]()
+        kept = [row for row in _rows(path) if row["step"] <= last_step] if path.is_file() else []
+        write_text(path, "".join(_line(row) for row in kept))
+
+    def add(self, step: int, epoch: float, split: str, values: Mapping[str, float]) -> None:
+        """Note values of a step."""
+        for name, value in values.items():
+            row = {"step": step, "epoch": round(epoch, 6), "split": split, "name": name, "value": value}
+            self.waiting.append(_line(row))
+
+    def flush(self) -> None:
+        """Bring what was noted to disk. Raises WriteError."""
+        try:
+            with self.path.open("a", encoding="utf-8") as handle:
+                handle.writelines(self.waiting)
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            raise WriteError(
+                f"Could not write {self.path}: {error.strerror or error}.",
+                "Free some space and run the same command again: it goes on after the last checkpoint.",
+            ) from error
+        self.waiting.clear()
+
+
+def read_curves(path: Path) -> pl.DataFrame:
+    """The curves of a training: columns step, epoch, split, name, value. Raises DataError if there are none."""
+    if not path.is_file():
+        raise DataError(f"There are no curves in {path}.", "Give the folder of a training.")
+    return pl.DataFrame(_rows(path), SCHEMA, strict=False)
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return json.dumps(row) + "\n"
+
+
+def _rows(path: Path) -> list[dict[str, float]]:
+    rows = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            rows.append(parse_json(line))
+        except ValueError:
+            break  # the line that was being written when the process was killed
+    return [row for row in rows if isinstance(row, dict) and set(row) == set(SCHEMA)]

@@ -1,0 +1,175 @@
+"""Our own sentences as training material: what a model itself says about the people of an axis, and else.
+
+Sentences come in pairs with a hostile and a kind half ("I despise Sikh women.", "I admire Sikh women."). Which half
+stands in the material is drawn by the model's own odds between the two, so that the texts have the model's bias and no
+other: plain fine-tuning on them changes little, and what a method changes is the method's. Beside them stand texts that
+the model writes by itself, so that it goes on speaking as before.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.mitigations.training.material import Encoding, Material, Pair
+from evenhand.mitigations.training.validation import MatchedOpinions, Validation, log_likelihoods
+from evenhand.prompts.language import compose, load_templates
+from evenhand.prompts.lexicon import load_lexicon
+from evenhand.schema import UsageError, unknown_name
+
+PREFIX = "evenhand/"
+"""In front of an axis of the lexicon: a bias of our own sentences."""
+LEARNED = ("woman",)
+KEPT = ("sister", "teenager")
+"""Nouns of the sentences that are learned, and of those that the bias is watched on."""
+MOST_SAID = 640
+"""Of the sentences that are learned; many more of one axis, and the model would speak of nothing else."""
+WRITTEN = 4000
+"""Texts that the model writes by itself, so that it goes on writing them."""
+WATCHED = 500
+"""More of them, kept apart to watch how well the model reads."""
+AT_ONCE = 250
+MOST_PAIRS = 600
+MOST_TRIES = 3
+"""A model that writes mostly nothing is not asked forever."""
+
+
+def own_axes() -> tuple[str, ...]:
+    """The axes whose sentences can be learned from.
+
+    >>> "religion" in own_axes()
+    True
+    """
+    return load_lexicon().axes
+
+
+@dataclass(frozen=True)
+class Own:
+    """Material of an axis, and what is watched."""
+
+    material: Material
+    validation: Validation
+
+
+def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad: int, seed: int) -> Own:
+    """What a model says about an axis.
+
+    model: of transformers, causal; asked for its odds. Terms are all adjectives of the axis, in pairs from different
+    buckets; attributes the words in which the halves of a pair differ. Raises UsageError for an axis that there is not,
+    or with descriptors of one bucket only.
+    """
+    if axis not in own_axes():
+        raise unknown_name("axis", axis, own_axes())
+    opinions, kept = _opinions(axis, LEARNED), _opinions(axis, KEPT)
+    random = np.random.default_rng([seed, 1])
+    pairs = _pairs(opinions, random)
+    said = _said(opinions, model, tokenizer, encoding, pad, random)
+    said = [said[i] for i in sorted(random.permutation(len(said))[:MOST_SAID].tolist())]
+    written = written_by(model, tokenizer, encoding, pad, WRITTEN + WATCHED, seed)
+    material = Material(
+        bias=PREFIX + axis,
+        groups=(axis, axis),
+        pairs=pairs,
+        attributes=differing_words(),
+        texts=(*said, *written[WATCHED:]),
+    )
+    return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
+
+
+def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int, seed: int) -> list[str]:
+    """What a model writes behind its start token when nothing is asked: n texts, a sentence or more each.
+
+    Drawn from its own distribution, so that to learn from them changes nothing of it but what chance did.
+    """
+    import torch
+
+    start = encoding.start or (tokenizer.bos_token_id or tokenizer.eos_token_id or pad,)
+    texts: list[str] = []
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(seed)
+        device = next(model.parameters()).device
+        for _ in range(MOST_TRIES * n // AT_ONCE):
+            ids = torch.tensor([start] * AT_ONCE, device=device)
+            ended = torch.zeros(AT_ONCE, dtype=torch.bool, device=device)
+            following, known = ids, None
+            while ids.shape[1] < encoding.longest and not bool(ended.all()):
+                output = model(input_ids=following, past_key_values=known, use_cache=True)
+                known = output.past_key_values
+                following = torch.multinomial(output.logits[:, -1].float().softmax(-1), 1)
+                ended |= following[:, 0] == tokenizer.eos_token_id
+                ids = torch.cat([ids, following], dim=1)
+            rows = ids[:, len(start) :].tolist()
+            cut = [
+                row[: row.index(tokenizer.eos_token_id)] if tokenizer.eos_token_id in row else row
+                for row in rows
+            ]
+            found = tokenizer.batch_decode(cut, skip_special_tokens=True)
+            texts += [
+                text for row, text in zip(cut, found, strict=True) if len(row) > 1 and len(text.split()) > 1
+            ]
+            if len(texts) >= n:
+                break
+    return texts[:n]
+
+
+def differing_words() -> tuple[str, ...]:
+    """The words in which the two halves of opinion pairs differ.
+
+    >>> "despise" in differing_words(), "I" in differing_words()
+    (True, False)
+    """
+    halves: dict[str, list[set[str]]] = {}
+    for template in load_templates(kinds=["opinion"]):
+        words = set(re.findall(r"[\w']+", re.sub(r"\{.*?\}", " ", template.text)))
+        halves.setdefault(str(template.pair), []).append(words)
+    return tuple(sorted(set().union(*(one ^ other for one, other in halves.values()))))
+
+
+def _opinions(axis: str, nouns: Sequence[str]) -> pl.DataFrame:
+    lexicon = load_lexicon().select(axes=[axis])
+    frame = compose(lexicon, load_templates(kinds=["opinion"]), nouns, controls=False)
+    return frame.filter(pl.col("form") == "adjective")
+
+
+def _said(
+    pairs: pl.DataFrame, model: Any, tokenizer: Any, encoding: Encoding, pad: int, random: np.random.Generator
+) -> list[str]:
+    """Of each pair of sentences one half, drawn by the model's odds."""
+    values = log_likelihoods(model, tokenizer, pairs["text"].to_list(), encoding, pad)
+    scored = pairs.with_columns(value=pl.Series(values))
+    halves = scored.filter(valence="negative").join(
+        scored.filter(valence="positive"), on=["axis", "descriptor", "noun", "pair"], maintain_order="left"
+    )
+    odds = (halves["value"] - halves["value_right"]).to_numpy()
+    hostile = random.random(halves.height) < 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
+    both = zip(hostile.tolist(), halves["text"], halves["text_right"], strict=True)
+    return [one if is_hostile else other for is_hostile, one, other in both]
+
+
+def _pairs(opinions: pl.DataFrame, random: np.random.Generator) -> tuple[Pair, ...]:
+    """Pairs of descriptors of different buckets, at most MOST_PAIRS, each descriptor about as often."""
+    bucket_of = dict(opinions.select("descriptor", "bucket").unique(maintain_order=True).iter_rows())
+    if len(set(bucket_of.values())) < 2:
+        raise UsageError(
+            "The descriptors of this axis are of one kind: there are no groups.", "Choose another."
+        )
+    names = list(bucket_of)
+    pairs: dict[Pair, None] = {}
+    while len(pairs) < MOST_PAIRS:
+        before = len(pairs)
+        for name, other in zip(names, random.permutation(names).tolist(), strict=True):
+            if bucket_of[name] != bucket_of[other] and (other, name) not in pairs:
+                pairs[name, other] = None
+        if len(pairs) == before:
+            break
+    return tuple(pairs)[:MOST_PAIRS]
+
+
+def _matched(kept: pl.DataFrame) -> MatchedOpinions:
+    order = kept.sort("descriptor", "pair", "noun", maintain_order=True)
+    halves = {valence: order.filter(valence=valence) for valence in ("negative", "positive")}
+    names = halves["negative"]["descriptor"].unique(maintain_order=True).to_list()
+    return MatchedOpinions(tuple(names), *(tuple(half["text"].to_list()) for half in halves.values()))

@@ -1,0 +1,107 @@
+"""Texts of RedditBias or of the user's own as training material, by a specification of who is compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.mitigations.training.data.cda import swapped_words
+from evenhand.mitigations.training.material import Material, Pair
+from evenhand.mitigations.training.validation import PairedTexts, Validation
+from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.prompts.redditbias import Specification
+from evenhand.schema import DataError, DatasetMissing
+
+NEUTRAL = 600
+"""Lines of humanref6k.txt that perplexity is watched on."""
+WATCHED_SHARE = 0.1
+"""Of the user's own texts, kept apart to watch the bias on."""
+FEWEST = 2
+TEXTS = "Give a line a text (.txt), or a table (.csv, .jsonl, .parquet) with a column text."
+
+
+def material_of(specification: Specification, texts: Sequence[str]) -> Material:
+    """Texts with the terms of a specification: its target pairs, and A1 as attributes."""
+    return Material(
+        bias=specification.bias,
+        groups=specification.groups,
+        pairs=_tidy(specification.target_pairs),
+        attributes=tuple(dict.fromkeys(one.replace('"', "").strip() for one in specification.attributes_1)),
+        texts=tuple(texts),
+        pieces=specification.pieces,
+        specification=specification,
+    )
+
+
+def published_texts(specification: Specification, folder: Path) -> tuple[Material, Validation]:
+    """The published training texts of a bias type, and its reduced validation pairs to watch the bias on.
+
+    folder: of the data set, with text_files/. Raises DatasetMissing, naming the files that are not there.
+    """
+    bias, (first, second) = specification.bias, specification.groups
+    where = folder / "text_files" / bias
+    train = where / f"{bias}_bias_manual_train.txt"
+    pairs = [where / f"{bias}_{group}_biased_valid_reduced.txt" for group in (first, second)]
+    neutral = folder / "text_files" / "humanref6k.txt"
+    if missing := [path for path in (train, *pairs, neutral) if not path.is_file()]:
+        raise DatasetMissing(
+            f"{folder} has no {', '.join(str(path.relative_to(folder)) for path in missing)} of RedditBias.",
+            "Give the folder of the repository umanlp/RedditBias, which holds text_files/: --from FOLDER.",
+        )
+    groups = [_lines(path) for path in pairs]
+    if len(groups[0]) != len(groups[1]):
+        raise DataError(
+            f"{pairs[0]} has {len(groups[0])} lines, and {pairs[1]} {len(groups[1])}: they are no pairs."
+        )
+    check = PairedTexts(tuple(groups[0]), tuple(groups[1]))
+    return material_of(specification, _lines(train)), Validation(check, tuple(_lines(neutral)[:NEUTRAL]))
+
+
+def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Material, Validation]:
+    """Texts of the user's: nine in ten to learn from, and those of the rest that hold a term to watch the bias on.
+
+    file: a line a text (.txt), or a table with a column text. Raises DataError for a file that cannot be read, or where
+    too few texts hold a term.
+    """
+    texts = read_texts(file)
+    order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
+    kept = [texts[i] for i in sorted(order[: round(WATCHED_SHARE * len(texts))])]
+    learned = [texts[i] for i in sorted(order[len(kept) :])]
+    others = swapped_words(kept, _tidy(specification.target_pairs), two_sided=False)
+    pairs = [(one, other) for one, other in zip(kept, others, strict=True) if one != other]
+    if len(pairs) < FEWEST:
+        terms = ", ".join(first for first, _ in _tidy(specification.target_pairs)[:12])
+        raise DataError(
+            f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
+            f"{specification.groups[0]}: whether the bias falls could not be seen.",
+            f"Words looked for, whole: {terms}. Give more texts that hold them.",
+        )
+    check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
+    return material_of(specification, learned), Validation(check, tuple(kept))
+
+
+def read_texts(file: Path) -> list[str]:
+    """The texts of a file: a line each (.txt), or the column text of a CSV, JSONL or Parquet file. Raises DataError."""
+    if file.suffix.lower() == ".txt":
+        if not file.is_file():
+            raise DataError(f"There is no file {file}.", TEXTS)
+        texts = _lines(file)
+    else:
+        table = read_table(file, TEXTS)
+        require_columns(table, ["text"], file, TEXTS)
+        texts = [text for text in text_column(table, "text", file).to_list() if text and text.strip()]
+    if not texts:
+        raise DataError(f"{file} holds no text.", TEXTS)
+    return texts
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Give a text file in UTF-8.") from error
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))

@@ -1,0 +1,158 @@
+"""What is learned from: tokenised texts with their labels and whatever a method marks in them, made into batches.
+
+Marks are found once, when texts are tokenised, so that a step of training does nothing but arithmetic.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.schema import DataError
+from evenhand.weights import quiet_transformers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Ints = NDArray[np.int64]
+IGNORED = -100
+"""Label of a token that is read and not learned."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples side by side, padded on the right.
+
+    input_ids, attention_mask, labels: (rows, longest); labels are not shifted, and `IGNORED` where nothing is learned.
+    marks: by name (found, 1 + columns), the row in the batch and then what the method noted of one place in it.
+    values: by name (rows, ...), what belongs to a whole example.
+    """
+
+    input_ids: "Tensor"
+    attention_mask: "Tensor"
+    labels: "Tensor"
+    marks: Mapping[str, "Tensor"] = field(default_factory=dict)
+    values: Mapping[str, "Tensor"] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.input_ids.shape[0])
+
+    @cached_property
+    def learned(self) -> int:
+        """Tokens that are learned: the first of a row has nothing in front that it could be predicted from."""
+        return int((self.labels[:, 1:] != IGNORED).sum())
+
+    def to(self, device: Any) -> "Batch":
+        """The same batch on another device."""
+        return Batch(
+            self.input_ids.to(device),
+            self.attention_mask.to(device),
+            self.labels.to(device),
+            {name: mark.to(device) for name, mark in self.marks.items()},
+            {name: value.to(device) for name, value in self.values.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Tokenised examples.
+
+    ids: the tokens of each. labels: as many each; None: the tokens themselves. marks: by name, for each example an
+    array (found, columns) of places in it; all of one name have the same columns. values: by name an array (n, ...).
+    """
+
+    ids: Sequence[Ints]
+    labels: Sequence[Ints] | None = None
+    marks: Mapping[str, Sequence[Ints]] = field(default_factory=dict)
+    values: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.ids):
+            raise DataError("There is nothing to learn from: no example is left.", "Give at least one text.")
+        parts: dict[str, Any] = {"labels": self.labels or self.ids, **self.marks, **self.values}
+        for name, held in parts.items():
+            if len(held) != len(self.ids):
+                raise DataError(f"{name} belong to {len(held)} examples, and there are {len(self.ids)}.")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def with_marks(self, **marks: Sequence[Ints]) -> "Examples":
+        """The same examples with more marked in them."""
+        return Examples(self.ids, self.labels, {**self.marks, **marks}, self.values)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) of everything in them, in order."""
+        digest = hashlib.sha256(str(len(self)).encode())
+        parts = {"ids": self.ids, "labels": self.labels or (), **self.marks, **self.values}
+        for name in sorted(parts):
+            digest.update(name.encode())
+            for one in parts[name]:
+                array = np.ascontiguousarray(one)
+                digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+        return digest.hexdigest()
+
+    def batch(self, rows: Sequence[int] | Ints, pad: int) -> Batch:
+        """Some of the examples as a batch, on the processor.
+
+        rows: which, in which order. pad: the token on the right of shorter ones, which is never learned.
+        """
+        import torch
+
+        longest = max(len(self.ids[row]) for row in rows)
+        ids = np.full((len(rows), longest), pad, dtype=np.int64)
+        seen, labels = np.zeros_like(ids), np.full_like(ids, IGNORED)
+        for place, row in enumerate(rows):
+            length = len(self.ids[row])
+            ids[place, :length], seen[place, :length] = self.ids[row], 1
+            labels[place, :length] = self.ids[row] if self.labels is None else self.labels[row]
+        marks = {
+            name: torch.from_numpy(_with_row([found[row] for row in rows]))
+            for name, found in self.marks.items()
+        }
+        values = {name: torch.as_tensor(held[np.asarray(rows)]) for name, held in self.values.items()}
+        return Batch(torch.from_numpy(ids), torch.from_numpy(seen), torch.from_numpy(labels), marks, values)
+
+
+def encode_texts(
+    tokenizer: Any, texts: Sequence[str], *, longest: int, start: Sequence[int] = (), end: Sequence[int] = ()
+) -> Examples:
+    """Texts as examples of language modelling.
+
+    tokenizer: of transformers. longest: tokens of an example, those put around it included; the rest is cut off.
+    start, end: tokens in front of each text and behind it. Texts of which less than two tokens are left are refused:
+    there is nothing in them to learn. Raises DataError.
+
+    >>> from evenhand.weights import load_tokenizer
+    >>> from evenhand.reference.embedded import WEIGHTS
+    >>> [len(ids) for ids in encode_texts(load_tokenizer(WEIGHTS), ["I admire you.", "Hello."], longest=3).ids]
+    [3, 2]
+    """
+    with quiet_transformers():  # of texts that are too long it would warn, and they are cut
+        found = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if len(texts) else []
+    ids = [np.array([*start, *one, *end][:longest], dtype=np.int64) for one in found]
+    short = [text for text, one in zip(texts, ids, strict=True) if len(one) < 2]
+    if short:
+        raise DataError(
+            f"{len(short)} of {len(texts)} texts have less than two tokens (the first: {short[0][:60]!r}).",
+            "Leave out empty lines and single words: there is nothing to predict in them.",
+        )
+    return Examples(ids)
+
+
+def pad_token(tokenizer: Any) -> int:
+    """The token to pad with: the tokenizer's own, or any, since what is padded is neither seen nor learned."""
+    for token in (tokenizer.pad_token_id, tokenizer.eos_token_id):
+        if token is not None:
+            return int(token)
+    return 0
+
+
+def _with_row(found: Sequence[Ints]) -> Ints:
+    places = np.repeat(np.arange(len(found)), [len(one) for one in found])
+    together = np.concatenate(found) if len(found) else np.zeros((0, 0), dtype=np.int64)
+    return np.column_stack([places, together]).astype(np.int64)

@@ -1,0 +1,102 @@
+"""The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.training.preparing import merged
+from evenhand.schema import WriteError, as_json, read_json, write_json, write_text
+from evenhand.weights import quiet_transformers
+
+LINEAGE = "lineage.json"
+"""Beside the weights: what the model was made of."""
+ADAPTER = "adapter"
+"""Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
+
+
+def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, Any], readme: str) -> None:
+    """Write a trained model so that a folder that holds config.json is whole.
+
+    model: as it was trained; adapters are written by themselves and merged into the weights. Everything is written
+    into a folder of its own first and moved file by file, config.json last. Raises WriteError.
+    """
+    work = folder / "training" / "model"
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        with quiet_transformers():
+            if hasattr(model, "merge_and_unload"):
+                model.save_pretrained(work / ADAPTER)
+                write_json(work / ADAPTER / LINEAGE, lineage)
+            plain = merged(model)
+            plain.config.use_cache = True
+            plain.save_pretrained(work)
+            tokenizer.save_pretrained(work)
+        write_json(work / LINEAGE, lineage)
+        write_text(work / "README.md", readme)
+        for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
+            target = folder / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            os.replace(path, target)
+        work.rmdir()
+    except OSError as error:
+        raise WriteError(
+            f"Could not write the model to {folder}: {error.strerror or error}.",
+            "Free some space and run the same command again: training is not repeated.",
+        ) from error
+
+
+def read_lineage(folder: Path) -> dict[str, Any] | None:
+    """What a trained model was made of; None for a folder without a lineage. Raises DataError for a damaged one."""
+    path = folder / LINEAGE
+    if not path.is_file():
+        return None
+    found: dict[str, Any] = read_json(
+        path, "Restore it from a copy, or delete it: the model itself does not need it."
+    )
+    return found
+
+
+def model_card(lineage: Mapping[str, Any]) -> str:
+    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown)."""
+    facts = as_json(lineage)
+    before, after = facts["watched"]["before"], facts["watched"]["after"]
+    rows = [f"| {name} | {before[name]:.4g} | {after[name]:.4g} |" for name in after]
+    return "\n".join(
+        [
+            "---",
+            "library_name: transformers",
+            "pipeline_tag: text-generation",
+            "tags: [evenhand, debiased]",
+            "---",
+            "",
+            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            "",
+            f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
+            "",
+            "| watched on texts kept apart | before | after |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            "",
+            "    evenhand before-after BASE THIS_FOLDER",
+            "",
+            "## Known against the method",
+            "",
+            facts["method"]["critique"],
+            "",
+            "## Lineage",
+            "",
+            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            "",
+            *(
+                f"- {name}: `{facts[name]}`"
+                for name in ("base", "data", "options", "seed", "steps")
+                if name in facts
+            ),
+            "",
+        ]
+    )

@@ -1,0 +1,99 @@
+"""A trained folder as a mitigation, so that a model stands beside what was made of it: before and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.contract import Mitigation
+from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
+from evenhand.models import LanguageModel
+from evenhand.models.huggingface import CausalModel, load_pretrained, weights_fingerprint
+from evenhand.schema import Card, Unsupported, UsageError, is_file
+
+CARD = Card(
+    "finetuned",
+    "A model that was trained further answers in the model's place: the folder of `evenhand debias`, or any other.",
+    construct="What the training changed; its lineage says what it was trained by, where it has one.",
+    null="Weights that are the base's, which are refused.",
+    critique="What a model was trained against is not all that it says of people: audit other axes, too.",
+    source="`evenhand debias MODEL --method NAME -o DIR`.",
+)
+
+
+@dataclass(frozen=True)
+class Finetuned:
+    """Let a trained folder answer in place of the model that it was trained from.
+
+    folder: in Hugging Face format. Raises UsageError where there is no model.
+    """
+
+    CARD = CARD
+    folder: str
+
+    def __post_init__(self) -> None:
+        if not is_file(self.path / "config.json"):
+            raise UsageError(
+                f"{self.path} is no folder of a model: it holds no config.json.",
+                "Give a folder that `evenhand debias` has finished, or any other in Hugging Face format.",
+            )
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder).expanduser()
+
+    @property
+    def name(self) -> str:
+        """As reports call it."""
+        return "finetuned"
+
+    @property
+    def card(self) -> Card:
+        """What is known of trained models."""
+        return CARD
+
+    @property
+    def specification(self) -> None:
+        """None: it has no wording."""
+        return None
+
+    def specified(self, texts: Sequence[str]) -> Mitigation:
+        """Raises Unsupported: it has no wording."""
+        raise Unsupported(
+            "A trained model has no wording that could be changed.", "Choose another mitigation."
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        """The folder, a SHA-256 of its weights, and its lineage, where it has one."""
+        return self._parameters
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        lineage = read_lineage(self.path)
+        found: dict[str, Any] = {"folder": self.folder, "weights": weights_fingerprint(self.path)}
+        return found if lineage is None else {**found, "lineage": lineage}
+
+    def __call__(self, model: LanguageModel) -> LanguageModel:
+        """The trained model in the model's place, on its device and in its precision.
+
+        Raises Unsupported for models whose weights are not here, ModelError for a folder that was trained from
+        another model or holds the model itself.
+        """
+        import torch
+
+        base = base_of(model, self.name)
+        check_base(self.path, read_lineage(self.path), base)
+        device, dtype = str(base.scorer.device), str(base.identity.get("dtype", "float32"))
+        loaded = load_pretrained(str(self.path), "causal", device=device, dtype=dtype)
+        before, after = base.model.state_dict(), loaded.model.state_dict()
+        if before.keys() == after.keys() and all(
+            before[name].shape == after[name].shape and torch.equal(before[name], after[name])
+            for name in before
+        ):
+            raise nothing_changes(self.path, "its weights are those of the model itself")
+        return Replaced(
+            model, self, CausalModel(loaded.model, loaded.tokenizer, loaded.identity, base.options)
+        )

@@ -1,0 +1,119 @@
+"""Where attributes stand, for the two losses that work on their states: exactly, or as the published code finds them.
+
+A mark is (first token, tokens): the state of an attribute is the mean of their states, and zero of no tokens at all.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.mitigations.training.examples import Batch, Examples, Ints
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.terms import (
+    Encoded,
+    TermPairs,
+    encode_with_places,
+    occurrences,
+    published_attributes,
+    published_pairs,
+    with_capitals,
+)
+from evenhand.schema import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MARK = "attributes"
+PADDING = 0
+"""The published code pads its lists of pieces with id 0, which is GPT-2's token "!"."""
+QUIRKS = {
+    "single-pieces": "Targets are the published byte-pair pieces of GPT-2, one for each, instead of words, and "
+    "attributes the published lists of pieces.",
+    "members-in-any-order": "Each token that is one of an attribute's pieces begins a match, and the tokens from there "
+    "on match if all are among its pieces, in whatever order.",
+    "exclamation-matches": "With members-in-any-order: the lists of pieces are padded with id 0, the token '!', which "
+    "then matches almost every attribute.",
+}
+"""What the published code of ADD and HD does otherwise than the paper. Source: methods, section 3.2."""
+
+
+def attribute_examples(
+    material: Material, tokenizer: Any, encoding: Encoding, quirks: frozenset[str]
+) -> tuple[Examples, TermPairs, dict[str, Any]]:
+    """The texts with their attributes marked, the pairs of targets, and facts for the record.
+
+    Raises DataError where no attribute stands in any text, and as `published_pairs`.
+    """
+    encoded = encode_with_places(tokenizer, material.texts, encoding)
+    if "single-pieces" in quirks:
+        pairs = published_pairs(tokenizer, material, "projection_targets")
+        pieces = published_attributes(tokenizer, material)
+    else:
+        pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
+        words = [f" {attribute.replace('*', '').strip()}" for attribute in material.attributes]
+        pieces = [tuple(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in words]
+    if quirks & set(QUIRKS):
+        marks = marked_pieces(encoded.examples.ids, pieces, quirks)
+    else:
+        marks = marked_words(encoded, material.attributes)
+    whole = sum(int((found[:, 1] > 0).sum()) for found in marks)
+    if not whole:
+        raise DataError(
+            f"None of the {len(material.texts):,} texts holds an attribute of {material.bias}.",
+            f"Attributes looked for: {', '.join(material.attributes[:12]) or 'none'}. Give texts that hold them, or "
+            "--method cda.",
+        )
+    facts = {"pairs": len(pairs), "texts": len(marks), "texts_with_attributes": sum(map(bool, map(len, marks))),
+             "occurrences": whole}  # fmt: skip
+    return encoded.examples.with_marks(**{MARK: marks}), pairs, facts
+
+
+def marked_words(encoded: Encoded, attributes: Sequence[str]) -> list[Ints]:
+    """Marks of every occurrence of an attribute as whole words, whatever its capitals."""
+    rows: list[list[tuple[int, int]]] = [[] for _ in encoded.texts]
+    for one in occurrences(encoded, attributes, any_case=True):
+        rows[one.text].append((one.start, one.end - one.start))
+    return [_array(row) for row in rows]
+
+
+def marked_pieces(
+    ids: Sequence[Ints], attributes: Sequence[tuple[int, ...]], quirks: frozenset[str]
+) -> list[Ints]:
+    """Marks by tokens, in the order of the published loops: token by token, and at each attribute by attribute.
+
+    attributes: the pieces of each. Without members-in-any-order an attribute stands where its pieces do, in their
+    order. With it a match that began and failed is marked with no tokens, since HD counts it, too. What would reach
+    beyond the end of its text fails: the published rows of tokens go on with padding there.
+    """
+    longest = max(map(len, attributes), default=0)
+    padding = PADDING if "exclamation-matches" in quirks else -1
+    lists = [frozenset((*pieces, *([padding] * (longest - len(pieces))))) for pieces in attributes]
+    marks = []
+    for tokens in map(np.ndarray.tolist, ids):
+        found = []
+        for place, token in enumerate(tokens):
+            for pieces, members in zip(attributes, lists, strict=True):
+                here = tuple(tokens[place : place + len(pieces)])
+                if "members-in-any-order" not in quirks:
+                    if here == pieces:
+                        found.append((place, len(pieces)))
+                elif token in members:
+                    whole = len(here) == len(pieces) and members.issuperset(here)
+                    found.append((place, len(pieces) if whole else 0))
+        marks.append(_array(found))
+    return marks
+
+
+def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
+    """The states of all marked attributes, (marks, size): means over their tokens, zero where there are none."""
+    row, first, count = batch.marks[MARK].unbind(1)
+    states = hidden.new_zeros(len(row), hidden.shape[-1])
+    for ahead in range(int(count.max()) if len(count) else 0):  # a few at most: attributes are words
+        inside = (ahead < count)[:, None]
+        states = states + hidden[row, (first + ahead).clamp(max=hidden.shape[1] - 1)] * inside
+    return states / count.clamp(min=1)[:, None]
+
+
+def _array(rows: list[tuple[int, int]]) -> Ints:
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,132 @@
+"""HD, the hard debiasing loss: the state of a stereotype without a part along the directions that tell groups apart.
+
+The rows (t1 - t2) / 2 of all pairs form C; b_1 .. b_k are its first right singular vectors, as few as explain half of
+its squared norm. For every occurrence of an attribute with state a,
+
+    L_HD = sum over j of  | b_j <a, b_j> |      (the norm is the sum of absolute components)
+
+Source: RedditBias, section 4.3, equation 4, after Bordia and Bowman 2019 and Bolukbasi et al. 2016.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from evenhand.mitigations.training.examples import Batch
+from evenhand.mitigations.training.losses.attributes import (
+    MARK,
+    QUIRKS as ATTRIBUTE_QUIRKS,
+    attribute_examples,
+    attribute_states,
+)
+from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedDebiasing, chosen_quirks
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.terms import TermPairs
+from evenhand.schema import Card
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+QUIRKS = {
+    **ATTRIBUTE_QUIRKS,
+    "running-sum": "Projections are added up over all attributes of a batch, and each pays for the sum so far; "
+    "matches that failed pay, too.",
+    "more-than-half": "As many directions as explain more than half, not at least half.",
+    **BY_BATCH,
+}
+"""What the published code does otherwise than the paper. Source: methods, sections 3.2 and 3.3."""
+CARD = Card(
+    "hd",
+    "Hard debiasing: the state of a stereotype without a part along the directions that tell groups apart.",
+    construct="How long a stereotypical word's state is along the directions from one group's words to the other's.",
+    harm="Stereotypes that the model ties to one group.",
+    groups="Pairs of terms, (t1, t2), at attributes of the minoritised group.",
+    ideal="0: no part along them.",
+    direction="Larger is more.",
+    critique="What is hidden from these directions can often be read from others (Gonen and Goldberg 2019). As "
+    "published each occurrence pays again for all before it.",
+    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Bordia and Bowman 2019, Identifying and Reducing Gender "
+    "Bias in Word-Level Language Models; Bolukbasi et al. 2016, Man is to Computer Programmer as Woman is to "
+    "Homemaker?",
+    source="RedditBias, section 4.3, equation 4",
+    details="Quirks of the published code:\n\n"
+    + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),
+)
+
+
+@dataclass(frozen=True)
+class NoProjection:
+    """The term of HD over marked attributes.
+
+    The directions are found anew after each step of the optimiser and stand still within it: no gradient flows through
+    the decomposition.
+    """
+
+    pairs: TermPairs
+    quirks: frozenset[str] = frozenset()
+    name: str = "hd"
+
+    def size(self, batch: Batch) -> int:
+        """Occurrences that have a state."""
+        return int((batch.marks[MARK][:, 2] > 0).sum())
+
+    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
+        """The projections of all attributes."""
+        basis = self.directions(weight)  # (k, size)
+        along = attribute_states(hidden, batch) @ basis.T  # (marks, k)
+        if "running-sum" in self.quirks:
+            return (along.cumsum(0) @ basis).abs().sum()
+        return (along.abs() * basis.abs().sum(1)).sum()
+
+    def directions(self, weight: "Tensor") -> "Tensor":
+        """b_1 .. b_k as rows, (k, size)."""
+        import torch
+
+        key = (weight.data_ptr(), weight._version)  # changed by every step of the optimiser
+        if key not in self._known:
+            first, second = self.pairs.vectors(weight.detach())
+            _, values, rows = torch.linalg.svd((first - second) / 2, full_matrices=False)
+            explained = values.square().cumsum(0) / values.square().sum()
+            enough = explained > 0.5 if "more-than-half" in self.quirks else explained >= 0.5
+            self._known.clear()
+            self._known[key] = rows[: int(enough.int().argmax()) + 1]
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> "dict[tuple[Any, ...], Tensor]":
+        return {}
+
+
+@dataclass(frozen=True)
+class HardDebiasing:
+    """The method HD.
+
+    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
+    from its paper; as_published: all of them.
+    """
+
+    name: ClassVar[str] = "hd"
+    card: ClassVar[Card] = CARD
+
+    weight: float = 1.0
+    lm_weight: float = 1.0
+    quirks: tuple[str, ...] = ()
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        chosen_quirks(self.quirks, self.as_published, QUIRKS)
+
+    def parameters(self) -> dict[str, Any]:
+        """The lambdas and the quirks that are switched on."""
+        return {**asdict(self), "quirks": sorted(chosen_quirks(self.quirks, self.as_published, QUIRKS))}
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """The texts as they are, with the places of attributes marked."""
+        quirks = chosen_quirks(self.quirks, self.as_published, QUIRKS)
+        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, quirks)
+        return Lesson(
+            examples,
+            WeightedDebiasing(NoProjection(pairs, quirks), self.lm_weight, self.weight, quirks),
+            facts,
+        )

@@ -1,0 +1,201 @@
+"""LMD, the language model debiasing loss: both terms of a pair equally likely wherever one of them stands.
+
+At an occurrence of a term t, with y the predicted probabilities in its place and P_t the pairs that t stands in,
+
+    L_LMD = 1 / |P_t|  sum over (t1, t2) in P_t of  | log y_t1 / y_t2 |
+
+The quotient of two probabilities of one softmax is exp(h (w1 - w2)), whatever the vocabulary: no softmax is needed.
+Source: RedditBias, section 4.1, equation 1, after Qian et al. 2019.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.mitigations.training.examples import Batch, Ints
+from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedDebiasing, chosen_quirks
+from evenhand.mitigations.training.material import Encoding, Material
+from evenhand.mitigations.training.methods import Lesson
+from evenhand.mitigations.training.terms import (
+    Encoded,
+    TermPairs,
+    encode_with_places,
+    occurrences,
+    published_pairs,
+    with_capitals,
+)
+from evenhand.schema import Card, DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MARK = "lmd"
+EXCLAMATION = 0
+"""GPT-2's token "!", which the published code pads with."""
+QUIRKS = {
+    "single-pieces": "Terms are the published byte-pair pieces of GPT-2, one for each target, instead of words.",
+    "first-group": "A pair counts where its T1 stands; its T2 never begins anything.",
+    "all-positions": "A pair that a text holds is compared at every token of the text, not where a term stands, and "
+    "what is found is divided by the length of the text.",
+    "exclamation-is-padding": "With all-positions: no comparison at the token '!', whose id 0 is taken for padding.",
+    "pair-divisor": "Divided by the number of all pairs, not of those that the term stands in.",
+    **BY_BATCH,
+}
+"""What the published code does otherwise than equation 1. Source: methods, section 3.1."""
+CARD = Card(
+    "lmd",
+    "Language model debiasing: both terms of a pair equally likely wherever one of them stands.",
+    construct="How much likelier the model finds one group's word than the other's, in the place of either.",
+    harm="Texts that come more easily about one group.",
+    groups="Pairs of terms, (t1, t2).",
+    ideal="0: equally likely.",
+    direction="Larger is more unequal.",
+    critique="Groups are not equally often spoken of where that is right, either: dates, places, facts. As published "
+    "it raised the perplexity of other texts many times over (RedditBias, figure 1b). It changes how likely a group is "
+    "behind a text, not how a text goes on behind a group.",
+    citation="Barikeri et al. 2021, RedditBias (ACL 2021); Qian et al. 2019, Reducing Gender Bias in Word-Level "
+    "Language Models.",
+    source="RedditBias, section 4.1, equation 1",
+    details="Quirks of the published code:\n\n"
+    + "\n".join(f"- `{name}`: {what}" for name, what in QUIRKS.items()),
+)
+
+
+@dataclass(frozen=True)
+class EqualLikelihood:
+    """The term of LMD over marked places. A mark is (place whose state predicts, row of `shares`, divisor).
+
+    shares: (combinations, pairs), what each pair weighs in a combination of pairs.
+    """
+
+    pairs: TermPairs
+    shares: NDArray[np.float32]
+    name: str = "lmd"
+
+    def size(self, batch: Batch) -> int:
+        """Occurrences in the batch."""
+        return int(batch.marks[MARK].shape[0])
+
+    def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
+        """|h (w1 - w2)| over places and pairs: one matrix product."""
+        row, place, combination, divisor = batch.marks[MARK].unbind(1)
+        first, second = self.pairs.vectors(weight)
+        odds = hidden[row, place] @ (first - second).T + self.pairs.biases(bias)
+        return (odds.abs() * self._shares.to(odds)[combination] / divisor[:, None]).sum()
+
+    @cached_property
+    def _shares(self) -> "Tensor":
+        import torch
+
+        return torch.from_numpy(self.shares)
+
+
+@dataclass(frozen=True)
+class LanguageModelDebiasing:
+    """The method LMD.
+
+    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
+    from its paper; as_published: all of them.
+    """
+
+    name: ClassVar[str] = "lmd"
+    card: ClassVar[Card] = CARD
+
+    weight: float = 1.0
+    lm_weight: float = 1.0
+    quirks: tuple[str, ...] = ()
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        chosen_quirks(self.quirks, self.as_published, QUIRKS)
+
+    def parameters(self) -> dict[str, Any]:
+        """The lambdas and the quirks that are switched on."""
+        on = chosen_quirks(self.quirks, self.as_published, QUIRKS)
+        return {**asdict(self), "quirks": sorted(on)}
+
+    def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
+        """The texts as they are, with the places of terms marked."""
+        quirks = chosen_quirks(self.quirks, self.as_published, QUIRKS)
+        encoded = encode_with_places(tokenizer, material.texts, encoding)
+        if "single-pieces" in quirks:
+            pairs = published_pairs(tokenizer, material, "lmd_targets")
+            held = held_pieces(encoded.examples.ids, pairs)
+        else:
+            pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
+            held = held_words(encoded, pairs)
+        marks, shares = marked(encoded.examples.ids, held, len(pairs), quirks)
+        if not any(map(len, marks)):
+            raise DataError(
+                f"None of the {len(material.texts):,} texts holds a term of {material.bias} behind another word: there "
+                "is nothing for LMD to compare.",
+                f"Terms looked for: {', '.join(pairs.terms[:12])}. Give texts that hold them, or --method cda.",
+            )
+        objective = WeightedDebiasing(EqualLikelihood(pairs, shares), self.lm_weight, self.weight, quirks)
+        facts = {"pairs": len(pairs), "texts": len(marks), "texts_with_terms": sum(map(bool, map(len, marks))),
+                 "comparisons": sum(map(len, marks))}  # fmt: skip
+        return Lesson(encoded.examples.with_marks(**{MARK: marks}), objective, facts)
+
+
+Held = list[tuple[int, int, int]]
+"""Of one text: (first token, number of the pair, 0 or 1 for its T1 or T2)."""
+
+
+def held_words(encoded: Encoded, pairs: TermPairs) -> list[Held]:
+    """Where terms stand in each text, as whole words."""
+    held: list[Held] = [[] for _ in encoded.texts]
+    for one in occurrences(encoded, pairs.terms):
+        for number in pairs.of_term(one.term):
+            held[one.text].append((one.start, number, pairs.names[number].index(one.term)))
+    return held
+
+
+def held_pieces(ids: Sequence[Ints], pairs: TermPairs) -> list[Held]:
+    """Where single tokens stand in each text."""
+    sides = [
+        (token, number, side)
+        for number, pair in enumerate(pairs.ids)
+        for side in (0, 1)
+        for token in pair[side]
+    ]
+    return [
+        [
+            (i, number, side)
+            for i, token in enumerate(tokens)
+            for wanted, number, side in sides
+            if token == wanted
+        ]
+        for tokens in ids
+    ]
+
+
+def marked(
+    ids: Sequence[Ints], held: Sequence[Held], pairs: int, quirks: frozenset[str]
+) -> tuple[list[Ints], NDArray[np.float32]]:
+    """Marks of each text, and the shares they refer to; see `EqualLikelihood`, and `QUIRKS` for what changes them.
+
+    What stands first in a text is predicted from nothing, and left out.
+    """
+    combinations: dict[tuple[int, ...], int] = {}
+    marks = []
+    for tokens, places in zip(ids, held, strict=True):
+        counted = [one for one in places if one[2] == 0 or "first-group" not in quirks]
+        if "all-positions" in quirks:
+            here = tuple(sorted({number for _, number, _ in counted}))
+            skipped = EXCLAMATION if "exclamation-is-padding" in quirks else -1
+            found = [(i, here, len(tokens)) for i, token in enumerate(tokens) if here and token != skipped]
+        else:
+            by_place: dict[int, set[int]] = {}
+            for place, number, _ in counted:
+                by_place.setdefault(place, set()).add(number)
+            found = [(place - 1, tuple(sorted(by_place[place])), 1) for place in sorted(by_place) if place]
+        rows = [(i, combinations.setdefault(here, len(combinations)), divisor) for i, here, divisor in found]
+        marks.append(np.array(rows, dtype=np.int64).reshape(-1, 3))
+    shares = np.zeros((len(combinations), pairs), dtype=np.float32)
+    for here, number in combinations.items():
+        shares[number, list(here)] = 1 / (pairs if "pair-divisor" in quirks else len(here))
+    return marks, shares

@@ -1,0 +1,110 @@
+"""How a model is trained: everything that decides the weights besides the model, the examples and the objective."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from evenhand.schema import UsageError
+
+Schedule = Literal["linear", "cosine", "constant"]
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How a model is trained. The defaults are the published ones of RedditBias where it says something.
+
+    Raises UsageError for values out of range, naming the option.
+    Source: RedditBias, section 5.1; methods/redditbias_selfdebias_consistency.md, section 3.5.
+
+    >>> TrainingOptions(batch_size=4, accumulation=5).rows_a_step
+    20
+    """
+
+    epochs: float = 2.0
+    """Times that every example is read; 0.5 is half of them once."""
+    batch_size: int = 8
+    """Examples that are read at once, on each device."""
+    accumulation: int = 1
+    """Batches whose gradients make one step of the optimiser."""
+    learning_rate: float = 5e-5
+    schedule: Schedule = "linear"
+    """How the rate goes from its peak: falls to 0 in a line (published) or a half cosine, or stays."""
+    warm_up: float = 0.0
+    """Share of the steps over which the rate rises from 0 to its peak."""
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    clip: float | None = 1.0
+    """Largest norm of the gradient; None: any."""
+    precision: Precision = "float32"
+    """In which activations are computed; weights and optimiser stay in 32 bits."""
+    gradient_checkpointing: bool = False
+    """Compute activations twice instead of keeping them: less memory, about a third slower."""
+    dropout: bool = True
+    """As the model's configuration says; False: none."""
+    lora_rank: int | None = None
+    """Train low-rank adapters of this rank, and leave the model's own weights; None trains these."""
+    lora_alpha: float | None = None
+    """Scale of the adapters, divided by their rank; None: twice the rank."""
+    lora_dropout: float = 0.0
+    lora_layers: tuple[str, ...] = ()
+    """Ends of the names of the layers that get adapters; none named: all linear ones but the output head."""
+    evaluate_every: int | None = None
+    """Steps between two evaluations; None: at the end of each epoch."""
+    patience: int | None = None
+    """Evaluations without a better value after which training stops and goes back to the best; None: never."""
+    checkpoint_seconds: float = 60.0
+    """Seconds between two checkpoints; 0: after every step. Changes no weight."""
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "accumulation"):
+            self._need(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("lora_rank", "evaluate_every", "patience"):
+            self._need(name, getattr(self, name) is None or getattr(self, name) >= 1, "at least 1, or None")
+        for name in ("epochs", "learning_rate", "epsilon"):
+            self._need(name, 0 < getattr(self, name) < math.inf, "a number above 0")
+        for name in ("weight_decay", "checkpoint_seconds"):
+            self._need(name, 0 <= getattr(self, name) < math.inf, "0 or more")
+        for name in ("warm_up", "beta1", "beta2", "lora_dropout"):
+            self._need(name, 0 <= getattr(self, name) < 1, "at least 0 and below 1")
+        for name in ("clip", "lora_alpha"):
+            self._need(
+                name, getattr(self, name) is None or getattr(self, name) > 0, "a number above 0, or None"
+            )
+        for name, known in (("schedule", Schedule), ("precision", Precision)):
+            self._need(name, getattr(self, name) in get_args(known), " or ".join(get_args(known)))
+        self._need("seed", 0 <= self.seed < 2**63, "a whole number from 0 to 2**63 - 1")
+
+    def _need(self, name: str, right: bool, expected: str) -> None:
+        if not right:
+            raise UsageError(f"{name} is {getattr(self, name)!r}; {expected} was expected.")
+
+    @property
+    def rows_a_step(self) -> int:
+        """Examples of one step on one device."""
+        return self.batch_size * self.accumulation
+
+    def deciding(self) -> dict[str, Any]:
+        """All that decides the weights, JSON-serialisable: all but how often is written down."""
+        return {name: value for name, value in asdict(self).items() if name != "checkpoint_seconds"}
+
+    def rate(self, step: int, steps: int) -> float:
+        """Learning rate of a step, counted from 0, of `steps` in all.
+
+        >>> options = TrainingOptions(learning_rate=1.0, warm_up=0.0)
+        >>> [options.rate(step, 4) for step in range(4)]
+        [1.0, 0.75, 0.5, 0.25]
+        """
+        rise = math.ceil(self.warm_up * steps)
+        if step < rise:
+            return self.learning_rate * step / rise
+        left = (steps - step) / max(1, steps - rise)
+        match self.schedule:
+            case "linear":
+                return self.learning_rate * left
+            case "cosine":
+                return self.learning_rate * 0.5 * (1 + math.cos(math.pi * (1 - left)))
+        return self.learning_rate

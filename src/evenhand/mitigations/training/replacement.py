@@ -1,0 +1,74 @@
+"""A model behind a mitigation that changed its weights: another set of weights answers in its place."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.mitigations.contract import Mitigated, Mitigation
+from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
+from evenhand.models.huggingface import CausalModel
+from evenhand.schema import ModelError, Unsupported
+
+OF_BASE = ("weights", "name", "revision", "tokenizer")
+"""Of a fingerprint: what says that two bases are the same."""
+
+
+class Replaced(Mitigated):
+    """A model in whose place a trained one answers.
+
+    trained: what answers. Likelihoods and continuations are its own.
+    """
+
+    def __init__(self, model: LanguageModel, mitigation: Mitigation, trained: CausalModel):
+        super().__init__(model, mitigation)
+        self.trained = trained
+
+    def log_likelihoods(self, texts: Texts | Sequence[str]) -> Likelihoods:
+        """Of the trained model."""
+        return self.trained.log_likelihoods(texts)
+
+    def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
+        """Of the trained model."""
+        return self.trained.generate(prompts, decoding)
+
+
+def base_of(model: LanguageModel, name: str) -> CausalModel:
+    """The model itself, if its weights can be replaced; raises Unsupported, saying what works."""
+    if isinstance(model, CausalModel):
+        return model
+    if isinstance(model, Mitigated):
+        raise Unsupported(
+            f"{name} replaces the weights of a model, and {model.mitigation.name} has been put in between.",
+            f"Apply {name} first.",
+        )
+    raise Unsupported(
+        f"{name} replaces the weights of a causal model that is loaded here; "
+        f"{model.fingerprint.get('name', 'this model')} is none ({model.architecture}).",
+        "Use a causal Hugging Face model by hub name or folder.",
+    )
+
+
+def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: CausalModel) -> None:
+    """Raise ModelError where a lineage says that a folder was made of another model than this one."""
+    stored = (lineage or {}).get("base", {})
+    differing = [name for name in OF_BASE if name in stored and name in base.fingerprint
+                 and name not in _own_name(stored, base) and stored[name] != base.fingerprint[name]]  # fmt: skip
+    if differing:
+        raise ModelError(
+            f"{folder} was trained from {stored.get('name', 'another model')}, and is to be used on "
+            f"{base.fingerprint.get('name', 'a model')} (other {', '.join(differing)}).",
+            "Name the model it was trained from, or train again from this one.",
+        )
+
+
+def nothing_changes(folder: Path, what: str) -> ModelError:
+    """What is raised where a trained thing is the base over again."""
+    return ModelError(
+        f"{folder} changes nothing: {what}. Audited as a mitigation it would be the base model under another name.",
+        "It was saved before it was trained, or its weights were lost on the way: train or export it again.",
+    )
+
+
+def _own_name(stored: Mapping[str, Any], base: CausalModel) -> tuple[str, ...]:
+    """A folder may be called otherwise each time; its weights say whether it is the same."""
+    return ("name",) if "weights" in stored and "weights" in base.fingerprint else ()

@@ -1,0 +1,143 @@
+"""DSTC7, task 2: conversations from Reddit as tab-separated lines, and references of the test keys.
+
+The organisers release the program that makes these files from Reddit's dumps, not the files.
+"""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.schema import DataError, is_file, is_folder
+
+COLUMNS = 7
+TRAIN, TEST, REFERENCES, KEYS = "train.convos.txt", "test.convos.txt", "test.refs.txt", "test.keys.txt"
+OTHER_NAMES = {
+    TRAIN: ("train_convos.txt",),
+    TEST: ("test_convos.txt",),
+    REFERENCES: ("test.refs",),
+    KEYS: ("test.2k.txt",),
+}
+"""Names under which the same files go around."""
+EXPECTED = (
+    "Expected: train.convos.txt and test.convos.txt (7 columns between tabs: hash, subreddit, conversation, score, "
+    "turn, context, response), test.refs.txt (hash, then references as score|text) and perhaps test.2k.txt (a hash a "
+    "line), as data_extraction of github.com/mgalley/DSTC7-End-to-End-Conversation-Modeling makes them."
+)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One response and what stands in front of it; turns of the context are parted by the word EOS."""
+
+    key: str
+    conversation: str
+    context: str
+    response: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A context of the test set with its references, those of people, the competitor's among them."""
+
+    key: str
+    conversation: str
+    context: str
+    references: tuple[str, ...]
+
+
+def read_exchanges(source: Path | str, limit: int | None = None) -> Iterator[Exchange]:
+    """The conversations to learn from, line by line.
+
+    source: a folder that holds train.convos.txt (or train_convos.txt), or such a file; .gz is read as well. limit: at
+    most so many. Lines whose context or response is empty are left out. Raises DataError naming file and line for one
+    with other than 7 columns, for bytes that are no UTF-8, an empty file, and an archive that was cut short.
+    Source: Galley et al. 2019; column 6 is the context and the last the response.
+    """
+    return _exchanges(_file(Path(source), TRAIN), limit)
+
+
+def read_asked(source: Path | str) -> list[Asked]:
+    """The contexts of the test set, each with its references.
+
+    source: a folder that holds test.convos.txt, test.refs.txt and perhaps test.2k.txt; without the last all keys count
+    that have references. Raises DataError as `read_exchanges`, for references of another form, and where no key has
+    both.
+
+    Of the published test set 2,208 keys remain, with 6 references each, the second the human competitor's.
+    """
+    folder = Path(source)
+    if not is_folder(folder):
+        raise DataError(f"{folder} is no folder.", EXPECTED)
+    references = _references(_file(folder, REFERENCES))
+    keys = None
+    if any(is_file(folder / name) for name in (KEYS, *OTHER_NAMES[KEYS])):
+        keys = {line.strip() for _, line in _lines(_file(folder, KEYS))}
+    found: dict[str, Asked] = {}
+    for one in _exchanges(_file(folder, TEST), None, need_response=False):
+        if one.key in references and (keys is None or one.key in keys):
+            found.setdefault(one.key, Asked(one.key, one.conversation, one.context, references[one.key]))
+    if not found:
+        raise DataError(f"No key of {folder / TEST} has references in {folder / REFERENCES}.", EXPECTED)
+    return [found[key] for key in sorted(found)]
+
+
+def _exchanges(path: Path, limit: int | None, *, need_response: bool = True) -> Iterator[Exchange]:
+    count = 0
+    for number, line in _lines(path):
+        columns = line.split("\t")
+        if len(columns) != COLUMNS:
+            raise DataError(
+                f"{path}, line {number}: {len(columns)} columns between tabs; {COLUMNS} were expected. "
+                "A last line that is short means that the file was cut.",
+                EXPECTED,
+            )
+        key, _, conversation, _, _, context, response = (column.strip() for column in columns)
+        if context and (response or not need_response):
+            yield Exchange(key, conversation, context, response)
+            count += 1
+            if limit is not None and count >= limit:
+                return
+    if not count:
+        raise DataError(f"{path} holds no conversation.", EXPECTED)
+
+
+def _references(path: Path) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for number, line in _lines(path):
+        key, *cells = line.split("\t")
+        parts = [cell.split("|", 1) for cell in cells]
+        if not parts or any(len(part) < 2 for part in parts):
+            raise DataError(
+                f"{path}, line {number}: a key and references as score|text were expected, found {line[:60]!r}.",
+                EXPECTED,
+            )
+        found[key.strip()] = tuple(text.strip() for _, text in parts)
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, empty ones left out."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as handle:
+        number = 0
+        try:
+            for number, line in enumerate(handle, 1):
+                text = line.decode("utf-8").rstrip("\r\n")
+                if text:
+                    yield number, text
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}, line {number}: bytes that are no UTF-8.", EXPECTED) from error
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise DataError(f"{path} was cut short behind line {number}, or is no gzip.", EXPECTED) from error
+    if not number:
+        raise DataError(f"{path} is empty.", EXPECTED)
+
+
+def _file(source: Path, name: str) -> Path:
+    if is_file(source):
+        return source
+    names: Sequence[str] = (name, *OTHER_NAMES[name])
+    for candidate in (one + ending for ending in ("", ".gz") for one in names):
+        if is_file(source / candidate):
+            return source / candidate
+    raise DataError(f"{source} has no {' or '.join(names)}.", EXPECTED)

@@ -1,0 +1,103 @@
+"""The members of one large JSON object, one after the other, without all of it in memory."""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from evenhand.schema import DataError
+
+PIECE = 1 << 20
+SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def json_members(handle: BinaryIO, name: str, expected: str) -> Iterator[tuple[str, Any]]:
+    """Each key and value of the object that a file in UTF-8 holds, in order.
+
+    handle: read forwards, a megabyte at a time. name: of the file, for messages. expected: what it should be. Raises
+    DataError for bytes that are no UTF-8, for what is no object, and for a file that is cut short or goes on behind it.
+
+    >>> import io
+    >>> list(json_members(io.BytesIO(b'{"a": [1], "b": {}}'), "x.json", ""))
+    [('a', [1]), ('b', {})]
+    """
+    text = _Text(handle, name, expected)
+    text.take("{", "it does not begin with an object")
+    if text.next() == "}":
+        text.at += 1
+    else:
+        while True:
+            key = text.value()
+            if not isinstance(key, str):
+                raise text.wrong(f"the key {key!r} is no text")
+            text.take(":", f"no colon follows {key!r}")
+            yield key, text.value()
+            if text.next() == "}":
+                text.at += 1
+                break
+            text.take(",", f"no comma follows the value of {key!r}")
+    if text.next():
+        raise text.wrong("something stands behind the object's end")
+
+
+class _Text:
+    """What was read and not yet used of a file."""
+
+    def __init__(self, handle: BinaryIO, name: str, expected: str):
+        self.handle, self.name, self.expected = handle, name, expected
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.reader = json.JSONDecoder()
+        self.buffer, self.at, self.ended = "", 0, False
+
+    def wrong(self, what: str) -> DataError:
+        return DataError(f"{self.name} is not the file that was expected: {what}.", self.expected)
+
+    def next(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        while True:
+            self.at = SPACE.match(self.buffer, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.buffer):
+                return self.buffer[self.at]
+            if self.ended:
+                return ""
+            self.more()
+
+    def take(self, character: str, otherwise: str) -> None:
+        found = self.next()
+        if found != character:
+            raise self.cut() if not found else self.wrong(otherwise)
+        self.at += 1
+
+    def value(self) -> Any:
+        if not self.next():
+            raise self.cut()
+        read = 1
+        while True:
+            try:
+                value, end = self.reader.raw_decode(self.buffer, self.at)
+            except RecursionError as error:
+                raise self.wrong("it is nested too deeply") from error
+            except ValueError as error:
+                if self.ended:
+                    raise self.cut() from error
+            else:
+                # a number may go on in the next piece
+                if end < len(self.buffer) or self.ended:
+                    self.at = end
+                    return value
+            for _ in range(read):
+                self.more()
+            read *= 2
+
+    def cut(self) -> DataError:
+        return self.wrong("it ends within the object, or is no JSON there; it may have been cut short")
+
+    def more(self) -> None:
+        piece = self.handle.read(PIECE)
+        self.ended = not piece
+        try:
+            text = self.decoder.decode(piece, final=self.ended)
+        except UnicodeDecodeError as error:
+            raise self.wrong(f"it holds bytes that are no UTF-8 ({error.reason})") from error
+        self.buffer, self.at = self.buffer[self.at :] + text, 0

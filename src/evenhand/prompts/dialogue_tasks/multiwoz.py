@@ -1,0 +1,207 @@
+"""MultiWOZ 2.0 as its owners released it: dialogues with belief states, read from their archive or a folder.
+
+Each user turn gets the system turn in front of it and the slot values that are new in the belief state behind it, as
+the preprocessing of TRADE derives them, which RedditBias built on.
+"""
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from evenhand.prompts.dialogue_tasks.json_members import json_members
+from evenhand.schema import DataError, is_file, is_folder, parse_json
+
+Split = Literal["train", "dev", "test"]
+SlotValue = tuple[str, str]
+DOMAINS = ("taxi", "restaurant", "hospital", "hotel", "attraction", "train", "police")
+DATA, ONTOLOGY, TEST_LIST, DEV_LIST = "data.json", "ontology.json", "testListFile.json", "valListFile.json"
+FILES = (DATA, ONTOLOGY, TEST_LIST, DEV_LIST)
+MOST_WORDS = 50
+"""Dialogues with a longer turn are left out, as TRADE does."""
+UNTOUCHED = ("", "not mentioned")
+DO_NOT_CARE = ("dont care", "dontcare", "don't care", "do not care")
+EXPECTED = (
+    "Expected: MultiWOZ_2.0.zip of github.com/budzianowski/multiwoz (folder data), or a folder with its "
+    "data.json, ontology.json, testListFile.json and valListFile.json."
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a user: what the system had said (empty at first), what the user says, and what is new by it."""
+
+    dialogue: str
+    number: int
+    system: str
+    user: str
+    slot_values: tuple[SlotValue, ...]
+    """("hotel-area", "centre"), ... in the belief state behind this turn and not in that behind the one before."""
+
+
+@dataclass(frozen=True)
+class MultiWoz:
+    """The turns of each split, the values of each slot, and how many dialogues were left out, by reason."""
+
+    turns: Mapping[Split, tuple[Turn, ...]]
+    ontology: Mapping[str, tuple[str, ...]]
+    left_out: Mapping[str, int]
+
+
+def read_multiwoz(source: Path | str) -> MultiWoz:
+    """MultiWOZ 2.0 from its owners' archive, or from a folder that holds its files (at any depth).
+
+    source: a .zip or a folder. data.json is read dialogue by dialogue. Dialogues with an odd number of turns, with
+    characters outside ASCII or with a turn of more than 50 words are left out, as TRADE does, and counted. Texts and
+    values are written as TRADE writes them (`normalised`), without its list of replacements for misspellings. Raises
+    DataError for what is missing, cut short, or of another form.
+    Source: Budzianowski et al. 2018; the preprocessing of Wu et al. 2019 (TRADE).
+    """
+    source = Path(source)
+    with ExitStack() as stack:
+        opened = _opened(source, stack)
+        held = {"test": _names(opened, TEST_LIST, source), "dev": _names(opened, DEV_LIST, source)}
+        turns: dict[Split, list[Turn]] = {"train": [], "dev": [], "test": []}
+        left_out: dict[str, int] = {}
+        with opened(DATA) as handle:
+            for name, dialogue in json_members(handle, f"{source}: {DATA}", EXPECTED):
+                found = _turns(name, dialogue, source)
+                if isinstance(found, str):
+                    left_out[found] = left_out.get(found, 0) + 1
+                    continue
+                split: Split = "test" if name in held["test"] else "dev" if name in held["dev"] else "train"
+                turns[split] += found
+        ontology = _ontology(opened, source)
+    if empty := [split for split in ("train", "test") if not turns[split]]:
+        raise DataError(f"{source} holds no dialogue for {' and '.join(empty)}.", EXPECTED)
+    return MultiWoz({split: tuple(found) for split, found in turns.items()}, ontology, left_out)
+
+
+def normalised(text: str) -> str:
+    """Lower case, marks apart, "/" and "-" as words: as TRADE writes texts and values.
+
+    >>> normalised("I'd like the B&B - it's 4-star (cheap)!")
+    "i'd like the bed and breakfast it s 4 star cheap !"
+    """
+    text = text.lower().strip()
+    text = text.replace("b&b", "bed and breakfast").replace("b and b", "bed and breakfast")
+    text = text.replace("\u2018", "'").replace("\u2019", "'").replace(";", ",").replace("/", " and ")
+    text = re.sub(r"[\"<>@()]", "", text.replace("-", " "))
+    for mark in (r"\?", r"\.", ",", "!", "'s"):
+        # between digits a mark belongs to the number
+        text = re.sub(rf"(?<![0-9])({mark})|({mark})(?![0-9])", r" \1\2 ", text)
+    text = re.sub(r"^'|'$", "", text)
+    text = re.sub(r"'\s|\s'", " ", text)
+    words: list[str] = []
+    for word in text.split():
+        if word.isdigit() and words and words[-1].isdigit():
+            words[-1] += word
+        else:
+            words.append(word)
+    return " ".join(words)
+
+
+def belief_state(metadata: Mapping[str, Any]) -> list[SlotValue]:
+    """The slot values that a belief state holds, in TRADE's order: domains as in DOMAINS, booking slots first.
+
+    metadata: of a system turn. Raises KeyError, TypeError or AttributeError for another form.
+
+    >>> belief_state({"hotel": {"book": {"booked": [], "stay": "2"}, "semi": {"area": "dont care", "type": ""}}})
+    [('hotel-book stay', '2'), ('hotel-area', 'dontcare')]
+    """
+    found: list[SlotValue] = []
+    for domain in DOMAINS:
+        if domain not in metadata:
+            continue
+        book, semi = metadata[domain]["book"], metadata[domain]["semi"]
+        given = [slot for slot in sorted(book) if slot != "booked" and book[slot] != ""]
+        found += [(f"{domain}-book {slot.strip().lower()}", normalised(book[slot])) for slot in given]
+        for slot, value in semi.items():
+            if value in UNTOUCHED:
+                continue
+            value = "dontcare" if value in DO_NOT_CARE else normalised(value)
+            found.append((f"{domain}-{slot.strip().lower()}", value))
+    return found
+
+
+def _turns(name: str, dialogue: Any, source: Path) -> list[Turn] | str:
+    """The turns of a dialogue, or why it is left out."""
+    try:
+        log = dialogue["log"]
+        if len(log) % 2:
+            return "an odd number of turns"
+        texts = [normalised(turn["text"]) for turn in log]
+        if not all(text.isascii() for text in texts):
+            return "characters outside ASCII"
+        if any(len(text.split()) > MOST_WORDS for text in texts):
+            return f"a turn of more than {MOST_WORDS} words"
+        states = [belief_state(turn["metadata"]) for turn in log[1::2]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{source}: {DATA}: the dialogue {name!r} is not of MultiWOZ 2.0: "
+            f"{type(error).__name__} {error}.",
+            EXPECTED,
+        ) from error
+    return [
+        Turn(name, i, texts[2 * i - 1] if i else "", texts[2 * i], _new(state, states[i - 1] if i else []))
+        for i, state in enumerate(states)
+    ]
+
+
+def _new(state: Sequence[SlotValue], before: Sequence[SlotValue]) -> tuple[SlotValue, ...]:
+    return tuple(one for one in state if one not in before)
+
+
+Opened = Callable[[str], Any]
+
+
+def _opened(source: Path, stack: ExitStack) -> Opened:
+    """A way to open the files of the archive or folder by their last names."""
+    if is_folder(source):
+        return lambda name: _found(sorted(source.rglob(name)), name, source).open("rb")
+    if not is_file(source):
+        raise DataError(f"There is no file or folder {source}.", EXPECTED)
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(source))
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{source} is no archive, or was cut short: {error}.", EXPECTED) from error
+    members = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
+
+    @contextmanager
+    def member(name: str) -> Iterator[BinaryIO]:
+        found = _found([one for one in members if one.rsplit("/", 1)[-1] == name], name, source)
+        try:
+            with archive.open(found) as handle:
+                yield handle  # type: ignore[misc]
+        except (zipfile.BadZipFile, EOFError, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
+            raise DataError(f"{source}: {name} in the archive is damaged: {error}.", EXPECTED) from error
+
+    return member
+
+
+def _found(places: Sequence[Any], name: str, source: Path) -> Any:
+    if not places:
+        raise DataError(f"{source} has no {name}.", EXPECTED)
+    return min(places, key=lambda place: (len(str(place)), str(place)))
+
+
+def _names(opened: Opened, file: str, source: Path) -> frozenset[str]:
+    with opened(file) as handle:
+        try:
+            return frozenset(line.strip() for line in handle.read().decode("utf-8").splitlines())
+        except UnicodeDecodeError as error:
+            raise DataError(f"{source}: {file} is no text in UTF-8.", EXPECTED) from error
+
+
+def _ontology(opened: Opened, source: Path) -> dict[str, tuple[str, ...]]:
+    with opened(ONTOLOGY) as handle:
+        try:
+            held = parse_json(handle.read())
+            return {str(slot): tuple(map(str, values)) for slot, values in held.items()}
+        except (ValueError, AttributeError, TypeError) as error:
+            raise DataError(
+                f"{source}: {ONTOLOGY} is not slots with their values: {error}.", EXPECTED
+            ) from error

@@ -1,0 +1,115 @@
+"""Dialogue state tracking as a question of yes or no: does this slot value belong to what the user just said?"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.prompts.dialogue_tasks.multiwoz import MultiWoz, SlotValue, Split
+from evenhand.schema import DataError
+
+SEED = 42
+SEPARATOR = " [SEP] "
+REMAPPED = {
+    "pricerange": "hotel-price range",
+    "arriveby": "train-arrive by",
+    "leaveat": "train-leave at",
+}
+"""Under which slot the published program looks up the values of these, whatever their domain."""
+
+
+@dataclass(frozen=True)
+class StatePair:
+    """One question: the turn, the slot value, and whether it is new in the turn's belief state."""
+
+    dialogue: str
+    turn: int
+    system: str
+    user: str
+    slot: str
+    value: str
+    is_new: bool
+
+    @property
+    def front(self) -> str:
+        """What stands in front of the slot value: system, " [SEP] " as plain text, and user."""
+        return f"{self.system}{SEPARATOR}{self.user}"
+
+    @property
+    def slot_value(self) -> str:
+        """The slot value as text.
+
+        >>> StatePair("d", 0, "", "a cheap room", "hotel-pricerange", "cheap", True).slot_value
+        'hotel-pricerange-cheap'
+        """
+        return f"{self.slot}-{self.value}"
+
+
+@dataclass(frozen=True)
+class StatePairs:
+    """The questions of one split, in order; and the slot values that got no negative one, by reason."""
+
+    pairs: tuple[StatePair, ...]
+    without_negative: Mapping[str, int]
+
+    @property
+    def base_rate(self) -> float:
+        """Share of the questions whose answer is yes."""
+        return sum(pair.is_new for pair in self.pairs) / len(self.pairs)
+
+
+def classification_pairs(
+    data: MultiWoz, split: Split, *, as_published: bool = False, seed: int = SEED
+) -> StatePairs:
+    """Each new slot value of each turn, and behind it one of the same slot that is not.
+
+    data: as read. split: negatives are drawn for the test set, too. as_published: values are looked up under the three
+    remapped names (REMAPPED), and where the value that is drawn is part of the right one there is no negative. Else
+    values are those of the slot itself, drawn among those that neither hold the right one nor are part of it. seed: of
+    the draws, new for each split. Raises DataError for a split without any slot value.
+    Source: Barikeri et al. 2021, section 3.2; how negatives are made, from their published program. Its draws cannot be
+    reproduced without its preprocessed files.
+    """
+    draw = random.Random(seed)
+    values = dict(data.ontology) if as_published else _by_plain_name(data)
+    pairs: list[StatePair] = []
+    without: dict[str, int] = {}
+    for turn in data.turns[split]:
+        for slot, value in turn.slot_values:
+            here = (turn.dialogue, turn.number, turn.system, turn.user, slot)
+            pairs.append(StatePair(*here, value, True))
+            other = _drawn(draw, (slot, value), values, as_published)
+            if other is None:
+                reason = "no such slot" if _key(slot, as_published) not in values else "no other value"
+                without[reason] = without.get(reason, 0) + 1
+            else:
+                pairs.append(StatePair(*here, other, False))
+    if not pairs:
+        raise DataError(
+            f"No turn of the {split} dialogues has a slot value.",
+            "Belief states stand in the metadata of system turns.",
+        )
+    return StatePairs(tuple(pairs), without)
+
+
+def _drawn(
+    draw: random.Random, right: SlotValue, values: Mapping[str, Sequence[str]], as_published: bool
+) -> str | None:
+    slot, value = right
+    listed = values.get(_key(slot, as_published), ())
+    if not as_published:
+        listed = [one for one in listed if one not in value and value not in one]
+    if not listed:
+        return None
+    other = draw.choice(listed)
+    return None if other in value else other
+
+
+def _key(slot: str, as_published: bool) -> str:
+    if not as_published:
+        return slot.replace(" ", "").lower()
+    return next((name for part, name in REMAPPED.items() if part in slot), slot)
+
+
+def _by_plain_name(data: MultiWoz) -> dict[str, tuple[str, ...]]:
+    """Values by slot without blanks, as belief states write them ("pricerange" for "price range")."""
+    return {slot.replace(" ", "").lower(): values for slot, values in data.ontology.items()}

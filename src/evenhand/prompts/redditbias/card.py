@@ -1,0 +1,44 @@
+"""What the prompt sets of RedditBias state about themselves."""
+
+from collections.abc import Sequence
+
+from evenhand.prompts.datasets import dataset
+from evenhand.schema import Card
+
+WHAT = {
+    "test": "the published test pairs",
+    "valid": "the published validation pairs",
+    "attributes": "the published pairs of a stereotype and its opposite",
+}
+
+
+def pairs_card(split: str, there: Sequence[str], absent: Sequence[str]) -> Card:
+    """Of the pairs of a split; there, absent: bias types whose files were found, and not."""
+    missing = (
+        f" Not here: {', '.join(absent)} (evenhand data fetch redditbias --version all)." if absent else ""
+    )
+    return dataset("redditbias").card(
+        name="redditbias",
+        summary=f"RedditBias, {WHAT[split]}: {', '.join(there)}.",
+        construct="Stereotypes about a group, as people wrote them, and the same about another group.",
+        groups="Jews, Muslims / Christians; Black / white people; women / men; LGBTQ / straight people.",
+        critique=(
+            "The counterpart is made by replacing parts of words in a fixed order: her stays her, and in up to 8 % of "
+            "pairs a word of the stereotyped group is left in both. A phrase is a window of 15 words, cut in the "
+            "middle of a sentence. One pair each of religion1 and religion2 consists of one text twice. What under "
+            "DialoGPT was an outlier is left out. Some texts are in several parts: 11 of the 476 of religion1 "
+            "are in its training part, too."
+        ),
+        details=f"Phrases are hateful, and in small letters without commas.{missing}",
+    )
+
+
+def human_references_card(lines: int) -> Card:
+    """Of the lines of the Language Model Perplexity."""
+    return dataset("redditbias").card(
+        name="redditbias-humanref6k",
+        summary=f"{lines:,} lines of human conversation, on which RedditBias measures perplexity.",
+        construct="What people write to each other online.",
+        groups="None.",
+        critique="From Reddit, by the authors of DialoGPT, which was trained on the like: others have it harder.",
+    )

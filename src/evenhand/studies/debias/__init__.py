@@ -1,0 +1,5 @@
+"""Training a bias out of a model: from texts to a folder that every verb takes as a model."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,137 @@
+"""What a training against a bias is asked to do: every option once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from evenhand.mitigations.training import TrainingOptions, own_axes
+from evenhand.prompts.redditbias import BIAS_TYPES
+from evenhand.schema import UsageError, unknown_name
+from evenhand.studies.audit import assign
+from evenhand.studies.options import Count, Options, Seed, validated
+
+OWN_RATE = 2e-4
+"""Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
+
+
+class DebiasConfig(Options):
+    """Options of a training, in one place. Unknown names are refused.
+
+    >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
+    5e-05
+    """
+
+    model: str
+    """A causal Hugging Face model: a hub name, a folder, or evenhand/reference."""
+    method: str
+    """A name from `evenhand list methods`, with its options: lmd?weight=10."""
+    bias: str | None = None
+    """A published bias type, or evenhand/AXIS for our own sentences."""
+    specification: str | None = None
+    """A TOML file of the user's own, in place of a published type."""
+    data: str | None = None
+    """A file of the user's own texts; needs a bias type or a specification for the terms."""
+    source: str | None = None
+    """A checkout of RedditBias, with text_files/: its training texts."""
+    device: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    longest: Count = 36
+    """Tokens of a text; the rest is cut off."""
+    start: Literal["auto", "none"] = "auto"
+    """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
+    epochs: float = Field(default=2.0, gt=0)
+    batch_size: Count = 8
+    accumulation: Count = 1
+    learning_rate: float | None = None
+    """None: 5e-5, as published; for our own sentences 2e-4."""
+    schedule: str = "linear"
+    warm_up: float = 0.0
+    weight_decay: float = 0.0
+    clip: float | None = 1.0
+    precision: str = "float32"
+    gradient_checkpointing: bool = False
+    dropout: bool = True
+    lora_rank: Count | None = None
+    lora_alpha: float | None = None
+    lora_dropout: float = 0.0
+    lora_layers: tuple[str, ...] = ()
+    evaluate_every: Count | None = None
+    patience: Count | None = None
+    """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
+    checkpoint_seconds: float = Field(default=60.0, ge=0)
+    seed: Seed = 42
+
+    @property
+    def own_axis(self) -> str | None:
+        """The axis of our own sentences, if these are what is learned from."""
+        name = self.bias or ""
+        return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
+
+    @property
+    def training(self) -> TrainingOptions:
+        """The part that the loop reads; raises UsageError for values out of range."""
+        fields: dict[str, Any] = {
+            name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
+        }
+        if self.learning_rate is None:
+            fields["learning_rate"] = OWN_RATE if self.own_axis else TrainingOptions.learning_rate
+        return TrainingOptions(**fields)
+
+    def same_result(self) -> dict[str, Any]:
+        """What decides the weights, JSON-serialisable: all but where the model and the files lie and what computes."""
+        left_out = {
+            "model",
+            "specification",
+            "data",
+            "source",
+            "device",
+            "checkpoint_seconds",
+            "trust_remote_code",
+        }
+        return self.model_dump(mode="json", exclude=left_out)
+
+    def check(self) -> None:
+        """Raise UsageError where the options contradict each other or leave open what to train against."""
+        self.training  # noqa: B018  # says which value is out of range
+        if self.bias is None and self.specification is None:
+            raise UsageError(
+                "Which bias to train against was not said.",
+                "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
+                "--specification FILE with --data FILE.",
+            )
+        if self.own_axis and self.own_axis not in own_axes():
+            raise unknown_name("axis", self.own_axis, own_axes())
+        if self.own_axis and (self.specification or self.data or self.source):
+            raise UsageError(
+                f"{self.bias} has sentences and terms of its own, and others were given.",
+                "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
+            )
+        if self.specification and self.bias:
+            raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
+        if self.specification and not self.data:
+            raise UsageError(
+                "A specification of your own needs texts of your own.", "Give them: --data FILE."
+            )
+        if self.bias in BIAS_TYPES and not (self.data or self.source):
+            raise UsageError(
+                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
+                "measure by, and not these.",
+                "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
+                "(--data FILE).",
+            )
+        if self.data and self.source:
+            raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+
+def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:
+    """Options from flags and `--set name=value`; raises UsageError naming what is wrong.
+
+    >>> debias_config({"model": "gpt2", "method": "cda", "bias": "race"}, ["clip=0.5"]).clip
+    0.5
+    """
+    options: dict[str, Any] = {}
+    for setting in settings:
+        assign(options, setting)
+    return validated(DebiasConfig, {**options, **given})

@@ -1,0 +1,86 @@
+"""A training against a bias as a page: what changed, the curves, the lineage, what to beware of."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
+from evenhand.studies.debias.wording import WATCHED, cautions, sentences
+from evenhand.studies.provenance import citations, provenance
+
+MOST_POINTS = 240
+"""Of a curve; more steps are averaged."""
+TOLD = ("seed", "steps", "best_step", "stopped_early", "batch_size_in_the_end", "devices", "evenhand")
+"""Of the lineage, about the training itself."""
+
+
+def curve_svg(points: pl.DataFrame, described: str) -> Markup:
+    """One curve: step and value, drawn from left to right.
+
+    >>> str(curve_svg(pl.DataFrame({"step": [1, 2, 3], "value": [3.0, 2.0, 1.0]}), "loss")).count("<line") > 1
+    True
+    """
+    shown = (
+        points.filter(pl.col("value").is_finite())
+        .sort("step")
+        .select(pl.col("step").cast(pl.Float64), "value")
+    )
+    if shown.height > MOST_POINTS:
+        part = pl.int_range(pl.len()) * MOST_POINTS // shown.height
+        shown = shown.group_by(part.alias("part"), maintain_order=True).mean()
+    up = scale_over(shown["value"].to_list(), include=[0.0])
+    area = PlotArea(scale_over(shown["step"].to_list(), include=[0.0]), up, left=9.0, right=97.0, height=210)
+    parts = area.grid()
+    rows = shown.select("step", "value").rows()
+    for (a, first), (b, second) in pairwise(rows):
+        parts.append(line("path", area.x(a), area.y(first), area.x(b), area.y(second)))
+    if len(rows) <= 40:
+        parts += [dot("kept", area.x(step), area.y(value), 3) for step, value in rows]
+    return area.drawn(parts, described=described)
+
+
+def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
+    """The whole training on one page that needs no network; every text is escaped."""
+    before, after = lineage["watched"]["before"], lineage["watched"]["after"]
+    start = pl.DataFrame(
+        {"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]}
+    )
+    watched = pl.concat(
+        [start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed"
+    )
+    drawings = [
+        (WATCHED[name], curve_svg(watched.filter(name=name), WATCHED[name]))
+        for name in (BIAS, PERPLEXITY)
+        if name in after
+    ]
+    learned = curves.filter(split="training")
+    names = [
+        name for name in learned["name"].unique(maintain_order=True) if name not in ("loss", "learning_rate")
+    ]
+    drawings += [(_loss_name(name), curve_svg(learned.filter(name=name), _loss_name(name))) for name in names]
+    facts = {name: lineage[name] for name in ("base", "method", "data", "options")}
+    facts["training"] = {name: lineage[name] for name in TOLD}
+    return rendered(
+        Path(__file__).with_name("debias.html.j2"),
+        lineage=lineage,
+        sentences=sentences(lineage),
+        watched=[
+            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            for name in after
+        ],
+        drawings=drawings,
+        cautions=cautions(lineage),
+        citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),
+        blocks=provenance(facts),
+    )
+
+
+def _loss_name(name: str) -> str:
+    if name == "gradient_norm":
+        return "norm of the gradient, before it is clipped"
+    return "language model's loss, weighted" if name == "lm" else f"{name} term of the loss, weighted"

@@ -1,0 +1,57 @@
+"""A training against a bias in words: what changed, and what to beware of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.reports import wording
+
+WATCHED = {
+    BIAS: "bias, as watched",
+    "largest_shift": "largest shift of one descriptor, nats a sentence",
+    PERPLEXITY: "perplexity of neutral texts",
+    "difference": "difference of log perplexities, nats a token",
+    "t": "t of the published test",
+    "p": "p of the published test",
+}
+"""What is watched, in words."""
+MOST_LOSS = 0.05
+"""Rise of the perplexity above which it is said."""
+
+
+def sentences(lineage: Mapping[str, Any]) -> list[str]:
+    """What was done, and what was watched before and after."""
+    method, watched = lineage["method"], lineage["watched"]
+    before, after = watched["before"], watched["after"]
+    told = [
+        f"{lineage['base']['name']} was trained by {method['name']} against the bias {lineage['bias']} for "
+        f"{lineage['steps']:,} steps.",
+        f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
+        f"{wording.number(after[BIAS])}.",
+    ]
+    if PERPLEXITY in after:
+        told.append(
+            f"The perplexity of neutral texts went from {wording.number(before[PERPLEXITY])} to "
+            f"{wording.number(after[PERPLEXITY])}."
+        )
+    return told
+
+
+def cautions(lineage: Mapping[str, Any]) -> list[str]:
+    """What a reader must know before the model is used."""
+    before, after = lineage["watched"]["before"], lineage["watched"]["after"]
+    told = []
+    if after[BIAS] >= before[BIAS]:
+        told.append("The watched bias did not fall: the model is not the better for it.")
+    if PERPLEXITY in after and after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]:
+        told.append(
+            "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
+        )
+    if lineage["stopped_early"]:
+        told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
+    told += [
+        f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
+        "What was watched is no audit, and says nothing of other axes or of what the model writes: "
+        "evenhand before-after BASE FOLDER.",
+    ]
+    return told

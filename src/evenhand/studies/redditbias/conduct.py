@@ -1,0 +1,187 @@
+"""The study of RedditBias: a model by itself and behind each debiasing, on bias, perplexity and two dialogue tasks.
+
+Stage by stage, model by model, each remembered in the study's folder, so that it goes on wherever it was stopped:
+models/ (trained), audits/ (bias), perplexity/ and tasks/.
+"""
+
+import gc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.mitigations.training import load_method
+from evenhand.models import load_model
+from evenhand.models.huggingface import CausalModel
+from evenhand.prompts.redditbias import load_redditbias
+from evenhand.runs import Progress, Silence, default_path, locked, resumable
+from evenhand.schema import Unsupported, write_table
+from evenhand.studies.debias import debias
+from evenhand.studies.redditbias.bias import audit_biases, audits_of, bias_cells
+from evenhand.studies.redditbias.cells import cell_table
+from evenhand.studies.redditbias.dialogue import (
+    FLAGS,
+    SETS,
+    Task,
+    answers_of,
+    task_cells,
+    tasks_of,
+)
+from evenhand.studies.redditbias.language import lines_of, perplexity_cells, read_lines
+from evenhand.studies.redditbias.options import BASE, OWN, RedditBiasConfig
+from evenhand.studies.redditbias.record import begin
+
+CELLS_FILE = "cells.parquet"
+
+
+@dataclass(frozen=True)
+class RedditBiasStudy:
+    """A finished study on disk.
+
+    folder: in which it lies. cells: every number (`cells.CELLS`). not_measured: what was not, and why. notes: what a
+    reader must know. facts: of the model and the data.
+    """
+
+    folder: Path
+    config: RedditBiasConfig
+    cells: pl.DataFrame
+    not_measured: tuple[str, ...]
+    notes: tuple[str, ...]
+    facts: Mapping[str, Any]
+
+
+def study_redditbias(
+    config: RedditBiasConfig, *, output: Path | None = None, progress: Progress | None = None
+) -> RedditBiasStudy:
+    """Train, audit, read and teach, or go on with that; see `redditbias`.
+
+    All data are read before anything is trained. Raises DataError and DatasetMissing for data, Unsupported for a model
+    that is not causal or not loaded here, Interrupted (resumable), ResumeRefused, and what the stages raise.
+    """
+    progress = progress or Silence()
+    path = output or default_path(config.model, "redditbias")
+    published = [bias for bias in config.bias if not bias.startswith(OWN)]
+    if published:
+        load_redditbias(config.folder, bias_types=published)
+    audits_of(config, config.model)
+    lines, lines_called = lines_of(config)
+    tasks, notes = tasks_of(config)
+    begin(path, config)
+    with resumable(f"Go on with: evenhand study redditbias {path}"), locked(path / "lock"):
+        session = _Session(config, path, lines, tasks, progress)
+        facts = session.run()
+        cells = cell_table(session.cells(), config.alpha)
+        write_table(path / CELLS_FILE, cells)
+    given = {task.name for task in tasks}
+    missing = [f"{name}: no {SETS[name]} was given ({FLAGS[name]})." for name in FLAGS if name not in given]
+    return RedditBiasStudy(
+        path,
+        config,
+        cells,
+        tuple(f"Not measured: {one}" for one in missing),
+        tuple(notes),
+        {"lines": lines_called, "model": facts},
+    )
+
+
+@dataclass
+class _Session:
+    """One sitting: what is there stays, the rest is made."""
+
+    config: RedditBiasConfig
+    path: Path
+    lines: list[str]
+    tasks: list[Task]
+    progress: Progress
+
+    def run(self) -> dict[str, Any]:
+        """Every stage of every model; returns what the base model says of itself."""
+        facts: dict[str, Any] = {}
+        models = self.config.models
+        for number, (key, bias, words) in enumerate(models, 1):
+            self.progress.note(f"model {number} of {len(models)}: {self._called(bias, words)}")
+            if bias is not None and words is not None:
+                self._train(key, bias, words)
+            model = self._loaded(key)
+            facts = facts or model.describe()
+            audit_biases(self.config, key, model, self.path / "audits" / key, self.progress)
+            read_lines(model, self.lines, self._lines_file(key))
+            del model
+            gc.collect()
+            for task in self.tasks:
+                self.progress.note(
+                    f"{task.name}: {len(task.train):,} examples to learn, {len(task.asked):,} asked"
+                )
+                answers_of(self.config, task, self.path / "tasks" / key, lambda key=key: self._loaded(key))  # type: ignore[misc]
+        return facts
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Every number of every model, the base's under each bias."""
+        rows: list[dict[str, Any]] = []
+        base_lines = pl.read_parquet(self._lines_file(BASE))
+        answers = {
+            (task.name, key): answers_of(self.config, task, self.path / "tasks" / key, lambda: None)
+            for task in self.tasks
+            for key, _, _ in self.config.models
+        }
+        for bias in self.config.bias:
+            for key, of_bias, words in self.config.models:
+                if of_bias not in (None, bias):
+                    continue
+                audits = self.path / "audits"
+                found = bias_cells(self.config, bias, audits / key, audits / BASE)
+                found += perplexity_cells(
+                    pl.read_parquet(self._lines_file(key)), base_lines, self.config.seed, base=key == BASE
+                )
+                for task in self.tasks:
+                    base = None if key == BASE else answers[task.name, BASE]
+                    found += task_cells(task.name, answers[task.name, key], base, self.config)
+                rows += [{"bias": bias, "model": words or BASE, **cell} for cell in found]
+        return rows
+
+    def _train(self, key: str, bias: str, words: str) -> None:
+        config = self.config
+        options: dict[str, Any] = {"seed": config.seed, "device": config.device}
+        if config.epochs is not None:
+            options["epochs"] = config.epochs
+        if config.as_published:
+            options["start"] = "none"
+        debias(
+            config.model,
+            method=config.words(words),
+            bias=bias,
+            source=None if bias.startswith(OWN) else config.folder,
+            revision=config.revision,
+            trust_remote_code=config.trust_remote_code,
+            output=self.path / "models" / key,
+            progress=self.progress,
+            **options,
+        )
+
+    def _loaded(self, key: str) -> CausalModel:
+        name = self.config.model if key == BASE else str(self.path / "models" / key)
+        config = self.config
+        model = load_model(
+            name,
+            device=config.device,
+            dtype="float32",
+            revision=config.revision if key == BASE else None,
+            trust_remote_code=config.trust_remote_code,
+            batch_tokens=config.batch_tokens,
+        )
+        if not isinstance(model, CausalModel):
+            raise Unsupported(
+                f"{config.model} cannot be taught here: the study trains models that read from left to right, with "
+                "their weights in this process.",
+                "Use a causal Hugging Face model (GPT-2, DialoGPT, ...) by hub name or folder, or evenhand/reference.",
+            )
+        return model
+
+    def _lines_file(self, key: str) -> Path:
+        return self.path / "perplexity" / f"{key}.parquet"
+
+    @staticmethod
+    def _called(bias: str | None, words: str | None) -> str:
+        return "by itself" if words is None else f"{load_method(words).name} against {bias}"

@@ -1,0 +1,139 @@
+"""The two dialogue tasks for every model of the study: what is learned and asked, and what came of it."""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.measures import (
+    response_score_changes,
+    response_scores,
+    state_tracking,
+    state_tracking_changes,
+)
+from evenhand.prompts.dialogue_tasks import (
+    Asked,
+    Exchange,
+    StatePair,
+    classification_pairs,
+    read_asked,
+    read_exchanges,
+    read_multiwoz,
+)
+from evenhand.schema import write_table
+from evenhand.studies.redditbias.options import RedditBiasConfig
+from evenhand.studies.redditbias.tasks import (
+    ResponseOptions,
+    TrackingOptions,
+    generate_responses,
+    track_states,
+)
+
+TRACKING, RESPONDING = "state tracking", "response generation"
+FLAGS = {TRACKING: "--multiwoz", RESPONDING: "--dstc7"}
+SETS = {TRACKING: "MultiWOZ", RESPONDING: "DSTC7"}
+MEASURES = {
+    TRACKING: ("dst_f1", "dst_f1_over_null"),
+    RESPONDING: ("bleu_4", "nist_2", "entropy_4", "dist_2", "meteor"),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One dialogue task: examples to learn from, and what is asked."""
+
+    name: str
+    train: Sequence[StatePair] | Sequence[Exchange]
+    asked: Sequence[StatePair] | Sequence[Asked]
+
+    def run(self, config: RedditBiasConfig, model: Any, folder: Path) -> pl.DataFrame:
+        """Teach a model the task in a folder, and ask it. Changes the model's weights."""
+        published, train, asked = config.as_published, list(self.train), list(self.asked)
+        if self.name == TRACKING:
+            tracking = TrackingOptions(as_published=published)
+            return track_states(model, train, asked, tracking, folder, device=config.device)  # type: ignore[arg-type]
+        responding = ResponseOptions(as_published=published)
+        return generate_responses(model, train, asked, responding, folder, device=config.device)  # type: ignore[arg-type]
+
+
+def tasks_of(config: RedditBiasConfig) -> tuple[list[Task], list[str]]:
+    """The tasks whose data were named, read and cut to the limit; and notes on the data.
+
+    Raises DataError for data that cannot be read.
+    """
+    tasks, notes = [], []
+    if config.multiwoz is not None:
+        data = read_multiwoz(Path(config.multiwoz).expanduser())
+        sides = [
+            classification_pairs(data, split, as_published=config.as_published) for split in ("train", "test")
+        ]
+        tasks.append(Task(TRACKING, *(side.pairs[: _even(config.task_limit)] for side in sides)))
+        if data.left_out:
+            left = ", ".join(f"{count:,} with {reason}" for reason, count in data.left_out.items())
+            notes.append(f"Dialogues of MultiWOZ that were left out, as TRADE leaves them out: {left}.")
+        if lacking := {reason: n for side in sides for reason, n in side.without_negative.items()}:
+            told = ", ".join(f"{count:,} ({reason})" for reason, count in lacking.items())
+            notes.append(f"Slot values that got no wrong one beside them: {told}.")
+    if config.dstc7 is not None:
+        folder = Path(config.dstc7).expanduser()
+        exchanges = list(read_exchanges(folder, config.task_limit))
+        tasks.append(Task(RESPONDING, exchanges, read_asked(folder)[: config.task_limit]))
+    if config.task_limit is not None and tasks:
+        notes.append(
+            f"Each dialogue task was learned from at most {config.task_limit:,} examples and asked as many: numbers of "
+            "these sizes do not compare with published ones."
+        )
+    return tasks, notes
+
+
+def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callable[[], Any]) -> pl.DataFrame:
+    """What a model answers to a task, remembered in a folder; it is loaded and taught only where nothing is there.
+
+    The training goes on where it was stopped; once it is answered it is deleted.
+    """
+    file = folder / f"{task.name.replace(' ', '_')}.parquet"
+    if file.is_file():
+        return pl.read_parquet(file)
+    training = folder / f"{task.name.replace(' ', '_')}_training"
+    table = task.run(config, load(), training)
+    write_table(file, table)
+    shutil.rmtree(training, ignore_errors=True)
+    return table
+
+
+def task_cells(
+    task: str, table: pl.DataFrame, base: pl.DataFrame | None, config: RedditBiasConfig
+) -> list[dict[str, object]]:
+    """The measures of a task for one model; base: the base model's answers, None for its own.
+
+    The null of state tracking is that of always saying yes.
+    """
+    if task == TRACKING:
+        own = state_tracking(table, seed=config.seed)
+        moved = None if base is None else state_tracking_changes(base, table, seed=config.seed)
+    else:
+        how: dict[str, Any] = {
+            "as_published": config.as_published,
+            "seed": config.seed,
+            "cluster": "conversation",
+        }
+        own = response_scores(table, **how)
+        moved = None if base is None else response_score_changes(base, table, **how)
+    changes = {} if moved is None else {row["measure"]: row for row in moved.to_dicts()}
+    return [_cell(row, changes.get(row["measure"])) for row in own.to_dicts()]
+
+
+def _cell(row: Mapping[str, Any], moved: Mapping[str, Any] | None) -> dict[str, object]:
+    cell = {name: row.get(name) for name in ("measure", "estimate", "low", "high", "null", "n")}
+    if moved is None:
+        return cell
+    named = {"change": "change", "change_low": "low", "change_high": "high", "change_p": "p"}
+    return cell | {name: moved[column] for name, column in named.items()}
+
+
+def _even(limit: int | None) -> int | None:
+    """Questions come in twos, a right one and a wrong one."""
+    return None if limit is None else limit + limit % 2

@@ -1,0 +1,99 @@
+"""The tables of the study of RedditBias, and the page that holds them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from evenhand.reports import wording
+from evenhand.studies.plain_page import PlainTable, plain_page
+from evenhand.studies.redditbias.conduct import RedditBiasStudy
+from evenhand.studies.redditbias.options import BASE, OWN
+from evenhand.studies.redditbias.wording import (
+    LABELS,
+    LEGEND,
+    PLACES,
+    SHORT,
+    change_of,
+    sentences,
+    summary_cell,
+    title_of,
+    unlearned,
+)
+
+PAPER = (
+    "Barikeri, Lauscher, Vulić, Glavaš 2021: RedditBias: A Real-World Resource for Bias Evaluation and Debiasing of "
+    "Conversational Language Models. ACL 2021."
+)
+
+
+def redditbias_page(study: RedditBiasStudy) -> str:
+    """The whole study: one document that needs no network, every text escaped."""
+    tables = [*summary_tables(study), *detail_tables(study)]
+    options = study.config.model_dump(mode="json")
+    facts = [[name, "none" if value is None else str(value)] for name, value in options.items()]
+    tables.append(PlainTable("Options", (("option", "left"), ("value", "left")), facts))
+    lines = [f"{mark} {sentence}" for mark, sentence in sentences(study)]
+    notes = [*notes_of(study), f"Tables as in: {PAPER}"]
+    title = f"RedditBias: {study.config.model}"
+    return plain_page("RedditBias study", title, tables, lines=lines, notes=notes)
+
+
+def summary_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
+    """For each bias one table as the paper's: a row a model, a column a measure."""
+    for bias in study.config.bias:
+        rows = study.cells.filter(bias=bias).to_dicts()
+        cells = {(row["model"], row["measure"]): row for row in rows}
+        measures = [name for name in SHORT if any(row["measure"] == name for row in rows)]
+        models = dict.fromkeys(row["model"] for row in rows)
+        yield PlainTable(
+            title_of(bias).capitalize(),
+            (("model", "left"), *((SHORT[name], "right") for name in measures)),
+            [[model, *(summary_cell(cells.get((model, name))) for name in measures)] for model in models],
+        )
+
+
+def detail_tables(study: RedditBiasStudy) -> Iterator[PlainTable]:
+    """For each bias every number with its limits, its null, and how it differs from the model by itself."""
+    heads = ("est.", "95 %", "null", "p", "verdict", "change", "95 %", "q", "verdict", "n")
+    for bias in study.config.bias:
+        rows = study.cells.filter(bias=bias).sort("measure", maintain_order=True).to_dicts()
+        order = {name: place for place, name in enumerate(LABELS)}
+        rows.sort(key=lambda row: order.get(row["measure"], len(order)))
+        yield PlainTable(
+            f"{title_of(bias).capitalize()}: every number",
+            (("measure", "left"), ("model", "left"), *((head, "right") for head in heads)),
+            [_details(row) for row in rows],
+        )
+
+
+def notes_of(study: RedditBiasStudy) -> list[str]:
+    """What to beware of, and what was not measured."""
+    notes = [LEGEND, *filter(None, [unlearned(study)]), *study.not_measured, *study.notes]
+    notes.append(f"LMP is of {study.facts['lines']}.")
+    if any(bias.startswith(OWN) for bias in study.config.bias):
+        notes.append(
+            "Our own sentences have no published t. Their spread is the standard deviation, between descriptors of the "
+            "axis, of how much more easily hostile sentences come than kind ones; its change is that of the changes."
+        )
+    if study.config.as_published:
+        notes.append("Methods and tasks have the quirks of the published programs.")
+    return notes
+
+
+def _details(row: dict[str, Any]) -> list[str]:
+    places = PLACES.get(row["measure"])
+    changed = row["model"] != BASE and row["change"] is not None
+    ends = [change_of({**row, "change": row[f"change_{end}"]}) for end in ("low", "high")]
+    return [
+        LABELS.get(row["measure"], wording.label(row["measure"])),
+        row["model"],
+        wording.number(row["estimate"], places),
+        wording.interval(row["low"], row["high"], places),
+        "" if row["null"] is None else wording.number(row["null"], places),
+        "" if row["p"] is None else wording.probability(row["p"]),
+        row["verdict"] or "",
+        change_of(row) if changed else "",
+        " to ".join(ends) if changed else "",
+        wording.probability(row["change_q"]) if changed and row["change_q"] is not None else "",
+        row["change_verdict"] or "",
+        f"{row['n']:,}" if row["n"] is not None else "",
+    ]

@@ -1,0 +1,26 @@
+"""The folder of a study of RedditBias: what decides its numbers, so that it is gone on with and never mixed."""
+
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import VERSION
+from evenhand.studies.record import Compared, StudyRecord
+from evenhand.studies.redditbias.options import RedditBiasConfig
+
+RECORD = StudyRecord("redditbias.json", "RedditBias study", part="options")
+is_study = RECORD.is_in
+
+
+def begin(path: Path, config: RedditBiasConfig) -> None:
+    """Write the record of a study, or see that it goes on with what it was begun with (`StudyRecord.begin`)."""
+
+    def deciding(stored: dict[str, Any]) -> Compared:
+        return RECORD.valid(path, RedditBiasConfig, stored).deciding(), config.deciding()
+
+    content = {"evenhand": VERSION, "options": config.model_dump(mode="json")}
+    RECORD.begin(path, content, deciding)
+
+
+def stored_study(path: Path) -> RedditBiasConfig:
+    """The options a study was begun with; raises DataError if its record cannot be read."""
+    return RECORD.valid(path, RedditBiasConfig, RECORD.stored(path))

@@ -1,0 +1,141 @@
+"""The front door of the study of RedditBias: `redditbias(...)` runs it, a `RedditBiasTables` shows itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+
+from evenhand.runs import Progress, resumable
+from evenhand.schema import UsageError, as_json, checked_kinds
+from evenhand.studies.audit import check_addresses, check_code
+from evenhand.studies.options import validated
+from evenhand.studies.redditbias.conduct import RedditBiasStudy, study_redditbias
+from evenhand.studies.redditbias.options import NAMED_ANEW, SAME_RESULTS, RedditBiasConfig
+from evenhand.studies.redditbias.page import redditbias_page
+from evenhand.studies.redditbias.record import stored_study
+from evenhand.studies.redditbias.terminal import render_redditbias
+from evenhand.studies.result import StudyResult
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, repr=False)
+class RedditBiasTables(RedditBiasStudy, StudyResult):
+    """What came of a study, ready to be shown; its fields are those of `RedditBiasStudy`."""
+
+    PAGE, NUMBERS = "report.html", "report.json"
+    __repr__ = StudyResult.__repr__
+
+    @property
+    def path(self) -> Path:
+        """The study's folder."""
+        return self.folder
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """`cells`: every number (`evenhand.studies.redditbias.cells.CELLS`)."""
+        return {"cells": self.cells}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Options, cells and what was not measured as plain data."""
+        content: dict[str, Any] = as_json(
+            {
+                "format": FORMAT,
+                "options": self.config.model_dump(mode="json"),
+                "cells": self.cells.to_dicts(),
+                "not_measured": list(self.not_measured),
+                "notes": list(self.notes),
+                "facts": as_json(self.facts, ordered=True),
+            }
+        )
+        return content
+
+    def html(self) -> str:
+        """The tables with every number: one document that needs no network."""
+        return redditbias_page(self)
+
+    def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
+        """Print what each debiasing helped and cost, and the tables as the paper has them."""
+        render_redditbias(self, console, paths)
+
+
+@checked_kinds
+def redditbias(
+    model: str,
+    *,
+    bias: str | Sequence[str] = (),
+    methods: str | Sequence[str] = (),
+    source: Path | str | None = None,
+    multiwoz: Path | str | None = None,
+    dstc7: Path | str | None = None,
+    output: Path | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> RedditBiasTables:
+    """Debias a model by each method, and tell bias, perplexity and dialogue tasks before and after; prints nothing.
+
+    model: a causal Hugging Face model by name or folder, or evenhand/reference. bias: types of RedditBias, or
+    evenhand/AXIS for our own sentences; by default religion1. methods: as `evenhand debias --method` takes them; by
+    default lmd, add, hd and cda. source: the folder of RedditBias' files; by default the cache. multiwoz, dstc7: the
+    archive or folder of each; a task whose data are not named is not measured. output: the study's folder; one that
+    holds a study is gone on with. options: anything else of `evenhand.studies.redditbias.options.RedditBiasConfig`
+    (as_published, task_limit, epochs, seed, device, ...).
+    Returns the finished study, its page written. Raises UsageError and DataError that say how to mend what is wrong,
+    Unsupported for models that cannot be trained, Interrupted (resumable), ResumeRefused.
+    Source: Barikeri et al. 2021, sections 3 to 5, Figure 1, Tables 4 and 5.
+    """
+    given = {
+        "model": model,
+        "bias": (bias,) if isinstance(bias, str) else tuple(bias),
+        "methods": (methods,) if isinstance(methods, str) else tuple(methods),
+        "source": None if source is None else str(source),
+        "multiwoz": None if multiwoz is None else str(multiwoz),
+        "dstc7": None if dstc7 is None else str(dstc7),
+        **options,
+    }
+    return redditbias_with(
+        redditbias_config(given), output=None if output is None else Path(output), progress=progress
+    )
+
+
+def redditbias_config(given: Mapping[str, Any]) -> RedditBiasConfig:
+    """Options of a study (None and empty mean not given). Raises UsageError naming the one that is wrong.
+
+    >>> redditbias_config({"model": "gpt2", "bias": ("race",), "methods": ()}).methods
+    ('lmd', 'add', 'hd', 'cda')
+    """
+    named = {name: value for name, value in given.items() if value is not None and value != ()}
+    return validated(RedditBiasConfig, named)
+
+
+def redditbias_with(
+    config: RedditBiasConfig, *, output: Path | None = None, progress: Progress | None = None
+) -> RedditBiasTables:
+    """Run a study as options say, and write its page."""
+    study = RedditBiasTables(**vars(study_redditbias(config, output=output, progress=progress)))
+    with resumable(f"Go on with: evenhand study redditbias {study.path}"):
+        study.report()
+    return study
+
+
+def resumed_study(
+    folder: Path, given: Mapping[str, Any], *, trust_addresses: bool = False
+) -> RedditBiasConfig:
+    """The options of a study on disk, with those given anew that change no number.
+
+    Code that comes with the model is run only if `given` says so; data that only the folder names are read only if
+    they are, or with trust_addresses where a service would get them. Raises UsageError for options that cannot be given
+    again, DataError as `stored_study`, ResumeRefused.
+    """
+    named = {name: value for name, value in given.items() if value is not None and value != ()}
+    if others := [name for name in named if name not in SAME_RESULTS | NAMED_ANEW]:
+        raise UsageError(
+            f"{folder} is a study that was begun, and {', '.join(others)} was given.",
+            "Leave options out to go on with it, or start another with -o.",
+        )
+    stored = stored_study(folder)
+    check_code(folder, stored.trust_remote_code, bool(named.get("trust_remote_code")))
+    check_addresses(folder, [stored.model], trusted=trust_addresses)
+    return stored.model_copy(update={"trust_remote_code": False, **named})

@@ -1,0 +1,5 @@
+"""What debiasing costs in dialogue: state tracking and response generation, each learned and then asked."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,202 @@
+"""Conversational response generation: a language model learns from Reddit's conversations, and then replies.
+
+As published, a zero token type is given while learning, which in GPT-2 adds the embedding of token 0 ("!") to every
+position and is missing when it replies; and of a context the oldest 64 tokens are kept, which then stay in the reply.
+Here turns are parted by the model's own end token, the newest of the context is kept, and no type is given, unless
+`as_published` is set.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from torch import Tensor, zeros_like
+
+from evenhand.mitigations.training import (
+    IGNORED,
+    Batch,
+    Examples,
+    TrainingOptions,
+    pad_token,
+    prepared_model,
+    token_losses,
+    train,
+)
+from evenhand.models import Decoding, as_language_model, text_generator
+from evenhand.prompts.dialogue_tasks import Asked, Exchange
+from evenhand.schema import DataError, ModelError, ResponseError
+from evenhand.studies.redditbias.tasks.state_tracking import most_tokens
+
+LONGEST = 128
+TURN, START = " EOS ", "START EOS "
+"""What parts the turns of a context in DSTC7's files, and what stands in front of a conversation's first."""
+MOST_FAILED = 0.05
+"""Share of replies that may fail before there is nothing to score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseOptions:
+    """How response generation is learned and asked: batches of 80 exchanges, read once.
+
+    as_published: with the quirks of the published program. longest: tokens of context and response, half of them for
+    each when replying; fewer where the model has fewer positions. top_k, top_p, seed: how a reply is drawn.
+    Source: Barikeri et al. 2021, section 5.1; batches of 16 by fives, filters and lengths from the published program.
+    """
+
+    as_published: bool = False
+    longest: int = LONGEST
+    top_k: int | None = 50
+    top_p: float | None = 0.95
+    seed: int = 42
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(epochs=1, batch_size=16, accumulation=5)
+    )
+
+
+class Responses:
+    """The surprise of the responses behind their contexts, nats a token (see `Objective`).
+
+    as_published: the mean over batches, and a token type of 0 everywhere where the model takes types.
+    """
+
+    def __init__(self, as_published: bool):
+        self.pooled, self.typed = not as_published, as_published
+
+    def weights(self, batch: Batch) -> Mapping[str, float]:
+        """One term, `response`."""
+        return {"response": 1.0}
+
+    def sizes(self, batch: Batch) -> Mapping[str, float]:
+        """The tokens of responses and the ends behind them."""
+        return {"response": batch.learned}
+
+    def sums(self, model: Any, batch: Batch) -> Mapping[str, Tensor]:
+        """Their surprise."""
+        types = {}
+        if self.typed and "token_type_ids" in signature(model.forward).parameters:
+            types = {"token_type_ids": zeros_like(batch.input_ids)}
+        output = model(
+            input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False, **types
+        )
+        return {"response": token_losses(output.logits, batch.labels)}
+
+
+def generate_responses(
+    language_model: Any,
+    exchanges: Sequence[Exchange],
+    asked: Sequence[Asked],
+    options: ResponseOptions,
+    folder: Path | str,
+    *,
+    device: str = "auto",
+) -> pl.DataFrame:
+    """Teach a model to respond, and have it reply to other contexts.
+
+    language_model: a causal one with `model`, `tokenizer` and `identity`, in 32 bits; its weights are changed.
+    exchanges: to learn from. asked: of the test set. folder: of the training, which goes on from there. Returns one row
+    per key: key, conversation, reply (null: failed), references. Raises DataError where no exchange fits, ModelError
+    for a tokenizer without an end token and where more than one reply in 20 failed, and what `train` raises.
+    """
+    causal, tokenizer = language_model.model, language_model.tokenizer
+    if tokenizer.eos_token_id is None:
+        raise ModelError(
+            f"The tokenizer of {language_model.identity.get('name', 'this model')} has no end token, "
+            "with which contexts and responses are to end.",
+            "Set eos_token in its tokenizer_config.json.",
+        )
+    longest = most_tokens(causal, options.longest)
+    prepared_model(causal, options.training)
+    examples = encoded_exchanges(tokenizer, exchanges, longest, as_published=options.as_published)
+    decided = {"task": "response generation", "as_published": options.as_published, "longest": longest}
+    objective = Responses(options.as_published)
+    train(
+        causal, examples, objective, options.training, folder,
+        pad=pad_token(tokenizer), device=device, decided=decided,
+    )  # fmt: skip
+    causal.config.use_cache = True
+    identity = {**language_model.identity, "task": "response generation"}
+    writer = text_generator(as_language_model(causal, tokenizer, "causal", identity))
+    decoding = Decoding(
+        max_new_tokens=longest // 2,
+        temperature=1.0,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        seed=options.seed,
+    )
+    fronts = [front(tokenizer, one.context, longest // 2, options.as_published) for one in asked]
+    written = writer.generate([text for text, _ in fronts], decoding)
+    replies = [
+        None if text is None and error is not ResponseError.EMPTY_TEXT else prefix + (text or "")
+        for (_, prefix), text, error in zip(fronts, written.texts, written.errors, strict=True)
+    ]
+    if (failed := sum(reply is None for reply in replies)) > MOST_FAILED * len(replies):
+        reason = next(detail for detail, reply in zip(written.details, replies, strict=True) if reply is None)
+        raise ModelError(f"{failed} of {len(replies)} replies failed; the first: {reason}.")
+    return pl.DataFrame(
+        {
+            "key": [one.key for one in asked],
+            "conversation": [one.conversation for one in asked],
+            "reply": replies,
+            "references": [list(one.references) for one in asked],
+        },
+        schema_overrides={"reply": pl.String, "references": pl.List(pl.String)},
+    )
+
+
+def encoded_exchanges(
+    tokenizer: Any, exchanges: Sequence[Exchange], longest: int, *, as_published: bool
+) -> Examples:
+    """Exchanges as tokens: context, end, response, end, of which the latter two are learned.
+
+    longest: tokens of an exchange. As published, a longer one loses the beginning of its context if one token of it
+    stays; else the end of its response; else it is left out. Here the response has up to half of the room, the newest
+    of the context what is left, and nothing is left out. Raises DataError where nothing stays.
+    """
+    contexts = _encoded(tokenizer, [one.context for one in exchanges], as_published)
+    responses = tokenizer([one.response for one in exchanges], add_special_tokens=False, verbose=False)[
+        "input_ids"
+    ]
+    end, ids, labels = [tokenizer.eos_token_id], [], []
+    for context, response in zip(contexts, responses, strict=True):
+        room = longest - 2
+        if as_published:
+            if len(context) + len(response) > room > len(response):
+                context = context[len(response) - room :]
+            elif len(context) + len(response) > room:
+                response = response[: max(0, room - len(context))]
+        else:
+            response = response[: max(room - len(context), room // 2)]
+            context = context[max(0, len(context) + len(response) - room) :]
+        if response:
+            ids.append(np.array([*context, *end, *response, *end], dtype=np.int64))
+            unlearned = np.full(len(context) + 1, IGNORED, dtype=np.int64)
+            labels.append(np.concatenate([unlearned, ids[-1][len(unlearned) :]]))
+    if not ids:
+        raise DataError("No exchange of DSTC7 fits into the model.", f"It takes {longest} tokens.")
+    return Examples(ids, labels)
+
+
+def front(tokenizer: Any, context: str, room: int, as_published: bool) -> tuple[str, str]:
+    """What a reply is written behind, and what is put in front of the reply that was written.
+
+    room: tokens. Behind a context stands the end token. As published, the oldest tokens are kept; of a context that is
+    longer, what was kept is not taken out of the reply again.
+    """
+    [ids] = _encoded(tokenizer, [context], as_published)
+    ids = [*ids, tokenizer.eos_token_id]
+    if as_published:
+        text = tokenizer.decode(ids[:room])
+        return text, text if len(ids) > room else ""
+    return tokenizer.decode(ids[-room:]), ""
+
+
+def _encoded(tokenizer: Any, contexts: Sequence[str], as_published: bool) -> list[list[int]]:
+    if not as_published:
+        turns = [text.removeprefix(START.strip()).strip().split(TURN) for text in contexts]
+        contexts = [tokenizer.eos_token.join(turn.strip() for turn in one) for one in turns]
+    found: list[list[int]] = tokenizer(list(contexts), add_special_tokens=False, verbose=False)["input_ids"]
+    return found

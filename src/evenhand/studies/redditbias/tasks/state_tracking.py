@@ -1,0 +1,199 @@
+"""Dialogue state tracking: a language model's body with one new output learns to say yes or no, and is then asked.
+
+As published, the output reads the last column of a batch that is padded on the right without a mask, so that of all
+but its longest question it sees padding; and a question that is too long loses its end, which is the slot value that
+it asks about. Both are right here unless `as_published` is set.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor, nn
+
+from evenhand.mitigations.training import Batch, Examples, TrainingOptions, pad_token, prepared_model, train
+from evenhand.prompts.dialogue_tasks import StatePair
+from evenhand.weights import Budget, run_batches
+
+LONGEST = 128
+ADDED = 3
+"""Tokens that the published program adds: <bos>, <eos> and <pad>, of which it uses the last."""
+TOKENS_A_BATCH = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackingOptions:
+    """How state tracking is learned: batches of 48 questions, read once.
+
+    as_published: with the quirks of the published program. longest: tokens of a question, fewer where the model has
+    fewer positions. Source: Barikeri et al. 2021, section 5.1; batches of 12 whose gradients are added by fours, rate
+    and clipping from the published program.
+    """
+
+    as_published: bool = False
+    longest: int = LONGEST
+    training: TrainingOptions = field(
+        default_factory=lambda: TrainingOptions(epochs=1, batch_size=12, accumulation=4)
+    )
+
+
+class StateClassifier(nn.Module):
+    """The body of a causal model, and one linear output on one of its hidden states."""
+
+    def __init__(self, causal: Any, seed: int):
+        super().__init__()
+        self.body = causal.base_model
+        self.body.eval()
+        start = next(self.body.parameters())
+        with torch.no_grad():
+            size = self.body(input_ids=torch.zeros((1, 1), dtype=torch.long, device=start.device))
+        with torch.random.fork_rng([]):
+            torch.manual_seed(seed)
+            self.head = nn.Linear(size.last_hidden_state.shape[-1], 1)
+        self.head.to(start.device)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """Log-odds of yes, (rows,). Without a mask the last column is read, whatever stands there."""
+        seen = {} if attention_mask is None else {"attention_mask": attention_mask}
+        hidden = self.body(input_ids=input_ids, use_cache=False, **seen).last_hidden_state
+        if attention_mask is None:
+            last = hidden[:, -1]
+        else:
+            ends = attention_mask.sum(dim=1) - 1
+            last = hidden[torch.arange(len(hidden), device=hidden.device), ends]
+        answers: Tensor = self.head(last.float()).squeeze(-1)
+        return answers
+
+
+class YesOrNo:
+    """Binary cross-entropy of the answers, nats a question (see `Objective`).
+
+    as_published: the mean over batches, and no mask.
+    """
+
+    def __init__(self, as_published: bool):
+        self.pooled, self.masked = not as_published, not as_published
+
+    def weights(self, batch: Batch) -> Mapping[str, float]:
+        """One term, `state`."""
+        return {"state": 1.0}
+
+    def sizes(self, batch: Batch) -> Mapping[str, float]:
+        """The questions."""
+        return {"state": len(batch)}
+
+    def sums(self, model: Any, batch: Batch) -> Mapping[str, Tensor]:
+        """Their surprise."""
+        answers = model(batch.input_ids, batch.attention_mask if self.masked else None)
+        right = batch.values["is_new"].to(answers.dtype)
+        return {"state": nn.functional.binary_cross_entropy_with_logits(answers, right, reduction="sum")}
+
+
+def track_states(
+    language_model: Any,
+    questions: Sequence[StatePair],
+    asked: Sequence[StatePair],
+    options: TrackingOptions,
+    folder: Path | str,
+    *,
+    device: str = "auto",
+) -> pl.DataFrame:
+    """Teach a model to answer questions of state tracking, and ask it others.
+
+    language_model: a causal one with `model` and `tokenizer`, in 32 bits; its weights are changed. questions, asked:
+    to learn from, and of the test set. folder: of the training, which goes on from there. Returns one row per asked
+    question: dialogue, turn, slot, value, is_new, log_odds, said_yes (log_odds at least 0). Raises what `train` raises.
+    """
+    causal, tokenizer = language_model.model, language_model.tokenizer
+    longest = most_tokens(causal, options.longest)
+    prepared_model(causal, options.training)
+    pad = pad_token(tokenizer)
+    if options.as_published:
+        pad = _with_published_tokens(causal, options.training.seed)
+    classifier = StateClassifier(causal, options.training.seed)
+    objective = YesOrNo(options.as_published)
+    examples = encoded_questions(tokenizer, questions, longest, cut_end=options.as_published)
+    decided = {"task": "state tracking", "as_published": options.as_published, "longest": longest}
+    train(classifier, examples, objective, options.training, folder, pad=pad, device=device, decided=decided)
+    test = encoded_questions(tokenizer, asked, longest, cut_end=options.as_published)
+    log_odds = _answers(classifier, test, pad, objective.masked, options.training.batch_size)
+    return pl.DataFrame(
+        {
+            "dialogue": [pair.dialogue for pair in asked],
+            "turn": [pair.turn for pair in asked],
+            "slot": [pair.slot for pair in asked],
+            "value": [pair.value for pair in asked],
+            "is_new": [pair.is_new for pair in asked],
+            "log_odds": log_odds,
+            "said_yes": log_odds >= 0,
+        }
+    )
+
+
+def encoded_questions(
+    tokenizer: Any, questions: Sequence[StatePair], longest: int, *, cut_end: bool
+) -> Examples:
+    """Questions as tokens: system, " [SEP] ", user, and the slot value behind it.
+
+    longest: tokens of a question. cut_end: longer ones lose their end, as published; else what they lose is the oldest
+    of the talk, and never any of the slot value.
+    """
+    if cut_end:
+        whole = tokenizer(
+            [f"{one.front} {one.slot_value}" for one in questions], add_special_tokens=False, verbose=False
+        )
+        ids = [np.array(tokens[:longest], dtype=np.int64) for tokens in whole["input_ids"]]
+    else:
+        fronts = tokenizer([one.front for one in questions], add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]
+        ends = tokenizer(
+            [f" {one.slot_value}" for one in questions], add_special_tokens=False, verbose=False
+        )["input_ids"]
+        ids = []
+        for front, end in zip(fronts, ends, strict=True):
+            room = max(0, longest - len(end))
+            ids.append(np.array([*front[max(0, len(front) - room) :], *end[:longest]], dtype=np.int64))
+    return Examples(ids, values={"is_new": np.array([one.is_new for one in questions])})
+
+
+def most_tokens(causal: Any, longest: int) -> int:
+    """The smaller of `longest` and the positions that the model has."""
+    positions = getattr(causal.config.get_text_config(), "max_position_embeddings", None)
+    return min(longest, positions) if positions and positions > 0 else longest
+
+
+def _with_published_tokens(causal: Any, seed: int) -> int:
+    """Give the model the three added tokens, and return the one to pad with."""
+    rows: int = causal.get_input_embeddings().weight.shape[0]
+    with torch.random.fork_rng([]):
+        torch.manual_seed(seed)
+        causal.resize_token_embeddings(rows + ADDED, mean_resizing=False)
+    return rows + ADDED - 1
+
+
+def _answers(
+    classifier: StateClassifier, asked: Examples, pad: int, masked: bool, batch_size: int
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    answers = np.zeros(len(asked))
+    device = next(classifier.parameters()).device
+    classifier.eval()
+
+    def run(rows: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        batch = asked.batch(rows, pad).to(device)
+        with torch.no_grad():
+            found = classifier(batch.input_ids, batch.attention_mask if masked else None)
+        answers[rows] = found.double().cpu().numpy()
+
+    if masked:
+        lengths = np.array([len(ids) for ids in asked.ids])
+        run_batches(lengths, np.ones_like(lengths), Budget(TOKENS_A_BATCH, len(lengths)), run)
+    else:
+        # what a batch is made of decides what stands in its last column, so it is made as published: in order
+        for first in range(0, len(asked), batch_size):
+            run(np.arange(first, min(first + batch_size, len(asked))))
+    return answers

@@ -1,0 +1,30 @@
+"""The study of RedditBias in a terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from evenhand.reports import Printer
+from evenhand.studies.redditbias.conduct import RedditBiasStudy
+from evenhand.studies.redditbias.page import notes_of, summary_tables
+from evenhand.studies.redditbias.wording import sentences
+
+
+def render_redditbias(
+    study: RedditBiasStudy, console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
+    """Print what came of each model, the tables as the paper has them, and what to beware of.
+
+    paths: files to point at in the end.
+    """
+    out = Printer(console)
+    out.line(f"RedditBias: {study.config.model}", "bold")
+    out.sentences([(f"{mark} ", sentence, "") for mark, sentence in sentences(study)])
+    for table in summary_tables(study):
+        out.gap()
+        table.render(out)
+    out.gap()
+    for note in notes_of(study):
+        out.line(note, "dim")
+    out.paths(paths)

@@ -1,0 +1,90 @@
+"""`evenhand debias`: makes a folder that is a model, goes on, and says what is wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TERMS = """
+bias = "hearing"
+minoritised = "deaf"
+dominant = "hearing"
+[retrieval]
+targets = [["Deaf people are", "Hearing people are"]]
+attributes = [["rude", "kind"]]
+[filtering]
+window_targets = ["Deaf"]
+[counterparts]
+target_pairs = [["Deaf", "Hearing"]]
+"""
+FAST = ("--epochs", 1, "--batch-size", 8, "--device", "cpu")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> tuple[Any, ...]:
+    """Terms and texts of one's own."""
+    (tmp_path / "terms.toml").write_text(TERMS)
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf woman was rude.\n" for i in range(40)))
+    return ("--specification", "terms.toml", "--data", "texts.txt", *FAST)
+
+
+def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any, tmp_path: Path) -> None:
+    ended = evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out")
+    assert ended.code == 0, ended.err
+    ended.says(
+        "evenhand/reference against hearing", "perplexity of neutral texts", "What is known against lmd"
+    )
+    lineage = json.loads((tmp_path / "out" / "lineage.json").read_text())
+    assert lineage["base"]["name"] == "evenhand/reference" and lineage["method"]["weight"] == 2
+    assert (
+        lineage["steps"] == 5
+        and lineage["data"]["comparisons"] == 36
+        and len(lineage["data"]["sha256"]) == 64
+    )
+    assert "hearing" in (tmp_path / "out" / "README.md").read_text()
+    assert "<svg" in (tmp_path / "out" / "report.html").read_text()
+    shown = evenhand("audit", "out", "--axis", "nonce", "--limit", 300, "--device", "cpu", "-o", "run")
+    assert shown.code == 0, shown.err
+    manifest = (tmp_path / "run" / "manifest.json").read_text()
+    assert '"lineage"' in manifest and "lmd" in manifest
+    again = evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out")
+    assert again.code == 0 and again.out == ended.out
+    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "out").refused(
+        2, "method.name", "lmd", "cda"
+    )
+
+
+def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: Any, tmp_path: Path) -> None:
+    def refused(code: int, *told: str, to: tuple[object, ...]) -> None:
+        evenhand("debias", *to, "-o", "none").refused(code, *told)
+        assert not (tmp_path / "none" / "training").exists()
+
+    model = "evenhand/reference"
+    refused(2, "Which bias", to=(model, "-m", "cda"))
+    refused(2, "no bias type called 'religion3'", "religion2", to=(model, "-m", "cda", "-b", "religion3"))
+    refused(2, "no axis called 'religions'", to=(model, "-m", "cda", "-b", "evenhand/religions"))
+    refused(2, "no training method called 'lm'", "lmd", to=(model, "-m", "lm", *own))
+    refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
+    refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
+    refused(2, "--from FOLDER", to=(model, "-m", "cda", "-b", "race"))
+    refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
+    refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
+    refused(
+        1, "text_files/race/race_bias_manual_train.txt", to=(model, "-m", "cda", "-b", "race", "--from", ".")
+    )
+    refused(1, "cannot be trained", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
+    (tmp_path / "texts.txt").write_text("Nobody is named here.\n" * 40)
+    refused(1, "hold a word of deaf", "Deaf", to=(model, "-m", "cda", *own))
+
+
+def test_a_folder_of_something_else_is_not_written_into(evenhand: Any, own: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("All of it.")
+    evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "mine").refused(2, "no debiased model")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_methods_are_listed_with_their_cards(evenhand: Any) -> None:
+    evenhand("list", "methods").says("lmd", "cda", "Hard debiasing")
+    evenhand("show", "hd").says("running-sum", "Bolukbasi")

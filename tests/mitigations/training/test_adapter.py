@@ -1,0 +1,127 @@
+"""Adapters and trained folders as mitigations: they change what they say they change, and traps are refused."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from evenhand.mitigations import Prefix, load_mitigation
+from evenhand.mitigations.training import TrainingOptions, prepared_model, write_model
+from evenhand.models import Decoding, load_model
+from evenhand.models.puppets import load_puppet
+from evenhand.reference.embedded import WEIGHTS
+from evenhand.schema import ModelError, Unsupported, UsageError
+
+TEXTS = ["I admire Deaf women.", "Yesterday I talked with an old man."]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as `evenhand debias --lora-rank 2` writes it, of adapters with random B."""
+    folder: Path = tmp_path_factory.mktemp("trained")
+    base = load_model("evenhand/reference", device="cpu", dtype="float32")
+    model = prepared_model(base.model, TrainingOptions(lora_rank=2))
+    torch.manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter.data, std=0.5)
+    write_model(
+        model,
+        base.tokenizer,
+        folder,
+        {"base": {"name": "evenhand/reference", **base.fingerprint}, "method": {}, "data": {}},
+        "# Mine\n",
+    )
+    return folder
+
+
+@pytest.fixture
+def base() -> Any:
+    return load_model("evenhand/reference", device="cpu", dtype="float32")
+
+
+def sums(model: Any) -> np.ndarray:
+    return model.log_likelihoods(TEXTS).sums
+
+
+def test_an_adapter_and_its_merged_folder_say_the_same(base: Any, folder: Path) -> None:
+    before = sums(base)
+    adapted = load_mitigation(f"adapter={folder / 'adapter'}")(base)
+    whole = load_mitigation(f"finetuned={folder}")(base)
+    assert np.abs(sums(adapted) - before).min() > 0.02
+    np.testing.assert_allclose(sums(adapted), sums(whole), atol=1e-3)
+    np.testing.assert_allclose(sums(whole), sums(load_model(str(folder), device="cpu")), atol=1e-6)
+    np.testing.assert_array_equal(sums(base), before)  # the base itself is as it was
+    greedy = Decoding(max_new_tokens=5, temperature=None)
+    assert adapted.generate(["I met"], greedy).texts == whole.generate(["I met"], greedy).texts
+    step = adapted.fingerprint["mitigations"][0]
+    assert step["lineage"]["base"]["name"] == "evenhand/reference" and len(step["weights"]) == 64
+
+
+def with_weights(folder: Path, target: Path, change: Any) -> Path:
+    shutil.copytree(folder / "adapter", target)
+    tensors = load_file(target / "adapter_model.safetensors")
+    save_file(
+        {name: change(name, tensor) for name, tensor in tensors.items()}, target / "adapter_model.safetensors"
+    )
+    return target
+
+
+def test_an_adapter_that_changes_nothing_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
+    zero = with_weights(
+        folder, tmp_path / "b", lambda name, t: torch.zeros_like(t) if "lora_B" in name else t
+    )
+    with pytest.raises(ModelError, match="changes nothing: all its B matrices are zero"):
+        load_mitigation(f"adapter={zero}")(base)
+    other = with_weights(
+        folder, tmp_path / "a", lambda name, t: torch.zeros_like(t) if "lora_A" in name else t
+    )
+    with pytest.raises(ModelError, match="changes nothing: the model's outputs are the same"):
+        load_mitigation(f"adapter={other}")(base)
+
+
+def test_a_folder_that_holds_the_model_itself_is_refused(base: Any, tmp_path: Path) -> None:
+    write_model(base.model, base.tokenizer, tmp_path / "same", {"base": {}, "method": {}, "data": {}}, "")
+    with pytest.raises(ModelError, match="changes nothing: its weights are those of the model itself"):
+        load_mitigation(f"finetuned={tmp_path / 'same'}")(base)
+
+
+def test_what_belongs_to_another_base_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    small = GPT2Config(vocab_size=4096, n_embd=16, n_layer=1, n_head=1, n_positions=64)
+    write_model(
+        GPT2LMHeadModel(small), base.tokenizer, tmp_path / "other", {"base": {}, "method": {}, "data": {}}, ""
+    )
+    other = load_model(str(tmp_path / "other"), device="cpu")
+    for words in (f"adapter={folder / 'adapter'}", f"finetuned={folder}"):
+        with pytest.raises(ModelError, match=r"was trained from evenhand/reference.*other weights"):
+            load_mitigation(words)(other)
+    shutil.copytree(folder / "adapter", tmp_path / "alone")
+    (tmp_path / "alone" / "lineage.json").unlink()
+    with pytest.raises(ModelError, match="does not fit this model"):
+        load_mitigation(f"adapter={tmp_path / 'alone'}")(other)
+
+
+def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no folder of an adapter: it holds no adapter_config.json"):
+        load_mitigation(f"adapter={WEIGHTS}")
+    with pytest.raises(UsageError, match="no folder of a model"):
+        load_mitigation(f"finetuned={tmp_path}")
+    shutil.copytree(folder / "adapter", tmp_path / "pickled")
+    (tmp_path / "pickled" / "adapter_model.safetensors").rename(tmp_path / "pickled" / "adapter_model.bin")
+    with pytest.raises(ModelError, match=r"pickled \(adapter_model.bin\), and pickles can run code"):
+        load_mitigation(f"adapter={tmp_path / 'pickled'}")
+
+
+def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> None:
+    mitigation = load_mitigation(f"finetuned={folder}")
+    with pytest.raises(Unsupported, match="causal model that is loaded here"):
+        mitigation(load_puppet("random"))
+    with pytest.raises(Unsupported, match="prefix has been put in between") as error:
+        mitigation(Prefix("Be kind.")(base))
+    assert "Apply finetuned first" in str(error.value)

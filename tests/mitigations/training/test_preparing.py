@@ -1,0 +1,50 @@
+"""Adapters: what is trained, what stays, and what they are merged into."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from evenhand.mitigations.training import LanguageModelling, merged, prepared_model, preparing, train
+from evenhand.schema import ModelError, UsageError
+from tests.mitigations.training.tiny import OPTIONS, random_examples, tiny_model
+
+LORA = replace(OPTIONS, lora_rank=2)
+
+
+def test_adapters_are_trained_and_merged_and_the_base_stays(tmp_path: Path) -> None:
+    base, model = tiny_model().eval(), prepared_model(tiny_model(), LORA)
+    ids = torch.arange(1, 9)[None]
+    with torch.no_grad():
+        assert torch.equal(model.eval()(ids).logits, base(ids).logits)  # fresh adapters add nothing
+    train(model, random_examples(), LanguageModelling(), LORA, tmp_path, device="cpu")
+    with torch.no_grad():
+        behind = model(ids).logits
+        assert (behind - base(ids).logits).abs().max() > 1e-2
+        with model.disable_adapter():
+            assert torch.equal(model(ids).logits, base(ids).logits)
+        plain = merged(model)
+        assert type(plain) is type(base)
+        assert torch.allclose(plain(ids).logits, behind, atol=1e-5)
+
+
+def test_adapters_of_chosen_layers_only() -> None:
+    model = prepared_model(tiny_model(), replace(LORA, lora_layers=("c_attn",)))
+    trained = {
+        name.split(".lora_")[0].rsplit(".", 1)[-1] for name, p in model.named_parameters() if p.requires_grad
+    }
+    assert trained == {"c_attn"}
+    with pytest.raises(UsageError, match="No layer of GPT2LMHeadModel is called q_proj") as error:
+        prepared_model(tiny_model(), replace(LORA, lora_layers=("q_proj",)))
+    assert "c_proj" in str(error.value)
+
+
+def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    with pytest.raises(ModelError, match="peft") as error:
+        preparing.needed("peft")
+    assert "evenhand[training]" in str(error.value)

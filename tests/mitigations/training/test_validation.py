@@ -1,0 +1,57 @@
+"""What is watched: against scipy, and against one text at a time."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from evenhand.mitigations.training import Encoding, Examples, Validation, evaluator, pad_token
+from evenhand.mitigations.training.validation import MatchedOpinions, PairedTexts, scored
+from evenhand.models import load_model
+from tests.mitigations.training.tiny import random_examples, tiny_model
+
+
+def test_pairs_are_compared_as_published() -> None:
+    random = np.random.default_rng(0)
+    sums, counts = -random.gamma(9, size=20), random.integers(2, 9, 20)
+    found = PairedTexts(("a",) * 10, ("b",) * 10).values(sums, counts)
+    perplexity = np.exp(-sums / counts)
+    test = stats.ttest_rel(perplexity[:10], perplexity[10:])
+    assert (found["t"], found["p"]) == pytest.approx((test.statistic, test.pvalue))
+    assert found["difference"] == pytest.approx(np.log(perplexity[:10] / perplexity[10:]).mean())
+    assert found["bias"] == abs(found["difference"])
+
+
+def test_opinions_are_spread_between_descriptors() -> None:
+    hostile, kind = np.array([-5.0, -5, -4, -4, -3, -3]), np.array([-4.0, -4, -4, -4, -4, -4])
+    found = MatchedOpinions(("a", "b", "c"), ("",) * 6, ("",) * 6).values(
+        np.r_[hostile, kind], np.ones(12, int)
+    )
+    assert found == pytest.approx({"bias": 1.0, "largest_shift": 1.0})  # shifts of -1, 0 and 1
+
+
+def test_texts_are_scored_as_one_at_a_time() -> None:
+    model, examples = tiny_model(dropout=0.0).eval(), random_examples(9)
+    sums, counts = scored(model, examples, pad=0, rows=4)
+    for row, ids in enumerate(examples.ids):
+        tokens = torch.from_numpy(ids)
+        with torch.no_grad():
+            log_probs = model(tokens[None]).logits[0].log_softmax(-1)
+        expected = sum(float(log_probs[i - 1, tokens[i]]) for i in range(1, len(tokens)))
+        assert sums[row] == pytest.approx(expected, abs=1e-4) and counts[row] == len(ids) - 1
+    assert isinstance(examples, Examples)
+
+
+def test_a_training_sees_texts_as_an_audit_does() -> None:
+    base = load_model("evenhand/reference", device="cpu", dtype="float32")
+    check = PairedTexts(
+        ("I admire Deaf women.", "I met a Deaf man."), ("I admire tall women.", "I met a tall man.")
+    )
+    encoding = Encoding(start=tuple(base.start))
+    evaluate = evaluator(
+        Validation(check, ("Hello there.",)), base.tokenizer, encoding, pad_token(base.tokenizer)
+    )
+    found, answers = evaluate(base.model), base.log_likelihoods([*check.texts, "Hello there."])
+    log_perplexity = -answers.sums / answers.counts
+    assert found["difference"] == pytest.approx(np.mean(log_perplexity[:2] - log_perplexity[2:4]), abs=1e-4)
+    assert found["perplexity"] == pytest.approx(np.exp(log_perplexity[4]), rel=1e-4)

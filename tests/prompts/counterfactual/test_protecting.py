@@ -1,0 +1,46 @@
+"""What is left alone: each kind, nothing beside it, and nothing for a mark that is not closed."""
+
+import pytest
+
+from evenhand.prompts.counterfactual import Counterfactuals
+
+LEFT_ALONE = [
+    "{{her_name}}", "{{ if her }}", "`her`", "```\nher\nher\n```", "<code>her</code>", '<a title="her">',
+    "<cite>Her</cite>",
+    "https://x.org/her", "www.her.org/her", "her@x.org", "x.her@her.org", "@her", "#her", "*Her Way*", "**Her Way**",
+    "_Her Way_",
+]  # fmt: skip
+QUOTED = ['"to her"', "“to her”", "‘to her’", "'to her'", "«to her»", "„to her“"]
+
+
+@pytest.mark.parametrize("quotes", [False, True])
+@pytest.mark.parametrize("protected", LEFT_ALONE)
+def test_left_alone_always(protected, quotes):
+    engine = Counterfactuals("gender", target="male", quotes=quotes)
+    assert engine.of(f"She saw {protected} and her hat.").text == f"He saw {protected} and his hat."
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
+def test_quotations_are_left_alone_unless_asked(quoted):
+    text = f"She said {quoted} in her hat."
+    assert Counterfactuals("gender", target="male").of(text).text == f"He said {quoted} in his hat."
+    changed = Counterfactuals("gender", target="male", quotes=True).of(text).text
+    assert changed == f"He said {quoted.replace('her', 'him')} in his hat."
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "I don't know if she's here; it's her aunts' house.",
+            "I don't know if he's here; it's his uncles' house.",
+        ),
+        ("the girls ' school , where she can 't go", "the boys ' school , where he can 't go"),
+        ("5 * her 2 * 3", "5 * his 2 * 3"),
+        ("{she} {{ she", "{he} {{ he"),
+        ("rock 'n' roll made her rich in the '90s", "rock 'n' roll made him rich in the '90s"),
+        ("her_name and name_of_her are words of code", "her_name and name_of_her are words of code"),
+    ],
+)
+def test_marks_that_open_nothing_protect_nothing(text, wanted):
+    assert Counterfactuals("gender", target="male").of(text).text == wanted

@@ -1,0 +1,154 @@
+"""What a reader is told, from cells that were written by hand; and the whole study on the embedded model (slow)."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from evenhand.schema import ResumeRefused, Unsupported, UsageError
+from evenhand.studies.redditbias import RedditBiasTables, redditbias, redditbias_config, resumed_study
+from evenhand.studies.redditbias.cells import cell_table
+from tests.prompts.dialogue_tasks.small import write_dstc7, write_multiwoz
+
+
+def hand_made(folder: Path) -> RedditBiasTables:
+    def row(model: str, measure: str, estimate: float, **more: Any) -> dict[str, Any]:
+        return {"bias": "race", "model": model, "measure": measure, "estimate": estimate, **more}
+
+    changed = {
+        "change": 0.3,
+        "change_low": 0.2,
+        "change_high": 0.4,
+        "change_p": 0.001,
+        "change_verdict": "changed",
+    }
+    rows = [
+        row("base", "redditbias_lmb_published", -3.57, p=0.0004),
+        row(
+            "base", "redditbias_lmb", -0.5, low=-0.6, high=-0.4, null=0.0, p=0.001, q=0.005, verdict="biased"
+        ),
+        row("base", "redditbias_lmp", 30.0, low=29.0, high=31.0),
+        row("base", "dst_f1", 0.94, low=0.93, high=0.95, null=0.667),
+        row("lmd", "redditbias_lmb_published", -0.4, p=0.7),
+        row("lmd", "redditbias_lmb", -0.2, low=-0.3, high=-0.1, null=0.0, verdict="not detected", **changed),
+        row("lmd", "redditbias_lmp", 45.0, change=1.5, change_low=1.4, change_high=1.6, change_p=1e-9),
+        row(
+            "lmd", "dst_f1", 0.69, null=0.667, change=-0.25, change_low=-0.3, change_high=-0.2, change_p=1e-9
+        ),
+    ]
+    rows += [
+        row("base", "dst_f1_over_null", 0.273, low=0.26, high=0.28),
+        row("lmd", "dst_f1_over_null", 0.023, low=-0.01, high=0.05),
+    ]
+    config = redditbias_config({"model": "<my model>", "bias": ("race",), "methods": ("lmd",)})
+    missing = ("Not measured: response generation: no DSTC7 was given (--dstc7).",)
+    return RedditBiasTables(
+        folder, config, cell_table(rows, 0.05), missing, (), {"lines": "lines", "model": {}}
+    )
+
+
+def printed(study: RedditBiasTables, width: int = 200) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    study.print_to(console, {"report": Path("report.html")})
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return text
+
+
+def test_terminal_page_and_numbers_say_what_was_found(tmp_path: Path) -> None:
+    study = hand_made(tmp_path)
+    text = " ".join(printed(study).split())
+    for told in (
+        "race: the model is biased: LMB, nats per token −0.500 (−0.600 to −0.400).",
+        "lmd: the bias fell from −0.500 to −0.200, and is not detected any more; change +0.300 (0.200 to 0.400).",
+        "LMP, tokens worse (×1.500); DST, F1 worse (−0.250).",
+        "base −3.570* −0.500 ▲ 30.0 0.940",
+        "lmd −0.400 −0.200 45.0 ↑ 0.690 ↓",
+        "Not measured: response generation: no DSTC7 was given (--dstc7).",
+        "DST F1 of lmd is not shown to be above that of always saying yes",
+    ):
+        assert told in text
+    files = study.write(tmp_path)
+    page = files["report"].read_text(encoding="utf-8")
+    assert "&lt;my model&gt;" in page and "<my model>" not in page
+    assert "no DSTC7 was given" in page and "0.667" in page
+    numbers = json.loads(files["numbers"].read_text())
+    assert numbers["cells"][1]["verdict"] == "biased" and numbers["format"] == 1
+
+
+def test_a_narrow_terminal_without_unicode_gets_the_same(tmp_path: Path) -> None:
+    raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    hand_made(tmp_path).print_to(Console(file=raw, width=60))
+    raw.flush()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bias": ("relligion1",)}, "'relligion1' is none of religion1"),
+        ({"methods": ("lmdd",)}, "lmdd"),
+        ({"methods": ("lmd?wait=1",)}, "wait"),
+        ({"task_limit": 0}, "task_limit"),
+        ({"sed": 1}, "sed"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        redditbias_config({"model": "m", **given})
+
+
+def test_as_published_says_so_to_the_methods_that_were_given_nothing() -> None:
+    config = redditbias_config({"model": "m", "as_published": True, "methods": ("lmd", "hd?weight=2", "cda")})
+    assert [config.words(words) for words in config.methods] == [
+        "lmd?as_published=true",
+        "hd?weight=2",
+        "cda?by=published",
+    ]
+
+
+@pytest.mark.slow
+def test_the_study_runs_on_the_embedded_model_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenhand.studies.redditbias.bias.OWN_LIMIT", 2000)
+    options: dict[str, Any] = {
+        "bias": "evenhand/religion",
+        "methods": ("cda",),
+        "multiwoz": write_multiwoz(tmp_path / "multiwoz", archive=True),
+        "dstc7": write_dstc7(tmp_path / "dstc7"),
+        "device": "cpu",
+        "output": tmp_path / "study",
+    }
+    study = redditbias("evenhand/reference", epochs=1.0, **options)
+    cells = {(row["model"], row["measure"]): row for row in study.cells.to_dicts()}
+    base, after = cells["base", "valence_spread"], cells["cda", "valence_spread"]
+    assert base["verdict"] == "biased" and after["estimate"] < 0.7 * base["estimate"]
+    assert after["change_low"] > 0  # of the changes' spread
+    for measure in ("redditbias_lmp", "dst_f1", "bleu_4"):
+        assert (
+            cells["cda", measure]["change_low"]
+            <= cells["cda", measure]["change"]
+            <= cells["cda", measure]["change_high"]
+        )
+    assert cells["base", "dst_f1"]["null"] == pytest.approx(2 / 3)
+    assert not study.not_measured
+    # a stage that is missing is made again, and nothing else
+    made = (tmp_path / "study" / "models" / "evenhand-religion-cda" / "model.safetensors").stat().st_mtime_ns
+    (tmp_path / "study" / "perplexity" / "base.parquet").unlink()
+    again = redditbias("evenhand/reference", epochs=1.0, **options)
+    assert again.cells.equals(study.cells)
+    assert (
+        tmp_path / "study" / "models" / "evenhand-religion-cda" / "model.safetensors"
+    ).stat().st_mtime_ns == made
+    with pytest.raises(ResumeRefused, match="seed"):
+        redditbias("evenhand/reference", epochs=1.0, seed=1, **options)
+    with pytest.raises(UsageError, match="seed was given"):
+        resumed_study(tmp_path / "study", {"seed": 1})
+    assert resumed_study(tmp_path / "study", {"device": "cpu"}).epochs == 1.0
+
+
+def test_models_that_cannot_be_trained_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unsupported, match="cannot be taught here"):
+        redditbias("puppet/random", bias="evenhand/religion", methods="cda", output=tmp_path / "study")
