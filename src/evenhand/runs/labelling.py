@@ -112,7 +112,8 @@ def label(
     texts. retry_errors: ask again where the classifier failed (not where the text is at fault).
     Returns: the outcome, once every text has a row.
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
-    process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts are removed meanwhile,
+    process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts
+    are removed meanwhile,
     WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
     EvenhandError it raises (resumable).
     """

@@ -53,6 +53,7 @@ from .parquet import (
     UNREADABLE as UNREADABLE,
     Parquet as Parquet,
     read_apart as read_apart,
+    read_kept as read_kept,
     read_parquet as read_parquet,
 )
 from .registry import (

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.schema.errors import DataError
+
 UNREADABLE = (OSError, pl.exceptions.PolarsError)
 """What reading a table raises where there is something wrong with it."""
 ENDING = 8
@@ -87,14 +89,22 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
     return Parquet(path).read(columns)
 
 
+def read_kept(path: Path) -> pl.DataFrame:
+    """A table that a study keeps, to find it again; raises DataError for one that cannot be read."""
+    try:
+        return read_parquet(path)
+    except UNREADABLE as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise DataError(
+            f"{path} cannot be read: {reason}.", "Remove the file and run again: it is then made anew."
+        ) from error
+
+
 def sealed(content: bytes | memoryview) -> bytes:
     """A Parquet file with a checksum of all the rest in front of its footer, where readers do not look.
 
-    >>> import io
-    >>> file = io.BytesIO()
-    >>> pl.DataFrame({"age": [3, 4]}).write_parquet(file)
-    >>> pl.read_parquet(sealed(file.getvalue()))["age"].to_list()
-    [3, 4]
+    >>> sealed(b"PAR1" + bytes(4) + b"PAR1")[:27]
+    b'PAR1evenhand-crc32:b7c50f11'
     """
     footer = _footer(content)
     checksum = zlib.crc32(content)
