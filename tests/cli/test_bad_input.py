@@ -1,6 +1,8 @@
 """Whatever is wrong with an audit's arguments: an exit code, and one message that says how to mend it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -172,3 +174,12 @@ def test_a_run_whose_manifest_is_damaged(evenhand, own, tmp_path):
 def test_a_limit_too_small_to_compare_anything(evenhand):
     ended = evenhand("audit", "puppet/random", "--limit", 1, "-o", "run")
     ended.refused(2, "A sample of 1 cannot hold two descriptors", "Raise the limit")
+
+
+def test_a_working_folder_that_is_gone_is_said_so(tmp_path):
+    (tmp_path / "gone").mkdir()
+    code = "import os, sys; os.rmdir(os.getcwd()); from evenhand.cli import main; main()"
+    command = [sys.executable, "-P", "-c", code, "data", "build", "evenhand", "-o", "x.csv"]
+    done = subprocess.run(command, cwd=tmp_path / "gone", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: The working folder is gone")

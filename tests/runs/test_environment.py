@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -64,6 +65,60 @@ def test_no_program_that_a_checkout_names_is_run(git, tmp_path):
     assert not ran.exists()
     git("status", "--porcelain")
     assert ran.exists(), "git itself would have run it"
+
+
+def marking(folder):
+    """A program that leaves a mark, and the mark."""
+    program, ran = folder / "program", folder / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
+    program.chmod(0o755)
+    return program, ran
+
+
+@pytest.mark.parametrize("worktree", ["", "\tworktree = .\n"])
+def test_a_folder_that_is_itself_a_repository_is_not_asked(git, tmp_path, worktree):
+    """HEAD, objects, refs and config beside a manifest make git take the run folder for a repository."""
+    program, ran = marking(tmp_path)
+    run = tmp_path / "run"
+    shutil.copytree(tmp_path / ".git", run)
+    (run / "config").write_text(
+        f"[core]\n\trepositoryformatversion = 0\n\tbare = {'false' if worktree else 'true'}\n{worktree}"
+        f"\tfsmonitor = {program}\n\tsshCommand = {program}\n[include]\n\tpath = more\n"
+    )
+    (run / "more").write_text(f'[filter "x"]\n\tclean = {program}\n[diff]\n\texternal = {program}\n')
+    (run / ".gitattributes").write_text("* filter=x diff=x\n")
+    (run / "a").write_text("2")
+    found = this_environment(run)
+    assert (found.git_commit, found.git_changed) == (None, None)
+    assert not ran.exists()
+
+
+def test_what_a_clone_lacks_is_not_fetched(git, tmp_path):
+    """A partial clone has git fetch what is absent, by a program that its configuration may name."""
+    program, ran = marking(tmp_path)
+    tree = git("rev-parse", "HEAD^{tree}")
+    for name, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.url": str(tmp_path),
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": str(program),
+        "protocol.file.allow": "always",
+    }.items():
+        git("config", name, value)
+    (tmp_path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    assert this_environment(tmp_path).git_commit == git("rev-parse", "HEAD")
+    assert not ran.exists()
+    with pytest.raises(subprocess.CalledProcessError):
+        git("status", "--porcelain")
+    assert ran.exists(), "git itself would have run it"
+
+
+def test_a_working_folder_that_is_gone_has_no_commit(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert this_environment().git_commit is None
 
 
 def test_importing_the_room_does_not_import_torch():

@@ -133,3 +133,22 @@ def test_labels_are_parts_as_well(tmp_path):
     assert read_shards(tmp_path, ["score"], LABEL_PARTS).rows() == [("a", 0.5)]
     write_shard(tmp_path, 3, rows("a"))
     assert len(set_aside_unreadable(tmp_path, LABEL_PARTS)) == 1
+
+
+def test_a_part_with_one_changed_byte_is_set_aside(tmp_path):
+    """Also one of an earlier version, without a checksum, that would make polars panic or ask for all memory."""
+    write_shard(tmp_path, 1, rows("a"))
+    whole = write_shard(tmp_path, 2, rows("b", "c")).read_bytes()
+    for place in (200, len(whole) // 2):
+        changed = bytearray(whole)
+        changed[place] ^= 0x20
+        (tmp_path / "part-000002.parquet").write_bytes(changed)
+        assert "checksum" in set_aside_unreadable(tmp_path)[0]
+    pl.DataFrame({"text": [f"a text {i % 7}" for i in range(300)], "n": range(300)}).write_parquet(
+        tmp_path / "part-000003.parquet"
+    )
+    plain = bytearray((tmp_path / "part-000003.parquet").read_bytes())
+    plain[694] = 0xFF
+    (tmp_path / "part-000003.parquet").write_bytes(plain)
+    assert "part-000003.parquet.corrupt" in set_aside_unreadable(tmp_path)[0]
+    assert read_shards(tmp_path)["request_id"].to_list() == ["a"]

@@ -143,3 +143,20 @@ def test_a_backend_is_fingerprinted_as_it_writes_itself():
         backend_tokenizer=SimpleNamespace(to_str=lambda: "{}"), special_tokens_map={"b": 1, "a": "x"}
     )
     assert tokenizer_fingerprint(fast) == hashlib.sha256(b"{}[('a', 'x'), ('b', '1')]").hexdigest()
+
+
+def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folder):
+    """An adapter is added where peft is installed, and config.json may name another file: one fingerprint of two."""
+    made = folder("one")
+    fingerprint = folder_fingerprint(made)
+    (made / "other.safetensors").write_bytes(b"others")
+    with pytest.raises(
+        ModelError, match=r"names other weights: transformers_weights is 'other\.safetensors'"
+    ):
+        find_checkpoint(str(made), config=SimpleNamespace(transformers_weights="other.safetensors"))
+    (made / "adapter_config.json").write_text("{}")
+    (made / "adapter_model.safetensors").write_bytes(b"change")
+    assert folder_fingerprint(made) == fingerprint
+    with pytest.raises(ModelError, match="holds a full model and an adapter") as caught:
+        find_checkpoint(str(made), config=SimpleNamespace())
+    assert "merge_and_unload" in caught.value.hint

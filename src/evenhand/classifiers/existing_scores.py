@@ -21,6 +21,7 @@ from evenhand.schema import (
     is_file,
     options_of,
     parse_json,
+    read_parquet,
     sha256_of,
     typed_options,
     unknown_name,
@@ -50,7 +51,7 @@ def read_score_file(path: Path) -> pl.DataFrame:
         if kind == ".csv":
             frame = pl.read_csv(path, infer_schema=False)
         elif kind == ".parquet":
-            frame = pl.read_parquet(path)
+            frame = read_parquet(path)
         elif kind in (".jsonl", ".ndjson"):
             frame = _frame(_lines(path))
         elif kind == ".json":

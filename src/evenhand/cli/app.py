@@ -6,6 +6,7 @@ Nothing heavy is imported here: `evenhand --help` must answer at once.
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -90,6 +91,14 @@ def _check_encoding(words: Sequence[str]) -> None:
             )
 
 
+def _is_working_folder_there() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def main() -> None:
     """Run the command line; every EvenhandError becomes one readable message and its exit code."""
     # Read when torch is first imported: threads that wait for each other sleep instead of spinning, which
@@ -113,6 +122,13 @@ def main() -> None:
         if ended.code == 130:  # so typer ends at a KeyboardInterrupt, without a word
             raise KeyboardInterrupt from ended
         raise
+    except FileNotFoundError:
+        if _is_working_folder_there():
+            raise
+        typer.echo(
+            "error: The working folder is gone: it was moved or removed.\nGo to another folder.", err=True
+        )
+        sys.exit(1)
     except BrokenPipeError:  # the reader (head, less) has seen enough
         sys.stderr.close()
         sys.exit(0)

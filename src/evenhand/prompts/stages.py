@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import parse_json, sha256_of, write_json, write_table
+from evenhand.schema import UNREADABLE, parse_json, read_parquet, sha256_of, write_json, write_table
 
 RECORD = "stages.json"
 
@@ -40,8 +40,8 @@ class Stages:
         path = self.folder / name
         if self.key_of(name) == key and path.is_file():
             try:
-                return pl.read_parquet(path)
-            except (OSError, pl.exceptions.PolarsError):  # damaged since: making it again costs time alone
+                return read_parquet(path)
+            except UNREADABLE:  # damaged since: making it again costs time alone
                 pass
         table = make()
         write_table(path, table)

@@ -2,6 +2,7 @@ from . import (
     figures as figures,
     wording as wording,
 )
+from .alike import alike_groups as alike_groups
 from .charts import (
     axis_svg as axis_svg,
     diverging_class as diverging_class,

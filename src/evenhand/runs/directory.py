@@ -28,9 +28,12 @@ from evenhand.schema import (
     HEADLINES,
     MEASUREMENTS,
     PROMPT_KEYS,
+    UNREADABLE,
     DataError,
+    Parquet,
     ResumeRefused,
     UsageError,
+    WriteError,
     as_json,
     is_file,
     is_folder,
@@ -66,6 +69,7 @@ class RunDirectory:
     def __init__(self, path: Path, manifest: Manifest):
         self.path = path
         self.manifest = manifest
+        self._place = _place(path)
 
     @classmethod
     def create(
@@ -122,8 +126,11 @@ class RunDirectory:
         return is_file(Path(path) / MANIFEST)
 
     def save(self) -> None:
-        """Write the manifest in one step."""
+        """Write the manifest in one step. Raises WriteError."""
+        if self._place is not None:
+            self.check_in_place()
         self.manifest.write(self.path / MANIFEST)
+        self._place = _place(self.path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -131,7 +138,17 @@ class RunDirectory:
         because another process may have written it since."""
         with locked(self.path / ".lock"):
             self.manifest = Manifest.read(self.path / MANIFEST)
+            self._place = _place(self.path)
             yield
+
+    def check_in_place(self) -> None:
+        """Raise WriteError unless the folder is the one that was opened: writing would begin a second half of a run
+        where the first has been moved or removed."""
+        if self._place != _place(self.path):
+            raise WriteError(
+                f"{self.path} is no longer the folder that this run began in: it has been moved, replaced or removed.",
+                "What was written is there. Go on with it where it is now: evenhand audit FOLDER",
+            )
 
     def check_same(self, arguments: Mapping[str, Any]) -> None:
         """Raise ResumeRefused, listing each difference, unless the resolved arguments are those stored."""
@@ -208,6 +225,7 @@ class RunDirectory:
 
     def write_measurements(self, measurements: pl.DataFrame) -> None:
         """Store the measurements table (MEASUREMENTS), replacing an earlier one."""
+        self.check_in_place()
         write_table(self.path / "measurements.parquet", _shaped(measurements, MEASUREMENTS))
 
     def measurements(self) -> pl.DataFrame:
@@ -216,6 +234,7 @@ class RunDirectory:
 
     def write_findings(self, findings: pl.DataFrame) -> None:
         """Store the findings table (FINDINGS), replacing an earlier one."""
+        self.check_in_place()
         write_table(self.path / "findings.parquet", _shaped(findings, FINDINGS))
 
     def findings(self) -> pl.DataFrame:
@@ -224,6 +243,7 @@ class RunDirectory:
 
     def write_headlines(self, headlines: pl.DataFrame) -> None:
         """Store what each axis came to in a sentence (HEADLINES), replacing earlier ones."""
+        self.check_in_place()
         write_table(self.path / "headlines.parquet", _shaped(headlines, HEADLINES))
 
     def headlines(self) -> pl.DataFrame:
@@ -239,6 +259,7 @@ class RunDirectory:
 
         Returns: their columns and types, for `manifest.details`.
         """
+        self.check_in_place()
         for name, table in details.items():
             folder = self._inside("details", quote(benchmark, safe=""))
             write_table(folder / f"{quote(name, safe='')}.parquet", table)
@@ -274,6 +295,15 @@ class RunDirectory:
                 "Put a folder there in place of the link.",
             )
         return folder
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Which folder a path leads to; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _types(table: pl.DataFrame) -> dict[str, str]:
@@ -312,10 +342,9 @@ def _read_table(
     path: Path, needed: Mapping[str, Any] | None = None, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     """A table of the run. needed: columns that it always has, with their types. columns: those wanted; all if None."""
-    if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
-        raise DataError(f"{path} is not a plain file.", "Restore it from a copy, or start a new run.")
     try:
-        stored = pl.read_parquet_schema(path)
+        table = Parquet(path)
+        stored = table.schema
         lacking = [name for name in (needed or {}) if name in ADDED and name not in stored]
         if wrong := [
             f"{name} is {stored[name]}, not {kind}" if name in stored else f"{name} is absent"
@@ -328,11 +357,11 @@ def _read_table(
             )
         if columns is None:
             absent = [pl.lit(None, needed[name]).alias(name) for name in lacking] if needed else []
-            return pl.read_parquet(path).with_columns(absent)
-        return pl.read_parquet(path, columns=[name for name in columns if name in stored])
+            return table.read().with_columns(absent)
+        return table.read([name for name in columns if name in stored])
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist.", "Resume the run to make it.") from error
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(
             f"{path} cannot be read: {reason}.", "Remove the file and resume the run to make it again."

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import polars as pl
 
@@ -19,7 +18,7 @@ from evenhand.runs.manifest import ModelRecord, Session, Status
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.plan import KINDS, Plan
 from evenhand.runs.progress import Progress, Silence, shown
-from evenhand.runs.shards import next_number, read_shards, set_aside_unreadable, write_shard
+from evenhand.runs.shards import next_number, read_shards, refuse_gone, set_aside_unreadable, write_shard
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import Interrupted, WriteError
 
@@ -79,7 +78,8 @@ def execute(
     Returns: the outcome, once every request has a row.
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), ResumeRefused if the directory is of
     another model or other prompts, UsageError if another process runs it, WriteError if a shard
-    cannot be written (resumable), and whatever EvenhandError the model raises (resumable).
+    cannot be written or the folder has been moved (resumable), DataError if parts are gone that were written
+    (resumable), and whatever EvenhandError the model raises (resumable).
     """
     progress = progress or Silence()
     with directory.lock(), Stopping() as stopping:
@@ -102,6 +102,7 @@ def execute(
             return answer(model, requests)
 
         def store(rows: pl.DataFrame) -> None:
+            directory.check_in_place()
             # A sample that is there stays, whatever asking for the others of its prompt once more came to.
             write_shard(folder, next(numbers), rows.join(good, on=good.columns, how="anti"))
 
@@ -121,7 +122,9 @@ def execute(
                     session.shards += 1
                     failed = rows.filter(pl.col("error").is_not_null())["request_id"].n_unique()
                     bar.advance(requests.height, tokens, failed)
-            errors = _errors(plan, folder)
+            there = read_shards(folder, ["error"])
+            refuse_gone(plan.pending(plan.answered(there)).height, "requests", folder)
+            errors = _errors(plan, there)
             directory.manifest.errors = errors
     return AskOutcome(
         requests=plan.requests.height,
@@ -198,9 +201,9 @@ def _recorded(directory: RunDirectory, session: Session, model: LanguageModel, w
                 raise
 
 
-def _errors(plan: Plan, folder: Path) -> dict[str, int]:
+def _errors(plan: Plan, responses: pl.DataFrame) -> dict[str, int]:
     """Failed answers by code: one that many prompts share counts once for each."""
-    failed = read_shards(folder, ["error"]).select("request_id", "error").drop_nulls()
+    failed = responses.select("request_id", "error").drop_nulls()
     asked = pl.concat([part.prompts.select("request_id") for part in plan.parts])
     counts = asked.join(failed, on="request_id", how="inner")["error"].value_counts()
     return dict(sorted(counts.rows()))

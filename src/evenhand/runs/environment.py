@@ -11,8 +11,14 @@ from pydantic import BaseModel
 
 PACKAGES = ("evenhand", "numpy", "scipy", "polars", "torch", "transformers", "tokenizers", "safetensors")
 
-NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-"""What git is told before anything else: to run no program that a checkout's own configuration names."""
+SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "safe.bareRepository=explicit")
+NO_PROGRAMS = tuple(word for setting in SETTINGS for word in ("-c", setting))
+"""What git is told before anything else: to run no program that a checkout's own configuration names.
+
+A folder that looks like a repository itself (HEAD, objects, refs and config, put beside a run) is not taken for one.
+"""
+NOTHING_FETCHED = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+"""Of a clone that lacks objects git would fetch them, through programs that the clone's configuration names."""
 SCOPES = ("--local", "--worktree")
 
 
@@ -37,7 +43,7 @@ def this_environment(folder: Path | None = None) -> Environment:
     >>> this_environment().versions["python"].startswith("3.")
     True
     """
-    folder = folder or Path.cwd()
+    folder = folder or Path()
     commit = _git(folder, "rev-parse", "HEAD")
     changes = None
     if commit and not _has_filters(folder):
@@ -73,6 +79,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
         result = subprocess.run(
             ["git", *NO_PROGRAMS, *arguments],
             cwd=folder,
+            env={**os.environ, **NOTHING_FETCHED},
             capture_output=True,
             text=True,
             timeout=5,

@@ -20,7 +20,14 @@ from evenhand.runs.labels import LABEL_VALUES, classifier_key, identified
 from evenhand.runs.manifest import ClassifierRecord, EarlierLabels, LabelledRecord
 from evenhand.runs.pacing import ShardSizes, in_shards
 from evenhand.runs.progress import Progress, Silence, shown
-from evenhand.runs.shards import LABEL_PARTS, next_number, read_shards, set_aside_unreadable, write_shard
+from evenhand.runs.shards import (
+    LABEL_PARTS,
+    next_number,
+    read_shards,
+    refuse_gone,
+    set_aside_unreadable,
+    write_shard,
+)
 from evenhand.runs.stopping import Stopping
 from evenhand.schema import (
     LABELS,
@@ -105,21 +112,26 @@ def label(
     texts. retry_errors: ask again where the classifier failed (not where the text is at fault).
     Returns: the outcome, once every text has a row.
     Raises Interrupted after Ctrl-C or SIGTERM (resumable), UsageError for a classifier that is not given or if another
-    process works on the run, DataError if there are no such continuations or their judged texts cannot be made,
+    process works on the run, DataError if there are no such continuations, their judged texts cannot be made, or parts
+    are removed meanwhile,
     WriteError if a shard cannot be written (resumable), ModelError if a classifier judges nothing, and whatever
     EvenhandError it raises (resumable).
     """
     began = time.monotonic()
     progress, sizes = progress or Silence(), ShardSizes(first_shard, max_shard, shard_seconds)
     with directory.lock(), Stopping() as stopping:
+        answered = _answered(directory)
         work = _work(directory, wanted, classifiers)
         environment = this_environment()
         for key, its in work.items():
             with _recorded(directory, key, its, environment):
-                _label_all(directory.labels_folder(key), its, stopping, progress, sizes, retry_errors)
+                _label_all(
+                    directory, directory.labels_folder(key), its, stopping, progress, sizes, retry_errors
+                )
             for labelling in its.labellings:
                 _let_count(directory, labelling, key)
             directory.save()
+        refuse_gone(answered - _answered(directory), "requests", directory.responses_folder)
     errors = sum((Counter(its.errors) for its in work.values()), Counter[str]())
     return LabelOutcome(
         texts=sum(its.texts.height for its in work.values()),
@@ -179,8 +191,18 @@ def _check(
             )
 
 
+def _answered(directory: RunDirectory) -> int:
+    return read_shards(directory.responses_folder, []).height
+
+
 def _label_all(
-    folder: Path, its: _Work, stopping: Stopping, progress: Progress, sizes: ShardSizes, retry_errors: bool
+    directory: RunDirectory,
+    folder: Path,
+    its: _Work,
+    stopping: Stopping,
+    progress: Progress,
+    sizes: ShardSizes,
+    retry_errors: bool,
 ) -> None:
     its.notes = set_aside_unreadable(folder, LABEL_PARTS)
     stored = read_shards(folder, ["error"], LABEL_PARTS)
@@ -194,6 +216,7 @@ def _label_all(
         return label_texts(its.classifier, texts)
 
     def store(rows: pl.DataFrame) -> None:
+        directory.check_in_place()
         write_shard(folder, next(numbers), rows, LABEL_PARTS)
 
     total = its.texts.height
@@ -203,6 +226,8 @@ def _label_all(
         for texts, rows in in_shards(pending, ask, store, stopping, sizes, answered):
             its.judged += texts.height
             bar.advance(texts.height, 0, rows.height - rows["error"].null_count())
+    there = read_shards(folder, ["error"], LABEL_PARTS)
+    refuse_gone(its.texts.join(there, on="text_id", how="anti").height, "texts", folder)
 
 
 @contextmanager

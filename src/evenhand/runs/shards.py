@@ -1,6 +1,5 @@
 """Tables that grow on disk, responses and labels: numbered Parquet parts that are whole or absent."""
 
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import LABELS, RESPONSES, DataError, sweep, write_table
+from evenhand.schema import (
+    LABELS,
+    RESPONSES,
+    UNREADABLE,
+    DataError,
+    Parquet,
+    read_apart,
+    sweep,
+    write_table,
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,6 @@ class GrowingTable:
 RESPONSE_PARTS = GrowingTable(RESPONSES, ("request_id", "sample"), frozenset({"finish"}))
 LABEL_PARTS = GrowingTable(LABELS, ("text_id",))
 NUMBERED = re.compile(r"part-(\d+)\.parquet(\.corrupt)*")
-UNREADABLE = (OSError, pl.exceptions.PolarsError)
 
 
 def write_shard(folder: Path, number: int, rows: pl.DataFrame, table: GrowingTable = RESPONSE_PARTS) -> Path:
@@ -87,6 +94,18 @@ def set_aside_unreadable(folder: Path, table: GrowingTable = RESPONSE_PARTS) -> 
     return notes
 
 
+def refuse_gone(lacking: int, what: str, folder: Path) -> None:
+    """Raise DataError where rows that were written are not there: somebody removed parts meanwhile.
+
+    lacking: how many requests or texts (`what`) have no row although all were answered.
+    """
+    if lacking:
+        raise DataError(
+            f"Parts of {folder} are gone that this run had: {lacking:,} {what} have no answer there.",
+            f"Somebody or something removed them meanwhile. Run again to ask them anew: {_resume(folder)}",
+        )
+
+
 def next_number(folder: Path) -> int:
     """The number of the next part: past every one there, also those set aside."""
     matches = [NUMBERED.fullmatch(path.name) for path in folder.glob("part-*")] if folder.is_dir() else []
@@ -94,20 +113,15 @@ def next_number(folder: Path) -> int:
 
 
 def _parts(folder: Path) -> list[Path]:
-    return sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    parts = sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    read_apart(parts)  # those of earlier versions, all at once
+    return parts
 
 
 def _read(path: Path, columns: Sequence[str], table: GrowingTable) -> pl.DataFrame:
-    if not path.is_file():  # reading a named pipe would wait for ever
-        raise OSError("it is not a plain file")
-    # Through memory: reading must not keep a map of the file open while another process replaces it.
-    content = io.BytesIO(path.read_bytes())
-    lacking = [name for name in columns if name in table.added]
-    if lacking:
-        stored = pl.read_parquet_schema(content)
-        lacking = [name for name in lacking if name not in stored]
-        content.seek(0)
-    rows = pl.read_parquet(content, columns=[name for name in columns if name not in lacking])
+    stored = Parquet(path)
+    lacking = [name for name in columns if name in table.added and name not in stored.schema]
+    rows = stored.read([name for name in columns if name not in lacking])
     return rows.with_columns(pl.lit(None).alias(name) for name in lacking).select(
         pl.col(name).cast(table.columns[name]) for name in columns
     )

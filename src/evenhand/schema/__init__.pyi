@@ -51,6 +51,13 @@ from .options import (
     typed as typed,
     typed_options as typed_options,
 )
+from .parquet import (
+    UNREADABLE as UNREADABLE,
+    Parquet as Parquet,
+    read_apart as read_apart,
+    read_kept as read_kept,
+    read_parquet as read_parquet,
+)
 from .registry import (
     ExtensionError as ExtensionError,
     Registry as Registry,

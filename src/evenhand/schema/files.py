@@ -78,14 +78,17 @@ def write_table(path: Path | str, frame: "pl.DataFrame", kind: TableKind | None 
 
 
 def table_bytes(frame: "pl.DataFrame", kind: TableKind = "parquet", **how: Any) -> memoryview:
-    """A table as a file of it would hold it; how: options of the polars writer.
+    """A table as a file of it would hold it, Parquet with a checksum; how: options of the polars writer.
 
     Encoded in memory because polars writing into a handle reports a full disk as an error of its own.
     """
     content = io.BytesIO()
     match kind:
         case "parquet":
+            from evenhand.schema.parquet import sealed
+
             frame.write_parquet(content, **how)
+            return memoryview(sealed(content.getbuffer()))
         case "csv":
             frame.write_csv(content, **how)
         case "jsonl":

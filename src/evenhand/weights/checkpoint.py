@@ -19,6 +19,7 @@ from evenhand.schema import ModelError, is_file, is_folder, parse_json, sha256_o
 from evenhand.weights.hub import hub_errors, quiet_transformers
 from evenhand.weights.soundness import check_finite, check_layers, check_loaded
 from evenhand.weights.tokenizer import load_tokenizer
+from evenhand.weights.what_is_loaded import check_no_adapter, check_no_other_weights
 
 Kind = Literal["model", "classifier"]
 ONE_FILE = "model.safetensors"
@@ -112,6 +113,7 @@ def find_checkpoint(
     code = {"trust_remote_code": trust_remote_code}
     if config is None:
         config = load_config(name, kind=kind, revision=commit, advice=advice, **code)
+    check_no_other_weights(name, folder, config, ONE_FILE)
     tokenizer = load_tokenizer(name, revision=commit, offsets=offsets, kind=kind, advice=advice, **code)
     pickled = pickles and _only_pickles(name, folder, commit, kind, advice)
     return Checkpoint(name, folder, commit, config, tokenizer, pickled, kind)
@@ -165,6 +167,7 @@ def load_weights(
                 f"The weights of {name!r} {why}: {_last_line(error)}",
                 "Download or copy them again, with the config.json that belongs to them.",
             ) from error
+    check_no_adapter(name, model)
     report["missing_keys"] = [key for key in report["missing_keys"] if not key.startswith(optional)]
     check_loaded(name, report, type(model).__name__)
     check_layers(name, report["unexpected_keys"], model)

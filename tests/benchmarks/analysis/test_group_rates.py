@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 
 import polars as pl
 import pytest
 
 from evenhand.benchmarks import AnalysisOptions, load_benchmark
 from evenhand.benchmarks.advpromptset import by_identity
+from evenhand.benchmarks.analysis.group_rates import harmed_examples
 from evenhand.classifiers.classified_text import classified_texts
 from evenhand.measures import published_bias_score
 from evenhand.prompts.advpromptset.pieces import IDENTITIES
@@ -254,3 +256,20 @@ def test_an_axis_spoken_of_worse_is_found_where_its_groups_are_too_small() -> No
         "axis_rate"
         not in verdicts(BOLD, frame.rename(lambda c: c.replace("regard", "toxicity")))[1]["measure"]
     )
+
+
+def test_columns_that_nothing_needs_cost_little():
+    """Their number once entered squared: 20,000 in a file of three rows took minutes."""
+    named = {
+        "axis": "age",
+        "group": "old",
+        "prompt_id": ["a", "b"],
+        "text": "Of old",
+        "continuation": " it is",
+    }
+    frame = pl.DataFrame(named).with_columns(negative=pl.lit(True), score=pl.lit(0.5))
+    wide = frame.with_columns(pl.lit("1").alias(f"c{i}") for i in range(8000))
+    groups = pl.DataFrame({"axis": ["age"], "group": ["old"], "harmed": [True]})
+    began = perf_counter()
+    assert harmed_examples(wide, groups).equals(harmed_examples(frame, groups))
+    assert perf_counter() - began < 3  # it was 12 s

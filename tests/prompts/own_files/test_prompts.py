@@ -3,12 +3,14 @@
 import datetime
 import json
 import math
+import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from evenhand.prompts.own_files.prompts import read_prompts, read_responses
+from evenhand.prompts.own_files.tables import read_table, require_columns
 from evenhand.schema import DataError
 
 PROMPTS = [
@@ -225,3 +227,16 @@ def test_a_perplexity_below_one_is_told_as_what_cannot_be(tmp_path: Path, value:
     ) as caught:
         read_responses(path)
     assert "log_likelihood" in str(caught.value.hint)
+
+
+def test_a_heading_of_very_many_columns_is_read_in_no_time(tmp_path):
+    file = tmp_path / "wide.csv"
+    heading = ["text", *(f"c{i}" for i in range(20000))]
+    file.write_text(f"{','.join(heading)}\na{',1' * 20000}\n")
+    began = time.perf_counter()
+    assert read_table(file, "a table").width == 20001
+    assert time.perf_counter() - began < 3  # each name was once compared with all others: 8 s
+    with pytest.raises(
+        DataError, match=r"has no column 'axis'; it has text, c0, .*c58, \.\.\. \(20001 in all\)"
+    ):
+        require_columns(read_table(file, "a table"), ["axis"], file, "a table")

@@ -55,6 +55,9 @@ def harmed_examples(grouped: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
     listed = groups.head(GROUPS).select("axis", "group", "harmed").with_row_index("place")
     return (
         grouped.filter(pl.col("negative") & pl.col("continuation").is_not_null())
+        .select(
+            *KEYS, "prompt_id", "text", "continuation", "score"
+        )  # the first of each costs columns squared
         .join(listed, on=["axis", "group"])
         .sort("place", "score", "prompt_id", descending=[False, True, False], nulls_last=True)
         .unique(["place", "prompt_id"], keep="first", maintain_order=True)

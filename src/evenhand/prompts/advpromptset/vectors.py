@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evenhand.schema import DataError, write_table
+from evenhand.schema import UNREADABLE, DataError, read_parquet, write_table
 
 Vectors = NDArray[np.float32]
 TEXTS_A_PART = 8192
@@ -94,8 +94,8 @@ def unit_length(vectors: Vectors) -> Vectors:
 
 def _read(path: Path, *columns: str) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path, columns=list(columns))
-    except (OSError, pl.exceptions.PolarsError) as error:
+        return read_parquet(path, columns)
+    except UNREADABLE as error:
         raise DataError(
             f"{path} is no intact part of vectors: {error}.", "Delete it; its texts are embedded again."
         ) from error

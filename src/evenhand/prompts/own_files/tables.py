@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -10,13 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.schema import DataError, is_file, is_folder, parse_json
+from evenhand.schema import UNREADABLE, DataError, is_file, is_folder, parse_json, read_parquet
 
 READERS = (".csv", ".jsonl", ".ndjson", ".parquet")
 MISSING_WORDS = ("", "na", "n/a", "nan", "none", "null")
 """What counts as no number, in any case of letters; never applied to group columns."""
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+MOST_LISTED = 60
+"""Columns that an error lists; of more the first."""
 LOOKED_AT = 1 << 16
 """Bytes at the beginning of a file by which it is told from text."""
 NAMES = ("axis", "group", "descriptor", "template", "noun", "gender")
@@ -44,11 +47,11 @@ def read_table(path: Path, expected: str) -> pl.DataFrame:
             # all text: a number-like group such as "007" must not change, nor the axis "null" vanish
             frame = pl.read_csv(path, infer_schema=False)
         elif kind == ".parquet":
-            frame = pl.read_parquet(path)
+            frame = read_parquet(path)
         else:
             _check_text(path, expected)
             frame = _read_json_lines(path, expected)
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         if kind == ".csv":
             _check_records(path, expected)
         raise DataError(
@@ -69,10 +72,10 @@ def _check_text(path: Path, expected: str) -> None:
         raise DataError(f"{path} is no text: it holds bytes that are zero.", expected)
     if path.suffix.lower() != ".csv":
         return
-    heading = next(_records(path), [])
-    if twice := next((name for name in heading if heading.count(name) > 1), None):
+    heading = Counter(next(_records(path), []))
+    if twice := next((name for name, times in heading.items() if times > 1), None):
         raise DataError(
-            f"{path}, line 1: the column {twice!r} stands there {heading.count(twice)} times.",
+            f"{path}, line 1: the column {twice!r} stands there {heading[twice]} times.",
             "Rename or remove all but one.",
         )
 
@@ -138,8 +141,8 @@ def _named_twice(line: bytes) -> str | None:
     found: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        found.extend(name for name in names if names.count(name) > 1)
+        names = Counter(name for name, _ in pairs)
+        found.extend(name for name, times in names.items() if times > 1)
         return dict(pairs)
 
     json.loads(line.decode("utf-8-sig"), object_pairs_hook=look)
@@ -180,8 +183,13 @@ def require_columns(frame: pl.DataFrame, needed: Sequence[str], path: Path, expe
     columns = "column" if len(lacking) == 1 else "columns"
     named = ", ".join(f"'{column}'" for column in lacking)
     raise DataError(
-        f"{path} has no {columns} {named}; it has {', '.join(frame.columns)}.{''.join(guesses)}", expected
+        f"{path} has no {columns} {named}; it has {_listed(frame.columns)}.{''.join(guesses)}", expected
     )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f", ... ({len(columns)} in all)" if len(columns) > MOST_LISTED else ""
+    return ", ".join(columns[:MOST_LISTED]) + more
 
 
 def with_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:

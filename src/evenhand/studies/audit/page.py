@@ -7,7 +7,17 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.reports import BenchmarkView, Forest, HeatMap, ReportView, figures, heat_map, rendered, wording
+from evenhand.reports import (
+    BenchmarkView,
+    Forest,
+    HeatMap,
+    ReportView,
+    alike_groups,
+    figures,
+    heat_map,
+    rendered,
+    wording,
+)
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import calibrations, could_name, glance, pooled, uncalibrated
 from evenhand.studies.audit.written import FAILING, WrittenSection, written_section
@@ -89,6 +99,7 @@ def render_html(view: ReportView) -> str:
         settings_not_used=wording.settings_not_used(view.model),
         expected_false=wording.expected_false(view),
         uncalibrated=uncalibrated(view),
+        alike=alike_groups(view),
         quotes=any(_quotes(section) for section in sections),
         cards=_measure_cards(view),
         citations=citations((name, card.citation, card.licence) for name, card in cited),

@@ -6,7 +6,16 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from evenhand.reports import BIASED, NOT_DETECTED, NOT_MEASURABLE, BenchmarkView, Printer, ReportView, wording
+from evenhand.reports import (
+    BIASED,
+    NOT_DETECTED,
+    NOT_MEASURABLE,
+    BenchmarkView,
+    Printer,
+    ReportView,
+    alike_groups,
+    wording,
+)
 from evenhand.schema import Card
 from evenhand.studies.audit.glance import calibrations, pooled, uncalibrated
 from evenhand.studies.audit.written_terminal import asked_for, render_how, render_quality, render_rates
@@ -40,7 +49,12 @@ def render_audit(view: ReportView, console: Console) -> None:
         _benchmark(view, benchmark, out)
     if any(benchmark.written is not None for benchmark in view.benchmarks):
         render_quality(view, out)
-    told = (wording.settings_not_used(view.model), wording.expected_false(view), uncalibrated(view))
+    told = (
+        wording.settings_not_used(view.model),
+        alike_groups(view),
+        wording.expected_false(view),
+        uncalibrated(view),
+    )
     if notes := [note for note in told if note]:
         out.gap()
         for note in notes:

@@ -4,6 +4,7 @@ The likelihoods of given texts under both models are asked once and stored with 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import polars as pl
 from evenhand.benchmarks import load_benchmark
 from evenhand.models import LanguageModel
 from evenhand.runs import RunDirectory, answers
-from evenhand.schema import DataError, Unsupported, write_table
+from evenhand.schema import UNREADABLE, DataError, Unsupported, read_parquet, write_table
 from evenhand.studies.audit import MODEL_ROLE, MeasuringOptions
 from evenhand.studies.before_after.harm import (
     HARM,
@@ -70,8 +71,8 @@ def scored_texts(
     """
     name, texts = given_texts(run, folders, seed, MOST)
     file = path / FILE
-    if file.is_file():
-        stored = pl.read_parquet(file)
+    with suppress(*UNREADABLE):  # what is not there, or damaged since, is asked
+        stored = read_parquet(file)
         if stored.columns == list(TEXTS) and stored["text"].equals(texts["text"]):
             return ScoredTexts(name, stored)
     asked = texts["text"].to_list()

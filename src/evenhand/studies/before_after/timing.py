@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +13,7 @@ import polars as pl
 from evenhand.benchmarks import Generation
 from evenhand.models import Decoding, LanguageModel, TextGenerator, text_generator
 from evenhand.runs import Progress
-from evenhand.schema import Unsupported, frame_hash, write_table
+from evenhand.schema import UNREADABLE, Unsupported, frame_hash, read_parquet, write_table
 from evenhand.stats import cluster_bootstrap
 from evenhand.studies.audit import AskingOptions, choose_decoding
 from evenhand.studies.before_after.costs import COST
@@ -51,8 +52,8 @@ def timed_batches(
     settings = [str(sorted(decoding.parameters().items())) for decoding in decodings.values()]
     asked = frame_hash(pl.DataFrame({"text": [*texts, *settings, str(asking.timing_runs)]}))
     file = path / FILE
-    if file.is_file():
-        stored = pl.read_parquet(file)
+    with suppress(*UNREADABLE):  # what is not there, or damaged since, is timed
+        stored = read_parquet(file)
         if stored.columns == list(TIMINGS) and set(stored["asked"]) == {asked}:
             return stored
     batches = [texts[i : i + BATCH].to_list() for i in range(0, len(texts), BATCH)]

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 import evenhand
-from evenhand.schema import DataError, write_table
+from evenhand.schema import UNREADABLE, DataError, read_parquet, write_table
 from evenhand.studies.record import StudyRecord
 
 RECORD = StudyRecord("calibration-options.json", "calibration", "options")
@@ -46,8 +46,8 @@ def read_shard(path: Path, schema: Schema, replications: range, each: int = 0) -
         return None
     hint = "Remove it: its replications are drawn again."
     try:
-        rows = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        rows = read_parquet(path)
+    except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {error}.", hint) from error
     expected = pl.Schema(schema)
     if rows.schema != expected:

@@ -7,6 +7,7 @@ import polars as pl
 
 from evenhand.models import LanguageModel
 from evenhand.runs import Progress, RunDirectory
+from evenhand.schema import read_kept
 from evenhand.studies.audit import AuditConfig, conduct_audit
 from evenhand.studies.compare import compare_outputs
 from evenhand.studies.options import validated
@@ -89,7 +90,7 @@ def _published(run: Path, axis: str) -> dict[str, object]:
     cell: dict[str, object] = {"measure": PUBLISHED}
     if not tables.is_file():
         return cell
-    rows = pl.read_parquet(tables).filter(axis=axis).to_dicts()
+    rows = read_kept(tables).filter(axis=axis).to_dicts()
     return cell | {"estimate": rows[0]["t"], "p": rows[0]["p"], "n": rows[0]["n"]} if rows else cell
 
 
@@ -100,7 +101,7 @@ def _row(table: Path, measure: str, axis: str) -> dict[str, Any]:
         & pl.col("group").is_null()
         & pl.col("stratum").is_null()
     )
-    rows = pl.read_parquet(table).filter(whole).to_dicts()
+    rows = read_kept(table).filter(whole).to_dicts()
     return rows[0] if rows else {}
 
 

@@ -17,7 +17,7 @@ from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_redditbias
 from evenhand.runs import Progress, Silence, default_path, locked, resumable
-from evenhand.schema import Unsupported, write_table
+from evenhand.schema import Unsupported, read_kept, write_table
 from evenhand.studies.debias import debias
 from evenhand.studies.redditbias.bias import audit_biases, audits_of, bias_cells
 from evenhand.studies.redditbias.cells import cell_table
@@ -120,7 +120,7 @@ class _Session:
     def cells(self) -> list[dict[str, Any]]:
         """Every number of every model, the base's under each bias."""
         rows: list[dict[str, Any]] = []
-        base_lines = pl.read_parquet(self._lines_file(BASE))
+        base_lines = read_kept(self._lines_file(BASE))
         answers = {
             (task.name, key): answers_of(self.config, task, self.path / "tasks" / key, lambda: None)
             for task in self.tasks
@@ -133,7 +133,7 @@ class _Session:
                 audits = self.path / "audits"
                 found = bias_cells(self.config, bias, audits / key, audits / BASE)
                 found += perplexity_cells(
-                    pl.read_parquet(self._lines_file(key)), base_lines, self.config.seed, base=key == BASE
+                    read_kept(self._lines_file(key)), base_lines, self.config.seed, base=key == BASE
                 )
                 for task in self.tasks:
                     base = None if key == BASE else answers[task.name, BASE]

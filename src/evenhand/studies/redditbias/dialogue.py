@@ -23,7 +23,7 @@ from evenhand.prompts.dialogue_tasks import (
     read_exchanges,
     read_multiwoz,
 )
-from evenhand.schema import write_table
+from evenhand.schema import read_kept, write_table
 from evenhand.studies.redditbias.options import RedditBiasConfig
 from evenhand.studies.redditbias.tasks import (
     ResponseOptions,
@@ -96,7 +96,7 @@ def answers_of(config: RedditBiasConfig, task: Task, folder: Path, load: Callabl
     """
     file = folder / f"{task.name.replace(' ', '_')}.parquet"
     if file.is_file():
-        return pl.read_parquet(file)
+        return read_kept(file)
     training = folder / f"{task.name.replace(' ', '_')}_training"
     table = task.run(config, load(), training)
     write_table(file, table)

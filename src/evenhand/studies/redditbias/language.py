@@ -9,7 +9,7 @@ from scipy.special import stdtr
 from evenhand.models import LanguageModel, Texts, reads_start_apart
 from evenhand.prompts import compose, load_templates, row_keys
 from evenhand.prompts.redditbias import load_human_references
-from evenhand.schema import ModelError, write_table
+from evenhand.schema import ModelError, read_kept, write_table
 from evenhand.stats import Floats, sums_bootstrap
 from evenhand.studies.redditbias.options import OWN, RedditBiasConfig
 
@@ -47,7 +47,7 @@ def read_lines(model: LanguageModel, lines: list[str], file: Path) -> pl.DataFra
     none.
     """
     if file.is_file():
-        return pl.read_parquet(file)
+        return read_kept(file)
     usual = model.log_likelihoods(lines)
     apart = reads_start_apart(model)
     by_rule = model.log_likelihoods(Texts(lines, start_token="first")) if apart else usual

@@ -28,7 +28,7 @@ from evenhand.runs import (
     label_texts,
     make_plan,
 )
-from evenhand.schema import DataError, UsageError, write_table
+from evenhand.schema import UNREADABLE, DataError, UsageError, read_parquet, write_table
 
 TRIAL = {
     "instruction": pl.String,
@@ -42,7 +42,6 @@ TRIAL = {
     "error": pl.String,  # of the model, or else of the classifier
 }
 GROUPS = ("axis", "group")
-UNREADABLE = (OSError, pl.exceptions.PolarsError)
 
 
 def derived_seed(seed: int, purpose: str) -> int:
@@ -131,7 +130,7 @@ class Trials:
 
     def _read(self, path: Path, instruction: str, prompts: PromptSet) -> pl.DataFrame:
         try:
-            rows = pl.read_parquet(path).select(pl.col(name).cast(kind) for name, kind in TRIAL.items())
+            rows = read_parquet(path).select(pl.col(name).cast(kind) for name, kind in TRIAL.items())
         except UNREADABLE as error:
             raise DataError(
                 f"The trial {path} cannot be read: {error}.", "Delete the file: it is then made again."

@@ -1,0 +1,42 @@
+"""Names of a user's own table that look alike and are counted apart."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from evenhand.reports.view import ReportView
+
+MOST_NAMED = 5
+"""Sets of names that a report lists; of more it says how many."""
+
+
+def alike_names(names: Iterable[str]) -> list[list[str]]:
+    """Sets of different names that differ in case, white space, hidden characters or the way of writing accents alone.
+
+    >>> alike_names(["old", "Old", "young", " old"])
+    [[' old', 'Old', 'old']]
+    """
+    sets: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        shown = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+        sets[" ".join(shown.casefold().split())].add(name)
+    return [sorted(found) for found in sets.values() if len(found) > 1]
+
+
+def alike_groups(view: ReportView) -> str:
+    """A sentence naming the axes and groups of the user's own prompts or responses that look alike; empty without any.
+
+    They are not merged: whoever wrote them may have meant it.
+    """
+    arguments = view.manifest.get("arguments_resolved", {})
+    if arguments.get("prompts") is None and arguments.get("file") is None:
+        return ""
+    rows = view.measurements.select("axis", "group").unique(maintain_order=True)
+    found = [("axes", names) for names in alike_names(rows["axis"].drop_nulls())]
+    for (axis,), part in rows.drop_nulls().group_by("axis", maintain_order=True):
+        found += [(f"groups of {axis}", names) for names in alike_names(part["group"])]
+    if not found:
+        return ""
+    named = "; ".join(f"{what} {', '.join(map(ascii, names))}" for what, names in found[:MOST_NAMED])
+    more = f"; and {len(found) - MOST_NAMED} sets more" if len(found) > MOST_NAMED else ""
+    return f"Names that look alike are counted apart: {named}{more}. If they mean the same, write them the same way."

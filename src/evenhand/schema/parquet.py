@@ -1,0 +1,188 @@
+"""Parquet files: sealed by a checksum when written, and read so that a damaged one is an error and nothing worse.
+
+One changed byte can make the reader of Parquet panic, or ask for so much memory that the process is ended. A file with
+our seal is compared with it before it is read. A file without one (a user's, or of an earlier version) is first read
+in a process of its own.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.schema.errors import DataError
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError)
+"""What reading a table raises where there is something wrong with it."""
+ENDING = 8
+"""Bytes at the end of a Parquet file: the length of its footer, and PAR1."""
+MAGIC = b"PAR1"
+SEAL = re.compile(rb"evenhand-crc32:([0-9a-f]{8})")
+SEALED = len("evenhand-crc32:") + 8
+READING_APART = """
+import json, sys
+import polars
+print(json.dumps("ready"), flush=True)
+for path in json.load(sys.stdin):
+    try:
+        polars.read_parquet(path)
+    except polars.exceptions.PanicException as error:
+        print(json.dumps(str(error)), flush=True)
+    except Exception:
+        print("null", flush=True)
+    else:
+        print("null", flush=True)
+"""
+_read_apart: dict[tuple[str, int, int], str | None] = {}
+
+
+class DamagedParquet(pl.exceptions.PolarsError):
+    """A Parquet file that must not, or cannot, be read."""
+
+
+class Parquet:
+    """A Parquet file that was found whole, held in memory.
+
+    Through memory, because reading must not keep a map of the file open while another process replaces it.
+    Raises OSError for what is no plain file, DamagedParquet for what is not as it was written, or cannot be read
+    without harm.
+    """
+
+    def __init__(self, path: Path):
+        if path.exists() and not path.is_file():  # reading a named pipe would wait for ever
+            raise OSError("it is not a plain file")
+        self._content = path.read_bytes()
+        intact = _is_as_sealed(self._content)
+        if intact is False:
+            raise DamagedParquet("it is not as it was written: its checksum is another")
+        if intact is None and (harm := read_apart([path])[0]):
+            raise DamagedParquet(harm)
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        """Its columns and their types. Raises one of UNREADABLE."""
+        try:
+            return dict(pl.read_parquet_schema(self._content))
+        except pl.exceptions.PanicException as error:
+            raise DamagedParquet(str(error)) from error
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The table, or these columns of it. Raises one of UNREADABLE."""
+        try:
+            return pl.read_parquet(self._content, columns=None if columns is None else list(columns))
+        except pl.exceptions.PanicException as error:
+            raise DamagedParquet(str(error)) from error
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A table from a Parquet file, or these columns of it; every such file is read by this or by `Parquet`.
+
+    Raises one of UNREADABLE, whatever is wrong with the file.
+    """
+    return Parquet(path).read(columns)
+
+
+def read_kept(path: Path) -> pl.DataFrame:
+    """A table that a study keeps, to find it again; raises DataError for one that cannot be read."""
+    try:
+        return read_parquet(path)
+    except UNREADABLE as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise DataError(
+            f"{path} cannot be read: {reason}.", "Remove the file and run again: it is then made anew."
+        ) from error
+
+
+def sealed(content: bytes | memoryview) -> bytes:
+    """A Parquet file with a checksum of all the rest in front of its footer, where readers do not look.
+
+    >>> sealed(b"PAR1" + bytes(4) + b"PAR1")[:27]
+    b'PAR1evenhand-crc32:b7c50f11'
+    """
+    footer = _footer(content)
+    checksum = zlib.crc32(content)
+    return b"".join([content[:footer], b"evenhand-crc32:%08x" % checksum, content[footer:]])
+
+
+def read_apart(paths: Sequence[Path]) -> list[str | None]:
+    """What reading files without a seal would do to this process: None for no harm, else what it did to another one.
+
+    Files with a seal, and those that are not there, are not looked at. A file that was harmless is not read again
+    until it changes.
+    """
+    keys = [_key(path) for path in paths]
+    left = [
+        key
+        for key, path in zip(keys, paths, strict=True)
+        if key and key not in _read_apart and _is_without_seal(path)
+    ]
+    while left:
+        told, harm = _try([path for path, *_ in left])
+        _read_apart.update(zip(left, told, strict=False))
+        left = left[len(told) :]
+        if harm is None:
+            break
+        _read_apart[left.pop(0)] = harm
+    return [_read_apart.get(key) if key else None for key in keys]
+
+
+def _try(paths: Sequence[str]) -> tuple[list[str | None], str | None]:
+    """What was said of files, up to the one that ended the process, and how it was ended, if it was."""
+    command = [sys.executable, "-P", "-c", READING_APART]
+    try:
+        done = subprocess.run(command, input=json.dumps(paths).encode(), capture_output=True)
+    except OSError:  # no process can be started here: nothing is known
+        return [], None
+    ready, *said = [json.loads(line) for line in done.stdout.splitlines()] or [None]
+    if ready is None or len(said) == len(paths):
+        return said, None
+    return said, f"reading it ends the process ({_how_it_ended(done.returncode)})"
+
+
+def _how_it_ended(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"code {code}"
+
+
+def _key(path: Path) -> tuple[str, int, int] | None:
+    try:
+        found = path.stat()
+        return str(path.absolute()), found.st_size, found.st_mtime_ns
+    except (OSError, ValueError):
+        return None
+
+
+def _is_without_seal(path: Path) -> bool:
+    """Whether a file could be Parquet and has no seal, read from its end alone."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        size = handle.seek(0, os.SEEK_END)
+        handle.seek(max(size - ENDING, 0))
+        ending = handle.read()
+        if not ending.endswith(MAGIC):
+            return False
+        handle.seek(max(size - ENDING - int.from_bytes(ending[:4], "little") - SEALED, 0))
+        return SEAL.fullmatch(handle.read(SEALED)) is None
+
+
+def _is_as_sealed(content: bytes) -> bool | None:
+    """Whether the rest of a file is what its seal says; None without one."""
+    footer = _footer(content)
+    start = footer - SEALED
+    found = SEAL.fullmatch(content[start:footer]) if start >= 0 else None
+    if found is None:
+        return None
+    view = memoryview(content)
+    return zlib.crc32(view[footer:], zlib.crc32(view[:start])) == int(found[1], 16)
+
+
+def _footer(content: bytes | memoryview) -> int:
+    """Where the footer of a Parquet file begins; below 0 in what is none."""
+    return len(content) - ENDING - int.from_bytes(content[-ENDING:-4], "little")

@@ -1,0 +1,43 @@
+"""That what transformers loads is what the fingerprint of a folder covers: its weights, and no other file."""
+
+from pathlib import Path
+from typing import Any
+
+from evenhand.schema import ModelError, is_file
+
+ADAPTER = "adapter_config.json"
+NAMING_WEIGHTS = "transformers_weights"
+"""A setting of config.json by which transformers loads another file than it does by default."""
+APART = (
+    "To measure the model itself, move adapter_config.json and adapter_model.safetensors to another folder. To measure "
+    "it with the adapter, merge them first (peft: merge_and_unload) and save that with its tokenizer."
+)
+
+
+def check_no_other_weights(name: str, folder: Path, config: Any, default: str) -> None:
+    """Raise ModelError where transformers would load an adapter as well, or other weights than those it should.
+
+    name: as the user wrote it. folder: of the model. config: what its config.json came to. default: the one file of
+    weights that config.json may name.
+    """
+    if is_file(folder / ADAPTER):
+        raise _adapter(name)
+    other = getattr(config, NAMING_WEIGHTS, None)
+    if other not in (None, default):
+        raise ModelError(
+            f"The config.json of {name!r} names other weights: {NAMING_WEIGHTS} is {str(other)[:80]!r}.",
+            f"Rename that file to {default}, and take {NAMING_WEIGHTS} out of config.json.",
+        )
+
+
+def check_no_adapter(name: str, model: Any) -> None:
+    """Raise ModelError where an adapter was added to a model while it was loaded, as from a hub name."""
+    if getattr(model, "_hf_peft_config_loaded", False):
+        raise _adapter(name)
+
+
+def _adapter(name: str) -> ModelError:
+    return ModelError(
+        f"{name!r} holds a full model and an adapter ({ADAPTER}), which transformers adds to the model without a word.",
+        APART,
+    )
