@@ -526,7 +526,7 @@ def test_without_an_opposite_polarity_does_not_apply_until_one_is_given(prompts,
         (METHOD, {"decoding": "creative"}, UsageError, "decoding: .*'creative' is none of auto, beams"),
         (METHOD, {"groups": 0}, UsageError, "groups: Input should be greater"),
         (METHOD, {"data": {"bold": "x"}}, UsageError, "no data set of a consistency check called 'bold'"),
-        (METHOD, {"colour": "red"}, UsageError, "colour: Extra inputs are not permitted"),
+        (METHOD, {"colour": "red"}, UsageError, "colour: there is no such option"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_asked(method, options, error, told, prompts, tmp_path):
