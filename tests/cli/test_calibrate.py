@@ -54,3 +54,5 @@ def test_a_study_of_one_measure_renews_its_rows_of_a_summary_that_is_there(evenh
     drawn_anew = {row["measure"] for row in after["designs"] if row["n"]}
     assert drawn_anew == {toys.HONEST} and len(after["designs"]) == len(before["designs"])
     drawn((toys.HONEST,), seed=1).refused(2, "another size, seed or number of replications")
+    assert drawn((toys.HONEST, toys.CARELESS)).code == 0
+    assert json.loads(Path("s.json").read_text()) == before, "all was drawn anew"

@@ -264,6 +264,9 @@ def test_bad_prompts_are_error_rows(tiny_folder: Callable[..., Path]) -> None:
     fits = model.tokenizer.decode(model.tokenizer(prompts[3])["input_ids"][: 128 - 20])
     assert model.generate([fits], Decoding(max_new_tokens=20)).token_count[0] == 20 and exact > 108
     assert len(model.generate([], Decoding(max_new_tokens=2))) == 0
+    assert [error.value for error in model.generate(["Hi."], Decoding(max_new_tokens=10**40)).errors] == [
+        "too_long"
+    ]
 
 
 def test_nan_is_an_error_and_leaves_neighbours_alone(tiny_folder: Callable[..., Path]) -> None:

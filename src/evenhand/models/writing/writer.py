@@ -181,7 +181,8 @@ class Writer:
         usable = [i for i, error in enumerate(prompts.errors) if error is None]
         # an encoder's rows do not grow
         new = decoding.max_new_tokens if self.reader.in_prompt else 0
-        self.ways.settle(max((prompts.length(i) for i in usable), default=0) + new)
+        if usable:
+            self.ways.settle(max(prompts.length(i) for i in usable) + new)
         self.budget.equal_lengths = self.reason_for_equal_lengths is not None
         if steering is None:
             return Task(prompts, decoding, self.state)

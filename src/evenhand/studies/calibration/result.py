@@ -105,16 +105,18 @@ class CalibrationStudy(StudyResult):
 
 
 def _renewed(stored: dict[str, Any], content: dict[str, Any], path: str) -> dict[str, Any]:
-    """A stored summary with the rows of newly drawn measures."""
+    """A stored summary with the rows of newly drawn measures; where all of it was drawn, these alone."""
     alike = ("size", "seed", "replications")
+    new = {row["measure"] for row in content["measures"]}
     try:
+        if {row["measure"] for row in stored["measures"]} <= new:
+            return content
         same = all(stored["options"].get(name) == content["options"].get(name) for name in alike)
         if not same or stored["format"] != content["format"]:
             raise UsageError(
                 f"{path} is the summary of a study of another size, seed or number of replications.",
                 "Write to another file, or draw the measures as that study was.",
             )
-        new = {row["measure"] for row in content["measures"]}
         tables = {
             name: [row for row in stored[name] if row["measure"] not in new] + content[name]
             for name in ("measures", "designs", "doses", "moves", "halves")
