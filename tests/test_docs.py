@@ -151,7 +151,16 @@ def why_not_here(call: dict[str, Any]) -> str | None:
                     there = data in given or dataset_is_here(data, dataset(data).default_version)
                     if not there or (data in given and not Path("downloads").is_dir()):
                         return f"{data} is not here"
-        case "check" | "before-after" | "compare" | "rescore" | "agreement" | "revise" | "search-trigger":
+        case (
+            "check"
+            | "before-after"
+            | "debias"
+            | "compare"
+            | "rescore"
+            | "agreement"
+            | "revise"
+            | "search-trigger"
+        ):
             given = [value if isinstance(value, list | tuple) else [value] for value in call.values()]
             names = [str(value) for values in given for value in values]
             if any(TO_FILL_IN.fullmatch(name) for name in names):
@@ -161,7 +170,7 @@ def why_not_here(call: dict[str, Any]) -> str | None:
             return None if known or Path(model).exists() else "a model from the hub"
         case "calibrate":
             return "minutes"
-        case "measure":
+        case "measure" | "data counterfactuals":
             return "a file to fill in" if TO_FILL_IN.fullmatch(str(call["file"])) else None
         case "data fetch":
             if call["source"] is None:
