@@ -4,8 +4,9 @@ Every level (the model by itself; the method with its own, opposite, nonsensical
 prompts under the same decoding, in a run of its own; then judged, scored and decided.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,25 @@ class ConsistencyStudy:
         sessions = [session for run in runs for session in run.manifest.sessions]
         return {
             "sessions": max((len(run.manifest.sessions) for run in runs), default=0),
-            "requests": sum(one.requests_after - one.requests_before for one in sessions),
+            "requests": sum(
+                _requests([(one.requests_before, one.requests_after) for one in run.manifest.sessions])
+                for run in runs
+            ),
             "tokens": sum(one.tokens for one in sessions),
             "seconds": sum(one.seconds for one in sessions),
         }
+
+
+def _requests(sessions: Sequence[tuple[int, int]]) -> int:
+    """Requests of all sessions, with those answered by one that was killed before it could note them.
+
+    sessions: how many were answered before and after each, in order.
+
+    >>> _requests([(0, 64), (96, 480)])
+    480
+    """
+    noted = sum(after - before for before, after in sessions)
+    return noted + sum(max(0, later[0] - earlier[1]) for earlier, later in pairwise(sessions))
 
 
 def study_consistency(
