@@ -99,7 +99,7 @@ class ConsistencyStudy:
         return {level.key: RunDirectory.open(folder / f"{domain}-{level.key}") for level in self.levels.all}
 
     def asked(self) -> dict[str, float]:
-        """What the model was asked in all sessions: their number, requests, tokens, and seconds of answering."""
+        """What the model was asked in all sessions: their number, requests, tokens written, seconds of answering."""
         runs = [run for domain in self.domains for run in self.runs(domain).values()]
         sessions = [session for run in runs for session in run.manifest.sessions]
         return {
@@ -108,7 +108,7 @@ class ConsistencyStudy:
                 _requests([(one.requests_before, one.requests_after) for one in run.manifest.sessions])
                 for run in runs
             ),
-            "tokens": sum(one.tokens for one in sessions),
+            "tokens": sum(int(run.responses()["token_count"].sum()) for run in runs),
             "seconds": sum(one.seconds for one in sessions),
         }
 
