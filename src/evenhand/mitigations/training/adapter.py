@@ -2,22 +2,23 @@
 
 import copy
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage
 from evenhand.mitigations.training.preparing import needed
-from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
+from evenhand.mitigations.training.replacement import (
+    Replaced,
+    TrainedFolder,
+    base_of,
+    check_base,
+    nothing_changes,
+)
 from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel
 from evenhand.schema import (
     Card,
     ModelError,
-    Unsupported,
     UsageError,
     is_file,
     is_folder,
@@ -42,7 +43,7 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class Adapter:
+class Adapter(TrainedFolder):
     """Add a trained adapter to a causal model.
 
     folder: with adapter_config.json and adapter_model.safetensors. Raises ModelError for a folder that holds no
@@ -50,7 +51,7 @@ class Adapter:
     """
 
     CARD = CARD
-    folder: str
+    name = "adapter"
 
     def __post_init__(self) -> None:
         path = self.path
@@ -69,39 +70,9 @@ class Adapter:
                 "model.save_pretrained(DIR, safe_serialization=True).",
             )
 
-    @property
-    def path(self) -> Path:
-        """The folder."""
-        return Path(self.folder).expanduser()
-
-    @property
-    def name(self) -> str:
-        """As reports call it."""
-        return "adapter"
-
-    @property
-    def card(self) -> Card:
-        """What is known of adapters."""
-        return CARD
-
-    @property
-    def specification(self) -> None:
-        """None: it has no wording."""
-        return None
-
-    def specified(self, texts: Sequence[str]) -> Mitigation:
-        """Raises Unsupported: it has no wording."""
-        raise Unsupported("An adapter has no wording that could be changed.", "Choose another mitigation.")
-
-    def parameters(self) -> dict[str, Any]:
-        """The folder, a SHA-256 of the adapter's weights, and its lineage, where it has one."""
-        return self._parameters
-
-    @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        lineage = read_lineage(self.path)
-        found: dict[str, Any] = {"folder": self.folder, "weights": sha256_of(self.path / WEIGHTS)}
-        return found if lineage is None else {**found, "lineage": lineage}
+    def weights(self) -> str:
+        """SHA-256 of the adapter's weights."""
+        return sha256_of(self.path / WEIGHTS)
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The model with the adapter added to its weights, which are copied.

@@ -1,17 +1,18 @@
 """A trained folder as a mitigation, so that a model stands beside what was made of it: before and after."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from evenhand.mitigations.contract import Mitigation
 from evenhand.mitigations.training.finetuned import read_lineage
-from evenhand.mitigations.training.replacement import Replaced, base_of, check_base, nothing_changes
+from evenhand.mitigations.training.replacement import (
+    Replaced,
+    TrainedFolder,
+    base_of,
+    check_base,
+    nothing_changes,
+)
 from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel, load_pretrained, weights_fingerprint
-from evenhand.schema import Card, Unsupported, UsageError, is_file
+from evenhand.schema import Card, UsageError, is_file
 
 CARD = Card(
     "finetuned",
@@ -24,14 +25,14 @@ CARD = Card(
 
 
 @dataclass(frozen=True)
-class Finetuned:
+class Finetuned(TrainedFolder):
     """Let a trained folder answer in place of the model that it was trained from.
 
     folder: in Hugging Face format. Raises UsageError where there is no model.
     """
 
     CARD = CARD
-    folder: str
+    name = "finetuned"
 
     def __post_init__(self) -> None:
         if not is_file(self.path / "config.json"):
@@ -40,41 +41,9 @@ class Finetuned:
                 "Give a folder that `evenhand debias` has finished, or any other in Hugging Face format.",
             )
 
-    @property
-    def path(self) -> Path:
-        """The folder."""
-        return Path(self.folder).expanduser()
-
-    @property
-    def name(self) -> str:
-        """As reports call it."""
-        return "finetuned"
-
-    @property
-    def card(self) -> Card:
-        """What is known of trained models."""
-        return CARD
-
-    @property
-    def specification(self) -> None:
-        """None: it has no wording."""
-        return None
-
-    def specified(self, texts: Sequence[str]) -> Mitigation:
-        """Raises Unsupported: it has no wording."""
-        raise Unsupported(
-            "A trained model has no wording that could be changed.", "Choose another mitigation."
-        )
-
-    def parameters(self) -> dict[str, Any]:
-        """The folder, a SHA-256 of its weights, and its lineage, where it has one."""
-        return self._parameters
-
-    @cached_property
-    def _parameters(self) -> dict[str, Any]:
-        lineage = read_lineage(self.path)
-        found: dict[str, Any] = {"folder": self.folder, "weights": weights_fingerprint(self.path)}
-        return found if lineage is None else {**found, "lineage": lineage}
+    def weights(self) -> str:
+        """SHA-256 of the model's weights."""
+        return weights_fingerprint(self.path)
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The trained model in the model's place, on its device and in its precision.

@@ -1,13 +1,16 @@
 """A model behind a mitigation that changed its weights: another set of weights answers in its place."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
+from evenhand.mitigations.training.finetuned import read_lineage
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.huggingface import CausalModel
-from evenhand.schema import ModelError, Unsupported
+from evenhand.schema import Card, ModelError, Unsupported
 
 OF_BASE = ("weights", "name", "revision", "tokenizer")
 """Of a fingerprint: what says that two bases are the same."""
@@ -30,6 +33,53 @@ class Replaced(Mitigated):
     def generate(self, prompts: Sequence[str], decoding: Decoding) -> Generations:
         """Of the trained model."""
         return self.trained.generate(prompts, decoding)
+
+
+@dataclass(frozen=True)
+class TrainedFolder:
+    """What mitigations have in common that are read from a folder; they add a card, a name and what answers.
+
+    folder: as the user names it.
+    """
+
+    CARD: ClassVar[Card]
+    name: ClassVar[str]
+    """As reports call it."""
+
+    folder: str
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder).expanduser()
+
+    @property
+    def card(self) -> Card:
+        """What is known of it."""
+        return self.CARD
+
+    @property
+    def specification(self) -> None:
+        """None: it has no wording."""
+        return None
+
+    def specified(self, texts: Sequence[str]) -> Mitigation:
+        """Raises Unsupported: it has no wording."""
+        raise Unsupported(f"{self.name} has no wording that could be changed.", "Choose another mitigation.")
+
+    def weights(self) -> str:
+        """SHA-256 of the weights in the folder."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, Any]:
+        """The folder, a SHA-256 of its weights, and its lineage, where it has one."""
+        return self._parameters
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        lineage = read_lineage(self.path)
+        found: dict[str, Any] = {"folder": self.folder, "weights": self.weights()}
+        return found if lineage is None else {**found, "lineage": lineage}
 
 
 def base_of(model: LanguageModel, name: str) -> CausalModel:

@@ -7,7 +7,8 @@ For every occurrence of an attribute with state a, and output vectors t1, t2 of 
 Source: RedditBias, section 4.2, equation 3; terms of several tokens: footnote 12.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenhand.mitigations.training.examples import Batch
@@ -17,7 +18,7 @@ from evenhand.mitigations.training.losses.attributes import (
     attribute_examples,
     attribute_states,
 )
-from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedDebiasing, chosen_quirks
+from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.terms import TermPairs
@@ -68,33 +69,14 @@ class EqualDistance:
         return (states @ (normalize(first, dim=1) - normalize(second, dim=1)).T).abs().sum()
 
 
-@dataclass(frozen=True)
-class AttributeDistanceDebiasing:
-    """The method ADD.
-
-    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them.
-    """
+class AttributeDistanceDebiasing(WeightedMethod):
+    """The method ADD: see `WeightedMethod` for its options."""
 
     name: ClassVar[str] = "add"
     card: ClassVar[Card] = CARD
-
-    weight: float = 1.0
-    lm_weight: float = 1.0
-    quirks: tuple[str, ...] = ()
-    as_published: bool = False
-
-    def __post_init__(self) -> None:
-        chosen_quirks(self.quirks, self.as_published, QUIRKS)
-
-    def parameters(self) -> dict[str, Any]:
-        """The lambdas and the quirks that are switched on."""
-        return {**asdict(self), "quirks": sorted(chosen_quirks(self.quirks, self.as_published, QUIRKS))}
+    QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """The texts as they are, with the places of attributes marked."""
-        quirks = chosen_quirks(self.quirks, self.as_published, QUIRKS)
-        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, quirks)
-        return Lesson(
-            examples, WeightedDebiasing(EqualDistance(pairs), self.lm_weight, self.weight, quirks), facts
-        )
+        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
+        return Lesson(examples, self.objective(EqualDistance(pairs)), facts)

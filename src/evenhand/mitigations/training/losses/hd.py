@@ -8,7 +8,8 @@ its squared norm. For every occurrence of an attribute with state a,
 Source: RedditBias, section 4.3, equation 4, after Bordia and Bowman 2019 and Bolukbasi et al. 2016.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from evenhand.mitigations.training.losses.attributes import (
     attribute_examples,
     attribute_states,
 )
-from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedDebiasing, chosen_quirks
+from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.terms import TermPairs
@@ -98,35 +99,18 @@ class NoProjection:
         return {}
 
 
-@dataclass(frozen=True)
-class HardDebiasing:
-    """The method HD.
-
-    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them.
-    """
+class HardDebiasing(WeightedMethod):
+    """The method HD: see `WeightedMethod` for its options."""
 
     name: ClassVar[str] = "hd"
     card: ClassVar[Card] = CARD
-
-    weight: float = 1.0
-    lm_weight: float = 1.0
-    quirks: tuple[str, ...] = ()
-    as_published: bool = False
-
-    def __post_init__(self) -> None:
-        chosen_quirks(self.quirks, self.as_published, QUIRKS)
-
-    def parameters(self) -> dict[str, Any]:
-        """The lambdas and the quirks that are switched on."""
-        return {**asdict(self), "quirks": sorted(chosen_quirks(self.quirks, self.as_published, QUIRKS))}
+    QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """The texts as they are, with the places of attributes marked."""
-        quirks = chosen_quirks(self.quirks, self.as_published, QUIRKS)
-        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, quirks)
+        examples, pairs, facts = attribute_examples(material, tokenizer, encoding, self.switched_on)
         return Lesson(
             examples,
-            WeightedDebiasing(NoProjection(pairs, quirks), self.lm_weight, self.weight, quirks),
+            self.objective(NoProjection(pairs, self.switched_on)),
             facts,
         )

@@ -8,8 +8,8 @@ The quotient of two probabilities of one softmax is exp(h (w1 - w2)), whatever t
 Source: RedditBias, section 4.1, equation 1, after Qian et al. 2019.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.mitigations.training.examples import Batch, Ints
-from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedDebiasing, chosen_quirks
+from evenhand.mitigations.training.losses.weighted import BY_BATCH, WeightedMethod
 from evenhand.mitigations.training.material import Encoding, Material
 from evenhand.mitigations.training.methods import Lesson
 from evenhand.mitigations.training.terms import (
@@ -94,48 +94,30 @@ class EqualLikelihood:
         return torch.from_numpy(self.shares)
 
 
-@dataclass(frozen=True)
-class LanguageModelDebiasing:
-    """The method LMD.
-
-    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them.
-    """
+class LanguageModelDebiasing(WeightedMethod):
+    """The method LMD: see `WeightedMethod` for its options."""
 
     name: ClassVar[str] = "lmd"
     card: ClassVar[Card] = CARD
-
-    weight: float = 1.0
-    lm_weight: float = 1.0
-    quirks: tuple[str, ...] = ()
-    as_published: bool = False
-
-    def __post_init__(self) -> None:
-        chosen_quirks(self.quirks, self.as_published, QUIRKS)
-
-    def parameters(self) -> dict[str, Any]:
-        """The lambdas and the quirks that are switched on."""
-        on = chosen_quirks(self.quirks, self.as_published, QUIRKS)
-        return {**asdict(self), "quirks": sorted(on)}
+    QUIRKS: ClassVar[Mapping[str, str]] = QUIRKS
 
     def lesson(self, material: Material, tokenizer: Any, encoding: Encoding, seed: int) -> Lesson:
         """The texts as they are, with the places of terms marked."""
-        quirks = chosen_quirks(self.quirks, self.as_published, QUIRKS)
         encoded = encode_with_places(tokenizer, material.texts, encoding)
-        if "single-pieces" in quirks:
+        if "single-pieces" in self.switched_on:
             pairs = published_pairs(tokenizer, material, "lmd_targets")
             held = held_pieces(encoded.examples.ids, pairs)
         else:
             pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
             held = held_words(encoded, pairs)
-        marks, shares = marked(encoded.examples.ids, held, len(pairs), quirks)
+        marks, shares = marked(encoded.examples.ids, held, len(pairs), self.switched_on)
         if not any(map(len, marks)):
             raise DataError(
                 f"None of the {len(material.texts):,} texts holds a term of {material.bias} behind another word: there "
                 "is nothing for LMD to compare.",
                 f"Terms looked for: {', '.join(pairs.terms[:12])}. Give texts that hold them, or --method cda.",
             )
-        objective = WeightedDebiasing(EqualLikelihood(pairs, shares), self.lm_weight, self.weight, quirks)
+        objective = self.objective(EqualLikelihood(pairs, shares))
         facts = {"pairs": len(pairs), "texts": len(marks), "texts_with_terms": sum(map(bool, map(len, marks))),
                  "comparisons": sum(map(len, marks))}  # fmt: skip
         return Lesson(encoded.examples.with_marks(**{MARK: marks}), objective, facts)

@@ -4,8 +4,8 @@ Source: RedditBias, equation 2.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from evenhand.mitigations.training.examples import Batch
 from evenhand.mitigations.training.objective import hidden_and_logits, token_losses
@@ -82,12 +82,38 @@ class WeightedDebiasing:
         return found
 
 
-def chosen_quirks(given: tuple[str, ...], as_published: bool, known: Mapping[str, str]) -> frozenset[str]:
-    """The quirks that are switched on: those named, or all. Raises UsageError for unknown ones."""
-    for name in given:
-        if name not in known:
-            raise unknown_name("quirk", name, known)
-    return frozenset(known if as_published else given)
+@dataclass(frozen=True)
+class WeightedMethod:
+    """What methods have in common whose loss is that of `WeightedDebiasing`; they add a name, a card and a lesson.
+
+    weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
+    from its paper; as_published: all of them. Raises UsageError for unknown quirks.
+    """
+
+    QUIRKS: ClassVar[Mapping[str, str]]
+
+    weight: float = 1.0
+    lm_weight: float = 1.0
+    quirks: tuple[str, ...] = ()
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.quirks:
+            if name not in self.QUIRKS:
+                raise unknown_name("quirk", name, self.QUIRKS)
+
+    @property
+    def switched_on(self) -> frozenset[str]:
+        """The quirks in force: those named, or all."""
+        return frozenset(self.QUIRKS if self.as_published else self.quirks)
+
+    def parameters(self) -> dict[str, Any]:
+        """The lambdas and the quirks that are switched on."""
+        return {**asdict(self), "quirks": sorted(self.switched_on)}
+
+    def objective(self, term: LossTerm) -> WeightedDebiasing:
+        """Language modelling and a term, weighted and switched as this method says."""
+        return WeightedDebiasing(term, self.lm_weight, self.weight, self.switched_on)
 
 
 def _head(model: Any) -> Any:
