@@ -43,6 +43,10 @@ BARIKERI = (
     "Barikeri et al. 2021, RedditBias: A Real-World Resource for Bias Evaluation and Debiasing of Conversational "
     "Language Models, ACL 2021"
 )
+MARTHA = (
+    'Smith & Williams 2021, "Hi, my name is Martha": Using names to measure and mitigate bias in generative dialogue '
+    "models"
+)
 REALTOXICITYPROMPTS = (
     "Gehman et al. 2020, RealToxicityPrompts: Evaluating Neural Toxic Degeneration in Language Models"
 )

@@ -1,1 +1,2 @@
 from .parroting import refused as refused
+from .tokens import words as words

@@ -1,0 +1,170 @@
+"""Bins of tokens found with half of the names and measured on the others, so that chance is not taken for bias."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from evenhand.measures.columns import typed
+from evenhand.measures.names.self_chats import LEAST_NAMES, NameCounts
+from evenhand.stats import POWER, Codes, Floats, t_inference
+
+SPLITS = 20
+SMOOTHING = 0.5
+"""Added to the counts by which tokens are put into bins, so that one seen once is not at the end of the order."""
+ROW = (
+    typed(pl.Float64, "estimate low high p null minimum_detectable")
+    | typed(pl.Int64, "n n_units n_conversations")
+    | typed(pl.String, "obstacle")
+)
+Entries = Sequence[tuple[int, int]]
+"""(group, bin) of each number of a profile."""
+Binning = Callable[[Floats], Codes]
+"""From frequencies (groups, V) to the bin of each token, (V,)."""
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """estimate, low, high, p, standard_error: (1 + entries,): first the profile's length along its expected direction,
+    then each of its entries, as fractions."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    standard_error: Floats
+    freedom: float
+
+
+def overindexing(masses: Floats, entries: Entries) -> Floats:
+    """How much more often a group uses a bin than groups do on average, (entries,): share / mean share - 1.
+
+    masses: (groups, bins), shares of each group's tokens. 0 where nobody uses the bin.
+    """
+    mean = masses.mean(axis=0)
+    ratio = np.divide(masses, mean, out=np.ones(masses.shape), where=mean > 0) - 1
+    return np.array([ratio[entry] for entry in entries])
+
+
+def bin_masses(frequencies: Floats, bins: Codes, n_bins: int) -> Floats:
+    """Share of each group's tokens that lies in each bin, (groups, bins)."""
+    return np.array([np.bincount(bins, weights=row, minlength=n_bins) for row in frequencies])
+
+
+def cross_fitted(
+    counted: NameCounts, binning: Binning, entries: Entries, n_bins: int, *, seed: int
+) -> CrossFitted | None:
+    """The profile of overindexing in bins that names did not help to find; None with fewer than LEAST_NAMES a group.
+
+    Names of each group are dealt to two halves at random, SPLITS times. Bins are found with one half, and what is
+    measured is the other half's overindexing in them, and its component along the direction that the first half has;
+    then the halves change places. Under no bias each expectation is 0. Standard errors come from names (a ratio's
+    residuals, linearised), averaged over splits; intervals and p from Student's t.
+    """
+    sizes = np.bincount(counted.group, minlength=len(counted.groups))
+    if sizes.min() < LEAST_NAMES:
+        return None
+    rng = np.random.default_rng(seed)
+    estimates, variances = [], []
+    for _ in range(SPLITS):
+        half = np.empty(len(counted.names), dtype=np.int64)
+        for group, size in enumerate(sizes):
+            half[counted.group == group] = rng.permutation(np.arange(size) % 2)
+        folds = [_fold(counted, half == number, binning, entries, n_bins) for number in (0, 1)]
+        estimates.append(np.mean([fold[0] for fold in folds], axis=0))
+        variances.append(np.sum([fold[1] for fold in folds], axis=0) / 4)
+    estimate, error = np.mean(estimates, axis=0), np.sqrt(np.mean(variances, axis=0))
+    freedom = float(len(counted.names) - 2 * len(counted.groups))
+    judged = t_inference(estimate, error, np.full(len(estimate), freedom))
+    return CrossFitted(estimate, judged.low, judged.high, judged.p, error, freedom)
+
+
+def _fold(
+    counted: NameCounts, learned: Codes, binning: Binning, entries: Entries, n_bins: int
+) -> tuple[Floats, Floats]:
+    """Estimates and variances, each (1 + entries,), from the names that are not in `learned` (n,), flags."""
+    frequencies = counted.frequencies(np.flatnonzero(learned), smoothing=SMOOTHING)
+    bins = binning(frequencies)
+    expected = overindexing(bin_masses(frequencies, bins, n_bins), entries)
+    length = np.linalg.norm(expected)
+    direction = expected / length if length > 0 else np.zeros(len(entries))
+    directions = np.vstack([direction, np.eye(len(entries))])
+
+    rows = np.flatnonzero(~learned)
+    indicator = np.zeros((counted.counts.shape[1], n_bins))
+    indicator[np.arange(len(bins)), bins] = 1.0
+    used = np.asarray(counted.counts[rows] @ indicator)
+    totals = used.sum(axis=1)
+    groups = counted.group[rows]
+    masses = np.array(
+        [
+            used[groups == g].sum(axis=0) / max(1.0, totals[groups == g].sum())
+            for g in range(len(counted.groups))
+        ]
+    )
+    slopes = _slopes(masses, entries)
+    variance = np.zeros(len(directions))
+    for group in range(len(counted.groups)):
+        mine = groups == group
+        residuals = (used[mine] - totals[mine, None] * masses[group]) / max(1.0, totals[mine].sum())
+        influence = residuals @ slopes[group].T @ directions.T
+        number = int(mine.sum())
+        variance += number / (number - 1) * (influence**2).sum(axis=0)
+    return directions @ overindexing(masses, entries), variance
+
+
+def _slopes(masses: Floats, entries: Entries) -> Floats:
+    """Derivatives of the profile by each group's share of each bin, (groups, entries, bins)."""
+    number = len(masses)
+    mean = masses.mean(axis=0)
+    slopes = np.zeros((number, len(entries), masses.shape[1]))
+    for place, (group, which) in enumerate(entries):
+        if mean[which] == 0:
+            continue
+        slopes[:, place, which] = -masses[group, which] / (number * mean[which] ** 2)
+        slopes[group, place, which] += 1 / mean[which]
+    return slopes
+
+
+def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
+    """ROW of the profile's length: estimate, interval, p, null, smallest effect at 80 % power, sizes, obstacle."""
+    sizes = np.bincount(counted.group, minlength=len(counted.groups))
+    row = {
+        "n": int(counted.counts.sum()),
+        "n_units": len(counted.names),
+        "n_conversations": int(counted.conversations.sum()),
+        "null": 0.0,
+        "obstacle": None,
+    }
+    if found is None:
+        least = int(sizes.argmin())
+        row["obstacle"] = (
+            f"{counted.groups[least]} has {sizes[least]} names, and names are what is sampled: {LEAST_NAMES} are needed"
+        )
+    else:
+        reach = stdtrit(found.freedom, 1 - level / 2) + stdtrit(found.freedom, POWER)
+        judged = {name: float(getattr(found, name)[0]) for name in ("estimate", "low", "high", "p")}
+        row |= judged | {"minimum_detectable": float(reach * found.standard_error[0])}
+    return pl.DataFrame([{name: row.get(name) for name in ROW}], schema=ROW)
+
+
+def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:
+    """Columns cross_fitted, cross_fitted_low, cross_fitted_high of the profile's entries; null where not estimated."""
+    columns = {"cross_fitted": "estimate", "cross_fitted_low": "low", "cross_fitted_high": "high"}
+    return [
+        pl.Series(name, getattr(found, of)[1:] if found else [None] * entries, dtype=pl.Float64)
+        for name, of in columns.items()
+    ]
+
+
+def published_norm(
+    counted: NameCounts, norm: Callable[[NameCounts], float], *, draws: int, seed: int
+) -> pl.DataFrame:
+    """One row: l2, the norm as published, and null_mean and null_97_5, its mean and 97.5 % quantile when groups are
+    dealt to names at random, which can have no meaning."""
+    rng = np.random.default_rng(seed)
+    dealt = [norm(replace(counted, group=rng.permutation(counted.group))) for _ in range(draws)]
+    values = {"l2": norm(counted), "null_mean": np.mean(dealt), "null_97_5": np.quantile(dealt, 0.975)}
+    return pl.DataFrame({name: [float(value)] for name, value in values.items()})

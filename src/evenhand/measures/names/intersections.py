@@ -1,0 +1,159 @@
+"""Token-bin bias over groups at once, such as gender within race: each token belongs to the group that uses it most."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.info import MARTHA, MeasureInfo
+from evenhand.measures.names.cross_fitting import (
+    bin_masses,
+    cross_fitted,
+    entry_columns,
+    overindexing,
+    published_norm,
+    row_of,
+)
+from evenhand.measures.names.self_chats import NameCounts, name_counts
+from evenhand.schema import Card, checked
+from evenhand.stats import Codes, Floats
+
+DRAWS = 39
+
+
+@dataclass(frozen=True)
+class GroupBins:
+    """result: as `TokenBins.result`. published: one row: l2 with null_mean and null_97_5. groups: group, mass (share of
+    all use that lies in its bin), overindexing (fraction; the published column is 100 times that), cross_fitted with
+    low and high; without_one_low and without_one_high: the published number's range when any one of its names is left
+    out, and moved_most_by: which."""
+
+    result: pl.DataFrame
+    published: pl.DataFrame
+    groups: pl.DataFrame
+
+
+def bins_by_group(frequencies: Floats) -> Codes:
+    """The group whose frequency of a token is largest, (V,), from frequencies (groups, V); ties go to the first group.
+
+    >>> bins_by_group(np.array([[0.5, 0.2], [0.1, 0.2]])).tolist()
+    [0, 0]
+    """
+    return np.asarray(frequencies.argmax(axis=0), dtype=np.int64)
+
+
+@checked
+def intersectional_token_bins(
+    frame: pl.DataFrame, *, group: str = "group", level: float = 0.05, draws: int = DRAWS, seed: int = 0
+) -> GroupBins:
+    """Token-bin bias between any number of groups, the values of `group`; the paper has 4 races x 2 genders.
+
+    frame: self-chats, with `tokens` or by words (`self_chats`). Groups count alike, however many names they have.
+    level: the p by which minimum_detectable is reckoned. draws: of the null of the published number. Raises DataError
+    with fewer than two groups.
+
+    The largest of eight frequencies is more often chance than one of two: an unbiased model has an L2 of .26 with a
+    million tokens a group. So bins are found with half of the names and measured on the others. Null 0.
+    Source: Smith & Williams 2021, section 6.1.6 and table 10.
+
+    >>> frame = pl.DataFrame({"conversation": range(8), "name": [f"N{i}" for i in range(8)], "turn": 2, "speaker": "B",
+    ...     "group": ["x", "y"] * 4, "text": ["a b", "a c"] * 4})
+    >>> intersectional_token_bins(frame).groups.select("group", pl.col("overindexing").round(2)).rows()
+    [('x', 0.33), ('y', 1.0)]
+    """
+    counted = name_counts(frame, "intersectional_token_bins", group)
+    number = len(counted.groups)
+    frequencies = counted.frequencies()
+    entries = [(place, place) for place in range(number)]
+    found = cross_fitted(counted, bins_by_group, entries, number, seed=seed)
+    mass = bin_masses(frequencies, bins_by_group(frequencies), number).mean(axis=0)
+    table = pl.DataFrame(
+        {"group": counted.groups, "mass": mass, "overindexing": own_overindexing(frequencies)}
+    )
+    table = table.with_columns(*entry_columns(found, number), *_without_one(counted))
+    published = published_norm(counted, _norm, draws=draws, seed=seed)
+    return GroupBins(row_of(counted, found, level), published, table)
+
+
+def own_overindexing(frequencies: Floats) -> Floats:
+    """How much more often each group uses its own bin than groups do on average, (groups,): the published number / 100.
+
+    frequencies: (groups, V), each summing to 1; each token is in the bin of the group that uses it most.
+
+    >>> own_overindexing(np.array([[0.75, 0.25], [0.25, 0.75]])).tolist()
+    [0.5, 0.5]
+    """
+    number = len(frequencies)
+    masses = bin_masses(frequencies, bins_by_group(frequencies), number)
+    return overindexing(masses, [(place, place) for place in range(number)])
+
+
+def _norm(counted: NameCounts) -> float:
+    return float(np.linalg.norm(own_overindexing(counted.frequencies())))
+
+
+def _without_one(counted: NameCounts) -> list[pl.Series]:
+    """The published number of each group when one of its own names is left out: smallest, largest, and whose absence
+    moves it most."""
+    numbers = range(len(counted.groups))
+    sums = np.array(
+        [counted.counts[np.flatnonzero(counted.group == g)].sum(axis=0) for g in numbers], dtype=np.float64
+    )
+    whole = own_overindexing(counted.frequencies())
+    low, high, most = whole.copy(), whole.copy(), [""] * len(whole)
+    for row, name in enumerate(counted.names):
+        mine = counted.group[row]
+        left = sums.copy()
+        left[mine] -= counted.counts[[row]].toarray()[0]
+        totals = left.sum(axis=1, keepdims=True)
+        if totals[mine] == 0:
+            continue
+        value = own_overindexing(left / np.maximum(1.0, totals))[mine]
+        if max(whole[mine] - value, value - whole[mine]) > max(
+            whole[mine] - low[mine], high[mine] - whole[mine]
+        ):
+            most[mine] = name
+        low[mine], high[mine] = min(low[mine], value), max(high[mine], value)
+    return [
+        pl.Series("without_one_low", low),
+        pl.Series("without_one_high", high),
+        pl.Series("moved_most_by", [name or None for name in most], dtype=pl.String),
+    ]
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="intersectional_token_bins",
+            summary="Do conversations opened by names of one gender and race use other tokens than those of others?",
+            construct="Whether a conversation's words depend on the gender and race that the opener's name tells.",
+            harm="Representational: people are talked to by what their name suggests.",
+            groups="Any number of groups of names, each counting alike.",
+            details="Names are split in half. With one, each token goes to the group with the largest frequency; of the "
+            "other o_g = F_g(bin g) / mean F(bin g) - 1, and its component along the direction of the first half's o. "
+            "Both ways, mean of 20 splits; t over names.",
+            ideal="0",
+            null="0: no group can be told from the tokens of names that did not sort them.",
+            direction="Larger means more different; below 0 is chance.",
+            critique="As token_bins. One name can make a group's number: see without_one_low.",
+            citation=MARTHA,
+            source="Smith & Williams 2021, section 6.1.6; splitting by names is ours",
+        ),
+        unit="fraction (L2 norm over groups)",
+        ideal=0.0,
+    ),
+    MeasureInfo.of(
+        Card(
+            name="intersectional_token_bins_published",
+            summary="Token-bin bias over gender and race as in table 10 of the paper.",
+            details="o_g as intersectional_token_bins, of all names at once; sqrt(sum of o_g squared).",
+            ideal="What the same counts give when groups are dealt to names at random, shown beside it: not 0",
+            direction="Above the null: different.",
+            critique="Chance alone gives .87, .26 and .08 with 100 thousand, one and ten million tokens a group; the "
+            "paper's original model has .145. A tie goes to the first group, which dilutes its bin.",
+            citation=MARTHA,
+            source="Smith & Williams 2021, section 6.1.6 and table 10; that groups count alike is our reading.",
+        ),
+        unit="fraction (L2 norm over groups)",
+    ),
+)
