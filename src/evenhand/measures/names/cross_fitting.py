@@ -5,20 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
-from evenhand.measures.columns import typed
+from evenhand.measures.names.judging import judged, row_table
 from evenhand.measures.names.self_chats import LEAST_NAMES, NameCounts
-from evenhand.stats import POWER, Codes, Floats, t_inference
+from evenhand.stats import Codes, Floats, t_inference
 
 SPLITS = 20
 SMOOTHING = 0.5
 """Added to the counts by which tokens are put into bins, so that one seen once is not at the end of the order."""
-ROW = (
-    typed(pl.Float64, "estimate low high p null minimum_detectable")
-    | typed(pl.Int64, "n n_units n_conversations")
-    | typed(pl.String, "obstacle")
-)
 Entries = Sequence[tuple[int, int]]
 """(group, bin) of each number of a profile."""
 Binning = Callable[[Floats], Codes]
@@ -27,13 +21,12 @@ Binning = Callable[[Floats], Codes]
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """estimate, low, high, p, standard_error: (1 + entries,): first the profile's length along its expected direction,
+    """estimate, low, high, standard_error: (1 + entries,): first the profile's length along its expected direction,
     then each of its entries, as fractions."""
 
     estimate: Floats
     low: Floats
     high: Floats
-    p: Floats
     standard_error: Floats
     freedom: float
 
@@ -77,8 +70,8 @@ def cross_fitted(
         variances.append(np.sum([fold[1] for fold in folds], axis=0) / 4)
     estimate, error = np.mean(estimates, axis=0), np.sqrt(np.mean(variances, axis=0))
     freedom = float(len(counted.names) - 2 * len(counted.groups))
-    judged = t_inference(estimate, error, np.full(len(estimate), freedom))
-    return CrossFitted(estimate, judged.low, judged.high, judged.p, error, freedom)
+    limits = t_inference(estimate, error, np.full(len(estimate), freedom))
+    return CrossFitted(estimate, limits.low, limits.high, error, freedom)
 
 
 def _fold(
@@ -129,25 +122,15 @@ def _slopes(masses: Floats, entries: Entries) -> Floats:
 
 
 def row_of(counted: NameCounts, found: CrossFitted | None, level: float) -> pl.DataFrame:
-    """ROW of the profile's length: estimate, interval, p, null, smallest effect at 80 % power, sizes, obstacle."""
+    """The row (`judging.ROW`) of the profile's length, of n tokens said in the conversations of n_units names."""
+    row = {"n": int(counted.counts.sum()), "n_missing": counted.missing, "n_units": len(counted.names)}
+    if found is not None:
+        values = judged(float(found.estimate[0]), float(found.standard_error[0]), found.freedom, level)
+        return row_table(row | values)
     sizes = np.bincount(counted.group, minlength=len(counted.groups))
-    row = {
-        "n": int(counted.counts.sum()),
-        "n_units": len(counted.names),
-        "n_conversations": int(counted.conversations.sum()),
-        "null": 0.0,
-        "obstacle": None,
-    }
-    if found is None:
-        least = int(sizes.argmin())
-        row["obstacle"] = (
-            f"{counted.groups[least]} has {sizes[least]} names, and names are what is sampled: {LEAST_NAMES} are needed"
-        )
-    else:
-        reach = stdtrit(found.freedom, 1 - level / 2) + stdtrit(found.freedom, POWER)
-        judged = {name: float(getattr(found, name)[0]) for name in ("estimate", "low", "high", "p")}
-        row |= judged | {"minimum_detectable": float(reach * found.standard_error[0])}
-    return pl.DataFrame([{name: row.get(name) for name in ROW}], schema=ROW)
+    least = int(sizes.argmin())
+    told = f"{counted.groups[least]} has {sizes[least]} names, which are what is sampled; {LEAST_NAMES} are needed"
+    return row_table(row | {"obstacle": told})
 
 
 def entry_columns(found: CrossFitted | None, entries: int) -> list[pl.Series]:

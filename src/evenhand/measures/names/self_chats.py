@@ -64,8 +64,8 @@ class NameCounts:
     tokens: list[str]
     counts: csr_array
     """(n, V)."""
-    conversations: Codes
-    """(n,)."""
+    missing: int
+    """Utterances without a text."""
 
     def frequencies(self, chosen: Codes | slice = slice(None), *, smoothing: float = 0.0) -> Floats:
         """Share of each token in all tokens of each group, (groups, V), over the chosen names.
@@ -85,6 +85,10 @@ class NameCounts:
         places = np.array([groups.index(name) for name in self.groups])
         return replace(self, groups=groups, group=places[self.group])
 
+    def of_tokens(self, kept: Codes) -> "NameCounts":
+        """The same of some of the tokens, by their places."""
+        return replace(self, tokens=[self.tokens[place] for place in kept], counts=self.counts[:, kept])
+
 
 def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
     """How often each token stands in the generated utterances of each name's conversations.
@@ -103,8 +107,7 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
     written = generated(frame, measure, group)
     tokens = pl.col("tokens") if "tokens" in written.columns else words(written["text"]).alias("tokens")
     said = written.select(pl.col("name").cast(pl.String), tokens).explode("tokens").drop_nulls()
-    names = written.select(pl.col("name").cast(pl.String), pl.col(group).cast(pl.String), "conversation")
-    listed = names.group_by("name", group).agg(pl.col("conversation").n_unique()).sort("name")
+    listed = written.select(pl.col("name", group).cast(pl.String)).unique().sort("name")
     groups = tuple(sorted(listed[group].unique()))
     if len(groups) < 2 or said.is_empty():
         raise DataError(
@@ -125,5 +128,5 @@ def name_counts(frame: pl.DataFrame, measure: str, group: str) -> NameCounts:
         codes,
         [str(token) for token in vocabulary],
         counts,
-        listed["conversation"].to_numpy().astype(np.int64),
+        written["text"].null_count(),
     )

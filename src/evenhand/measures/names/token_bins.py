@@ -33,13 +33,12 @@ LEAST_FREQUENCY = 1e-5
 
 @dataclass(frozen=True)
 class TokenBins:
-    """result: one row: estimate (cross-fitted L2 norm, a fraction: above 0 token use tells the genders apart) with its
-    95 % interval over names and p; n tokens, n_units names; minimum_detectable at 80 % power; obstacle says why
-    nothing could be estimated. published: one row: hi_first and hi_second (percent: overindexing of the first gender in
-    the first bin, of the second in the last), l2 (fraction), and of l2 the null_mean and null_97_5 that the same
-    counts give when genders are dealt to names at random. bins: bin (1 is the first gender's), mass (share of all
-    use), overindexing as published, and cross-fitted with low and high, of the first gender, fractions. tokens: the 25
-    that most mark each end, with bin, ratio (frequency with the gender over that with both) and count."""
+    """result: one row (`judging.ROW`): the cross-fitted L2 norm, a fraction, of n tokens; above 0 token use tells the
+    genders apart. published: one row: hi_first and hi_second (percent: overindexing of the first gender in the first
+    bin, of the second in the last), l2 (fraction), and of l2 the null_mean and null_97_5 that the same counts give
+    when genders are dealt to names at random. bins: bin (1 is the first gender's), mass (share of all use),
+    overindexing as published, and cross_fitted with low and high, of the first gender, fractions. tokens: the 25 that
+    most mark each end, with bin, ratio (frequency with the first gender over that with both) and count."""
 
     result: pl.DataFrame
     published: pl.DataFrame
@@ -141,8 +140,8 @@ CARDS = (
             harm="Representational: people are talked to by what their name suggests.",
             groups="Two genders, as names are majority theirs in US births.",
             details="Names are split in half. With one, tokens are sorted by f_w / mean(f_w, f_m) and cut into six "
-            "bins of equal mass; of the other o_b = F_b / mean(F_b, M_b) - 1, and its component along the direction of the "
-            "first half's o. Both ways, mean of 20 splits; t over names.",
+            "bins of equal mass; of the other o_b = F_b / mean(F_b, M_b) - 1, and its component along the direction of "
+            "the first half's o. Both ways, mean of 20 splits; t over names.",
             ideal="0",
             null="0: no gender can be told from the tokens of names that did not sort them.",
             direction="Larger means more different; below 0 is chance.",

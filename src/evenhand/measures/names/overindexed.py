@@ -1,0 +1,140 @@
+"""Words that conversations opened by one group's names use more often than all do, and the names behind each word."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from evenhand.measures.info import MARTHA, MeasureInfo
+from evenhand.measures.names.self_chats import NameCounts, name_counts
+from evenhand.schema import Card, checked
+from evenhand.stats import Codes, Floats
+
+LEAST_FREQUENCY = 1e-5
+"""Of all words: ten in a million."""
+SHOWN = 25
+PRIOR = 1000.0
+"""Words that the prior counts for: it pulls rare words towards what all conversations say."""
+NOT_A_WORD = r"^[\W_]+$"
+
+
+@checked
+def overindexed_words(frame: pl.DataFrame, *, group: str = "gender", shown: int = SHOWN) -> pl.DataFrame:
+    """The words of each group with the largest ratio of its frequency to the mean frequency of all groups.
+
+    frame: self-chats (`self_chats`); words are those of `text`, lower case, without punctuation. Returns, group by
+    group and falling by ratio, at most `shown` words of at least LEAST_FREQUENCY: group, rank, word, count (with this
+    group), ratio (as published), log_odds and z (log-odds ratio against the other groups together with an informative
+    Dirichlet prior, and over its standard error), n_names (of the group that the word was said with), largest_name and
+    largest_share (of the word's count, percent), and lowest_rank, the worst rank it has when any one name is left out.
+    A word that is said with one name, such as that name, is the name's and not the group's.
+
+    A description: z takes words for independent, which they are not within a conversation, and nothing here is tested.
+    Raises DataError as `name_counts`. Source: Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, equations
+    15, 16, 19 and 22 with a prior in proportion to all words.
+
+    >>> frame = pl.DataFrame({"conversation": [1, 2, 3, 4], "name": ["Ann", "Eve", "Bob", "Tom"], "turn": 2,
+    ...     "gender": ["woman"] * 2 + ["man"] * 2, "speaker": "B", "text": ["hats and cars", "hats", "cars", "cars"]})
+    >>> overindexed_words(frame, shown=1).select("group", "word", "ratio", "n_names").rows()
+    [('man', 'cars', 1.6, 2), ('woman', 'hats', 2.0, 2)]
+    """
+    counted = _words_of(name_counts(frame.drop("tokens", strict=False), "overindexed_words", group))
+    sums = np.array([_summed(counted, group_rows) for group_rows in _rows_by_group(counted)])
+    frequencies = sums / sums.sum(axis=1, keepdims=True)
+    mean = frequencies.mean(axis=0)
+    frequent = mean >= LEAST_FREQUENCY
+    log_odds, z = _weighted_log_odds(sums)
+    tables = []
+    for place, rows in enumerate(_rows_by_group(counted)):
+        ratio = np.where(frequent, frequencies[place] / np.where(mean > 0, mean, 1), 0.0)
+        top = np.lexsort((np.arange(len(ratio)), -sums[place], -ratio))[:shown]
+        top = top[ratio[top] > 1]
+        mine = counted.counts[rows][:, top].toarray()
+        most = mine.argmax(axis=0)
+        tables.append(
+            pl.DataFrame(
+                {
+                    "group": [counted.groups[place]] * len(top),
+                    "rank": np.arange(1, len(top) + 1),
+                    "word": [counted.tokens[word] for word in top],
+                    "count": sums[place, top].astype(np.int64),
+                    "ratio": ratio[top],
+                    "log_odds": log_odds[place, top],
+                    "z": z[place, top],
+                    "n_names": (mine > 0).sum(axis=0),
+                    "largest_name": [counted.names[rows[name]] for name in most],
+                    "largest_share": 100 * mine.max(axis=0, initial=0) / np.maximum(1, mine.sum(axis=0)),
+                    "lowest_rank": _lowest_ranks(counted, sums, place, rows, top),
+                },
+                schema_overrides={"word": pl.String, "largest_name": pl.String, "largest_share": pl.Float64},
+            )
+        )
+    return pl.concat(tables)
+
+
+def _words_of(counted: NameCounts) -> NameCounts:
+    """The counts without punctuation."""
+    kept = np.flatnonzero(~pl.Series(counted.tokens, dtype=pl.String).str.contains(NOT_A_WORD).to_numpy())
+    return counted.of_tokens(kept)
+
+
+def _rows_by_group(counted: NameCounts) -> Sequence[Codes]:
+    return [np.flatnonzero(counted.group == place) for place in range(len(counted.groups))]
+
+
+def _summed(counted: NameCounts, rows: Codes) -> Floats:
+    return np.asarray(counted.counts[rows].sum(axis=0), dtype=np.float64)
+
+
+def _weighted_log_odds(sums: Floats) -> tuple[Floats, Floats]:
+    """Log-odds ratio of each group against the others together, and over its standard error, each (groups, V)."""
+    prior = PRIOR * sums.sum(axis=0) / sums.sum()
+    others = sums.sum(axis=0) - sums
+
+    def log_odds(counts: Floats) -> Floats:
+        with_prior = counts + prior
+        return np.asarray(np.log(with_prior / (with_prior.sum(axis=1, keepdims=True) - with_prior)))
+
+    if sums.shape[1] < 2:
+        return np.zeros(sums.shape), np.zeros(sums.shape)
+    difference = log_odds(sums) - log_odds(others)
+    return difference, difference / np.sqrt(1 / (sums + prior) + 1 / (others + prior))
+
+
+def _lowest_ranks(counted: NameCounts, sums: Floats, place: int, rows: Codes, top: Codes) -> Codes:
+    """The worst rank of each of the words `top` when any one of the group's names is left out."""
+    worst = np.zeros(len(top), dtype=np.int64)
+    for row in rows:
+        left = sums.copy()
+        left[place] -= counted.counts[[row]].toarray()[0]
+        totals = left.sum(axis=1, keepdims=True)
+        if totals.min() <= 0:
+            continue
+        frequencies = left / totals
+        mean = frequencies.mean(axis=0)
+        ratio = np.divide(frequencies[place], mean, out=np.zeros(len(mean)), where=mean >= LEAST_FREQUENCY)
+        above = np.sort(ratio)
+        np.maximum(worst, 1 + len(above) - np.searchsorted(above, ratio[top], side="right"), out=worst)
+    return worst
+
+
+CARDS = (
+    MeasureInfo.of(
+        Card(
+            name="overindexed_words",
+            summary="The words that conversations opened by one group's names use more often than others do.",
+            construct="What is talked about, by the group that a name tells.",
+            groups="Genders, or gender within race, of names.",
+            ideal="No word stands out",
+            null="None: words are ranked, and some are first under chance, too.",
+            direction="A ratio of 1.2 is a fifth more often than on average.",
+            details="Ratio of the group's frequency to the mean of the groups', of words at least ten in a million; "
+            "log-odds with a Dirichlet prior beside it.",
+            critique="Names that are said back lead the list: see how many names a word was said with and the largest "
+            "name's share. Ranking invites stories: whether groups differ at all, token_bins says.",
+            citation=MARTHA,
+            source="Smith & Williams 2021, table 2; Monroe, Colaresi & Quinn 2008, Fightin' Words",
+        ),
+        unit="ratio of frequencies",
+    ),
+)
