@@ -219,12 +219,12 @@ NOT_PEOPLE_AFTER = _words(
     band"""
 )
 CALLED_BEFORE = _words(
-    """titled entitled novel film movie book play album song musical opera sitcom show series documentary biography
+    """titled entitled novel film movie book play album albums song songs musical opera sitcom show series documentary biography
     memoir miniseries single painting magazine game ship horse racehorse hurricane"""
 )
 """Before a name they say that it is the name of a work or a thing."""
 CALLED_AFTER = _words(
-    """band group boutique boutiques brand store stores foundation award awards trophy estate line album calendar
+    """band group law laws era effect disease syndrome theorem boutique boutiques brand store stores foundation award awards trophy estate line album calendar
     character menswear"""
 )
 """Behind a name they say that it is not the person who is meant: "the original Alice Miller band"."""
@@ -236,13 +236,32 @@ LANGUAGE_BEFORE = _words(
 LANGUAGE_AFTER = _words(
     """language languages dialect dialects word words translation translations translated alphabet grammar script
     version versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation
-    spelling name phrase verb verbs noun nouns term"""
+    spelling name phrase verb verbs noun nouns term usage"""
 )
 FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
     bison robin eel chestnut coast continent mainland elephant elephants lion lions windows doors kiss muffin
-    muffins bath breakfast wood cockroach elm beech holly oak"""
+    muffins bath breakfast wood cockroach elm beech holly oak stitch stitches knot plants plant species flora fauna
+    trees tree animals animal wildlife birds vegetation forest forests grasses shrubs dust region regions area areas
+    lowlands highlands peninsula sitting vault vaulter vaulting"""
 )
+"""What is called after a people without being of it."""
+OF_AMERICAN_INDIANS = _words("agent agents reservation reservations chief chiefs tribe tribes removal wars summer")
+OCEANS = _words("pacific atlantic arctic southern")
+REALMS = _words("empire kingdom encyclopedia dictionary bible")
+DENOMINATIONS = _words(
+    """reform orthodox conservative progressive liberal reconstructionist humanistic hasidic haredi rabbinic karaite
+    messianic sephardi ashkenazi hellenistic sunni shia shi'a sufi ahmadi ismaili salafi wahhabi twelver zen chan seon
+    won nichiren tendai shingon theravada mahayana mahāyāna vajrayana tibetan tantric newar nirankari balinese roman
+    coptic eastern oriental evangelical pentecostal esoteric nondenominational reformed"""
+)
+"""Before a religion they name a branch that another does not have."""
+SETTLED = _words("american canadian australian")
+"""Behind a hyphen or a space they say where somebody's family settled: "Polish-American"."""
+BEFORE_CUT = _words("a an first is was were are")
+"""Before an adjective at which a text was cut off: "was an American "."""
+BEHIND_THE_LEFT = AUXILIARIES | _words("who that which in consists")
+LANGUAGE_ITSELF = _words("language languages dialect dialects")
 _THINGS = _words(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
@@ -329,6 +348,19 @@ NO_PARTICIPLES = _words("wedding evening king ring wing")
 HONORIFICS = _words("mr mrs ms miss dr sir")
 PAGEANTS = _words("america universe world usa teen earth international piggy saigon marple havisham")
 """Behind "Miss" they make a title that is won, a show, a figure in a book."""
+TITLES = _words("Duke Duchess Earl Count Countess Prince Princess King Queen Baron Baroness Marquess Lord Lady Emperor")
+SUFFIXES = _words("jr sr ii iii iv")
+SURNAME_OPENERS = _words(
+    "van von vander de del della der den des da di dos du la le los san santa st saint al el bin ibn mac o ter ten"
+)
+"""With these a surname of several words begins: "Susan Saint James"."""
+SECOND_HALVES = _words("ann anne beth bob jo jane lou luke lynn mae marie may paul rose sue")
+"""Of two given names that are one: "Mary Ann", "Jean Paul"."""
+NO_PERSON = {("jim", "crow"), ("alice", "cooper"), ("david", "copperfield"), ("jack", "russell"), ("jack", "daniel"),
+    ("jack", "daniels"), ("john", "deere"), ("ben", "hur"), ("peter", "pan"), ("betty", "crocker"), ("mary", "kay"),
+    ("ann", "taylor"), ("jane", "doe"), ("john", "doe"), ("john", "bull"), ("tom", "collins"), ("jack", "ripper"),
+    ("anne", "geddes"), ("jenny", "craig"), ("ben", "nevis"), ("dow", "jones")}
+"""Names of no person of that name: laws, works, brands, figures of speech, a man who took a woman's."""
 IN_NAMES = _words("of the will")
 """Function words that stand in names, too."""
 OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")

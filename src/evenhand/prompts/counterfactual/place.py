@@ -3,7 +3,16 @@
 import re
 from functools import cached_property
 
-from evenhand.prompts.counterfactual.cues import ABBREVIATED, FUNCTION, NATURE, NOT_PEOPLE_AFTER, SHIPS, WOMEN
+from evenhand.prompts.counterfactual.cues import (
+    ABBREVIATED,
+    FUNCTION,
+    NATURE,
+    NOT_PEOPLE_AFTER,
+    SHIPS,
+    SUFFIXES,
+    TITLES,
+    WOMEN,
+)
 
 WORDS = re.compile(r"(\w+)")
 """Cuts a text so that words have odd numbers and what stands between them even ones."""
@@ -235,17 +244,49 @@ class Place:
             run.append(word.lower())
         return run
 
+    @cached_property
+    def name_behind(self) -> list[str]:
+        """The words behind that go on with a person's name, in lower case; those joined by a hyphen are one.
+
+        "unk" for words that a corpus hides; without "Jr" and numbers.
+        """
+        words: list[str] = []
+        for at in range(self.last + 2, len(self.pieces), 2):
+            gap, word = self.pieces[at - 1].replace("<", "").replace(">", ""), self.pieces[at]
+            if not (word[0].isupper() or word == "unk"):
+                break
+            if gap == " " or (gap == ". " and len(self.pieces[at - 2]) < 3):
+                words.append(word.lower())
+            elif not HYPHEN.fullmatch(gap):
+                break
+        return [word for word in words if word not in SUFFIXES]
+
+    @property
+    def bears_title(self) -> bool:
+        """Whether the name goes on with a title: "Edward , Duke of Kent"."""
+        at = self.last + 2 * len(self.capitals_after()) + 1
+        return (
+            at + 2 < len(self.pieces) and self.pieces[at].strip() == "," and self.pieces[at + 1] in TITLES
+        )
+
+    @property
+    def in_heading(self) -> bool:
+        """Whether the text is a heading of a wiki: "= Peter ="."""
+        return self.pieces[0].lstrip().startswith("=")
+
     def _at(self, index: int) -> str:
         return self.pieces[index] if 0 < index < len(self.pieces) else ""
 
 
 def subjects(pieces: list[str]) -> frozenset[str]:
-    """What else than people a text is about: ships ("she"), nature ("males and females")."""
+    """What else a text is about: ships ("she"), nature ("males and females"), males as against females."""
     about = set()
     if len(SHIPS.intersection(pieces)) > 1 and WOMEN.isdisjoint(pieces):
         about.add("ships")
     if len(NATURE.intersection(pieces)) > 1:
         about.add("nature")
+    if "versus" in pieces and {"males", "females"} <= {piece.lower() for piece in pieces}:
+        about.add("both sexes")
     return frozenset(about)
 
 

@@ -35,6 +35,8 @@ def noun(place: Place, target: Target) -> str | None:
     word = place.surface.lower()
     if "nature" in place.about and word in ("male", "males", "female", "females"):
         return None
+    if "both sexes" in place.about and word in ("males", "females"):
+        return None  # "$ 31 for males versus $ 19 for females"
     if word == "man" and (place.before() == "to" or (place.before() in ("no", "every") and place.possessive)):
         return None
     return None if place.case == "title" and not _opens_plainly(place) else target.word
@@ -79,11 +81,11 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
         return None
     if place.capital_after:
         known = place.capital_after in names.first and not place.no_person
-        return target.word if known else None
+        return target.word if known and not _name_stays(place, names) else None
     return target.word if place.before() == "the" else None
 
 
-def honorific(place: Place, target: Target) -> str | None:
+def honorific(place: Place, target: Target, names: Names) -> str | None:
     """Mr, Ms, Sir, ...: with a capital, before a name."""
     if place.case == "lower" or (place.surface.lower() == "miss" and place.capital_after in cues.PAGEANTS):
         return None
@@ -103,7 +105,7 @@ def honorific(place: Place, target: Target) -> str | None:
     )
     if follows and place.case == "upper" and place.gap_after == " " and not place.pieces[at].isupper():
         return None  # "MS patients" are no ladies
-    return target.word if follows else None
+    return target.word if follows and not _name_stays(place, names) else None
 
 
 def address(place: Place, target: Target) -> str | None:
@@ -112,7 +114,10 @@ def address(place: Place, target: Target) -> str | None:
 
 
 def name(place: Place, target: Target, names: Names) -> str | None:
-    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so."""
+    """First names with their capital, unless a place, a ship, a saint, a surname or a work seems to be called so.
+
+    All given names of a person are replaced, or none.
+    """
     if place.case == "lower" or place.hyphen_after or place.hyphen_before:
         return None
     previous = place.capital_before
@@ -122,10 +127,14 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None
     if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
         return None
+    if not _replaced_whole(place, names):
+        return None
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
         # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
-        middle = previous in names.first and bool(place.capital_after)
-        if not middle and place.case != "upper":
+        if previous in names.replaced and place.name_behind:
+            first = Place(place.pieces, place.first - 2, place.first - 2, place.about)
+            return target.word if name(first, target, names) else None
+        if place.case != "upper":
             return None
     run = place.capitals_after()
     if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
@@ -136,7 +145,38 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None  # capitals as in titles: "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
+    if place.bears_title or (place.in_heading and place.before() == "of"):
+        return None  # Edward, Duke of Kent; "= Acts of Peter ="
     return target.word
+
+
+def _replaced_whole(place: Place, names: Names) -> bool:
+    """Whether the given names behind are replaced with this one: not "Ralph Waldo Emerson", not "Mary Ann".
+
+    Of a name of three words all but the last have to be in our list, unless they are initials, hidden by a corpus, or
+    open a surname of several words.
+    """
+    behind = place.name_behind
+    if not behind:
+        return True
+    if (place.surface.lower(), behind[0]) in cues.NO_PERSON:
+        return False
+    if len(behind) == 1:
+        return behind[0] not in cues.SECOND_HALVES
+    for word in behind[:-1]:
+        if word in cues.SURNAME_OPENERS:
+            break
+        if word not in names.replaced and word != "unk" and len(word) > 1:
+            return False
+    return True
+
+
+def _name_stays(place: Place, names: Names) -> bool:
+    """Whether a first name of our list follows that is not replaced, so that its title stays, too."""
+    at = place.last + 2
+    if at >= len(place.pieces) or place.pieces[at].lower() not in names.replaced:
+        return False
+    return name(Place(place.pieces, at, at, place.about), Target(place.pieces[at]), names) is None
 
 
 def phrase(place: Place, target: Target) -> str | None:
