@@ -134,6 +134,15 @@ GIVEN = _words(
 )
 """What is given to her rather than hers: "offered her money"."""
 
+HOLDING = _words(
+    "hold holds held holding hug hugs hugged hugging pull pulls pulled draw drew draws keep keeps kept"
+)
+HAVING_DONE = _words("have has had having get gets got getting want wants wanted order orders ordered")
+DONE = _words(
+    "put killed taken sent shot beaten thrown brought kept given shown told cut hung burnt drawn written"
+)
+"""Before her and what is done to her: "had her executed"."""
+
 SPANS_OF_TIME = _words(
     """hours days weeks months years minutes seconds times decades hour day week month year"""
 )
@@ -219,10 +228,13 @@ NOT_PEOPLE_AFTER = _words(
     band"""
 )
 CALLED_BEFORE = _words(
-    """titled entitled novel film movie book play album albums song songs musical opera sitcom show series documentary biography
+    """titled entitled novel film movie book play album albums song songs musical musicals opera sitcom show series documentary biography
     memoir miniseries single painting magazine game ship horse racehorse hurricane"""
 )
 """Before a name they say that it is the name of a work or a thing."""
+WORKS = _words(
+    "novel film movie book play album song musical opera series documentary single painting ship horse"
+)
 CALLED_AFTER = _words(
     """band group law laws era effect disease syndrome theorem boutique boutiques brand store stores foundation award awards trophy estate line album calendar
     character menswear"""
@@ -236,7 +248,7 @@ LANGUAGE_BEFORE = _words(
 LANGUAGE_AFTER = _words(
     """language languages dialect dialects word words translation translations translated alphabet grammar script
     version versions title subtitles speaking speaker speakers lyrics text texts literature pronunciation
-    spelling name phrase verb verbs noun nouns term usage"""
+    spelling name phrase verb verbs noun nouns term usage sounds characters syllables"""
 )
 FIXED_AFTER = _words(
     """fries toast shepherd shepherds horn measles roulette dressing bulldog bulldogs terrier mastiff lobster alligator
@@ -246,7 +258,12 @@ FIXED_AFTER = _words(
     lowlands highlands peninsula sitting vault vaulter vaulting"""
 )
 """What is called after a people without being of it."""
-OF_AMERICAN_INDIANS = _words("agent agents reservation reservations chief chiefs tribe tribes removal wars summer")
+OF_AMERICAN_INDIANS = _words(
+    "agent agents reservation reservations chief chiefs tribe tribes removal wars summer"
+)
+ARTICLES = _words("a an the")
+SMALL = _words("from of for with and to by in on the among against")
+"""Words that only titles write with a capital within a sentence."""
 OCEANS = _words("pacific atlantic arctic southern")
 REALMS = _words("empire kingdom encyclopedia dictionary bible")
 DENOMINATIONS = _words(
@@ -269,7 +286,8 @@ _THINGS = _words(
 FIXED_PHRASES = {
     "sister": _words(
         """ship ships vessel vessels city cities station stations company companies magazine channel label club series
-        site paper newspaper publication program programme species group taxon school"""
+        site paper newspaper publication program programme species group taxon school show shows network project brand
+        chromatids act"""
     ),
     "sisters": _words("ship"),
     "mother": _words("ship tongue lode country church house board nature earth"),
@@ -284,6 +302,8 @@ FIXED_PHRASES = {
     "brother": _words("industries"),
 }
 """What goes by a word of gender, and is no person of it."""
+LADIES = _words("leading first bag dragon")
+"""Before "lady", where no gentleman has the name."""
 FOUNDERS = _words("founding pilgrim church desert apostolic city")
 """Before "fathers", who are no parents."""
 SHIPS = _words(
@@ -332,7 +352,7 @@ NOT_DONE = _words(
 )
 """Words in -ed that describe what a people has: "the British armed forces"."""
 COUNTED = _words(
-    """any all no these those fellow many some most few several more two three four five six seven eight nine
+    """any all no these those fellow ethnic many some most few several more two three four five six seven eight nine
     ten other"""
 )
 BEFORE_PEOPLES = _words(
@@ -348,7 +368,9 @@ NO_PARTICIPLES = _words("wedding evening king ring wing")
 HONORIFICS = _words("mr mrs ms miss dr sir")
 PAGEANTS = _words("america universe world usa teen earth international piggy saigon marple havisham")
 """Behind "Miss" they make a title that is won, a show, a figure in a book."""
-TITLES = _words("Duke Duchess Earl Count Countess Prince Princess King Queen Baron Baroness Marquess Lord Lady Emperor")
+TITLES = _words(
+    "Duke Duchess Earl Count Countess Prince Princess King Queen Baron Baroness Marquess Lord Lady Emperor"
+)
 SUFFIXES = _words("jr sr ii iii iv")
 SURNAME_OPENERS = _words(
     "van von vander de del della der den des da di dos du la le los san santa st saint al el bin ibn mac o ter ten"
@@ -356,13 +378,35 @@ SURNAME_OPENERS = _words(
 """With these a surname of several words begins: "Susan Saint James"."""
 SECOND_HALVES = _words("ann anne beth bob jo jane lou luke lynn mae marie may paul rose sue")
 """Of two given names that are one: "Mary Ann", "Jean Paul"."""
-NO_PERSON = {("jim", "crow"), ("alice", "cooper"), ("david", "copperfield"), ("jack", "russell"), ("jack", "daniel"),
-    ("jack", "daniels"), ("john", "deere"), ("ben", "hur"), ("peter", "pan"), ("betty", "crocker"), ("mary", "kay"),
-    ("ann", "taylor"), ("jane", "doe"), ("john", "doe"), ("john", "bull"), ("tom", "collins"), ("jack", "ripper"),
-    ("anne", "geddes"), ("jenny", "craig"), ("ben", "nevis"), ("dow", "jones")}
+NO_PERSON = {
+    ("jim", "crow"),
+    ("alice", "cooper"),
+    ("david", "copperfield"),
+    ("jack", "russell"),
+    ("jack", "daniel"),
+    ("jack", "daniels"),
+    ("john", "deere"),
+    ("ben", "hur"),
+    ("peter", "pan"),
+    ("betty", "crocker"),
+    ("mary", "kay"),
+    ("ann", "taylor"),
+    ("jane", "doe"),
+    ("john", "doe"),
+    ("john", "bull"),
+    ("tom", "collins"),
+    ("jack", "ripper"),
+    ("anne", "geddes"),
+    ("jenny", "craig"),
+    ("ben", "nevis"),
+    ("dow", "jones"),
+}
 """Names of no person of that name: laws, works, brands, figures of speech, a man who took a woman's."""
-IN_NAMES = _words("of the will")
-"""Function words that stand in names, too."""
+COUPLES = {("gilbert", "and", "sullivan"), ("adam", "and", "eve")}
+NOT_IN_NAMES = FUNCTION - _words("of the will")
+"""Function words that do not stand in names."""
+NO_NOUN = FUNCTION | ADVERBS | VERBS
+"""Behind a word they say that no noun follows."""
 OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")
 """Between "the" and the name of a people: "the ancient Maya"."""
 SINGULAR = _words("a an the another each every this that one")

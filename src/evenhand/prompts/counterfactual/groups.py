@@ -27,6 +27,8 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None  # what was cut off may be a title, a language
     if place.surface == "New Zealand" and _ends_noun_phrase(place):
         return None
+    if place.gap_before == "> " and place.gap_after.strip() == ",":
+        return None  # behind a hidden word it may be a surname
     if place.hyphen_after or place.cut or _coordinated(place, names):
         return target.word
     joined = (
@@ -86,7 +88,12 @@ def _free_of_names(place: Place, names: Names) -> bool:
         return False
     if place.case == "upper":
         return True
-    if place.in_title or place.in_capitals or (place.capital_before and place.gap_after.strip() == ":"):
+    if (
+        "books" in place.about
+        or place.in_title
+        or place.in_capitals
+        or (place.capital_before and place.gap_after.strip() == ":")
+    ):
         return False  # the Nation of Islam; "Conservative Judaism: A History"
     if place.capital_before in cues.DENOMINATIONS or _before_hidden_name(place):
         return False
@@ -133,7 +140,9 @@ def _before_hidden_name(place: Place) -> bool:
     hidden = (last - at) // 2
     if hidden == 0:
         return False
-    following = place.pieces[last].lower() if last < len(place.pieces) and place.pieces[last - 1] == "> " else ""
+    following = (
+        place.pieces[last].lower() if last < len(place.pieces) and place.pieces[last - 1] == "> " else ""
+    )
     return hidden > 1 or place.no_person or following in cues.REALMS
 
 
@@ -176,7 +185,7 @@ def _coordinated(place: Place, names: Names) -> bool:
             if pieces[following][0].isupper() and word in _SECOND_WORDS:
                 at = following
                 continue
-            return word not in cues.FUNCTION | cues.ADVERBS | cues.VERBS | names.first
+            return word not in cues.NO_NOUN and word not in names.first
         else:
             return False
         if following >= len(pieces) or pieces[following - 1].strip(" <>"):
@@ -218,9 +227,14 @@ def is_first_name(place: Place) -> bool:
     acts = acts or place.after().endswith("ed")
     if (acts or place.possessive) and place.before() in ("", *cues.JOINTS):
         return True
-    return place.cut and any(  # "Christian Miller, better known as Christian "
-        word == place.surface and gap == " " and following[0].isupper()
-        for word, gap, following in zip(place.pieces[1::2], place.pieces[2::2], place.pieces[3::2], strict=False)
+    return (
+        place.cut
+        and any(  # "Christian Miller, better known as Christian "
+            word == place.surface and gap == " " and following[0].isupper()
+            for word, gap, following in zip(
+                place.pieces[1::2], place.pieces[2::2], place.pieces[3::2], strict=False
+            )
+        )
     )
 
 
@@ -250,7 +264,7 @@ def _ends_noun_phrase(place: Place) -> bool:
         return False
     if following == "left" and place.after(2) in cues.BEHIND_THE_LEFT:
         return False
-    return following in cues.FUNCTION or following in cues.ADVERBS or following in cues.VERBS
+    return following in cues.NO_NOUN
 
 
 def _is_singular_noun(place: Place) -> bool:

@@ -9,6 +9,7 @@ from evenhand.prompts.counterfactual.cues import (
     NATURE,
     NOT_PEOPLE_AFTER,
     SHIPS,
+    SMALL,
     SUFFIXES,
     TITLES,
     WOMEN,
@@ -22,7 +23,7 @@ HYPHEN = re.compile(r">?(?:\s?@?[-‐‑]@?\s?|–)<?")
 APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
-_REACH, _CAPITALS = 15, 5
+_REACH, _CAPITALS, _MOST_CAPITALS = 15, 5, 5
 
 
 class Place:
@@ -129,7 +130,13 @@ class Place:
 
     @property
     def in_title(self) -> bool:
-        """Whether "of" or "for" ties the word to a capital within a sentence: "Searching for Robert Johnson"."""
+        """Whether a word before is written as in titles: "Searching for Robert Johnson", "Poems From the Chinese"."""
+        for count in (1, 2):
+            at = self.first - 2 * count
+            if self.before(count) in SMALL and self.pieces[at][0].isupper() and not _opens(self.pieces, at):
+                return True
+        if self.before() == "with" and self.before(3) and self.first > 6:  # "Late Night with Jane Miller"
+            return self.pieces[self.first - 4][0].isupper() and self.pieces[self.first - 6][0].isupper()
         step = 2 if self.before(2) in ("of", "for") and self.capital_before else 1
         at = self.first - 2 * step - 2
         if at < 1 or self.before(step) not in ("of", "for") or not self.before(step + 1):
@@ -176,12 +183,12 @@ class Place:
     @property
     def no_person(self) -> bool:
         """Whether the run of capitals behind a name ends in a place, an institution, a ship, a work."""
-        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after())
+        return any(word in NOT_PEOPLE_AFTER for word in self.capitals_after)
 
     @property
     def after_run(self) -> str:
         """The word behind the run of capitals behind, in lower case."""
-        return self._at(self.last + 2 + 2 * len(self.capitals_after())).lower()
+        return self._at(self.last + 2 + 2 * len(self.capitals_after)).lower()
 
     @property
     def heads_title(self) -> bool:
@@ -189,7 +196,7 @@ class Place:
 
         "Jane Miller: A Life", "Jane Miller and John Wu: Friends", "Jane Miller and the Politics of Tea".
         """
-        at = self.last + 2 * len(self.capitals_after()) + 1
+        at = self.last + 2 * len(self.capitals_after) + 1
         if self._at(at + 1) == "and" and self._at(at + 3):
             if self._at(at + 3) in ("the", "his", "her"):
                 return self._at(at + 5)[:1].isupper()
@@ -225,10 +232,11 @@ class Place:
             return ""
         return word.lower() if SPACE.fullmatch(gap) or HYPHEN.fullmatch(gap) else ""
 
-    def capitals_after(self, most: int = 5) -> list[str]:
+    @cached_property
+    def capitals_after(self) -> list[str]:
         """The run of capitalised words behind (in lower case), also across an apostrophe and "of"."""
         run: list[str] = []
-        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * most), 2):
+        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + 2 * _MOST_CAPITALS), 2):
             gap, word = self.pieces[at - 1], self.pieces[at]
             if gap == " & " or (
                 word == "and" and self._at(at + 2) in ("Company", "Co", "Sons", "Associates")
@@ -264,10 +272,8 @@ class Place:
     @property
     def bears_title(self) -> bool:
         """Whether the name goes on with a title: "Edward , Duke of Kent"."""
-        at = self.last + 2 * len(self.capitals_after()) + 1
-        return (
-            at + 2 < len(self.pieces) and self.pieces[at].strip() == "," and self.pieces[at + 1] in TITLES
-        )
+        at = self.last + 2 * len(self.capitals_after) + 1
+        return at + 2 < len(self.pieces) and self.pieces[at].strip() == "," and self.pieces[at + 1] in TITLES
 
     @property
     def in_heading(self) -> bool:
@@ -279,14 +285,16 @@ class Place:
 
 
 def subjects(pieces: list[str]) -> frozenset[str]:
-    """What else a text is about: ships ("she"), nature ("males and females"), males as against females."""
-    about = set()
-    if len(SHIPS.intersection(pieces)) > 1 and WOMEN.isdisjoint(pieces):
+    """What else a text is about: ships ("she"), nature ("males and females"), males as against females, books."""
+    words, about = set(pieces), set()
+    if len(SHIPS & words) > 1 and not WOMEN & words:
         about.add("ships")
-    if len(NATURE.intersection(pieces)) > 1:
+    if len(NATURE & words) > 1:
         about.add("nature")
-    if "versus" in pieces and {"males", "females"} <= {piece.lower() for piece in pieces}:
+    if "versus" in words and {"males", "females"} <= {word.lower() for word in words}:
         about.add("both sexes")
+    if "ISBN" in words:
+        about.add("books")
     return frozenset(about)
 
 

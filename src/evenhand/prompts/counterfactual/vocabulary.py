@@ -16,8 +16,20 @@ from evenhand.schema import UsageError, unknown_name
 GENDERS = ("female", "male")
 CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
 """Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
-OF_PERSON = frozenset(("black", "deaf", "african", "north african"))
-"""Written with a capital in the lexicon, but with other senses (a continent) in most texts."""
+OF_PERSON = frozenset(
+    (
+        "black",
+        "deaf",
+        "african",
+        "north african",
+        "asian",
+        "east asian",
+        "south asian",
+        "southeast asian",
+        "middle eastern",
+    )
+)
+"""Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
 FOLDER = Path(__file__).parent
 
 
@@ -168,7 +180,9 @@ def _gender(target: str, with_names: bool) -> Iterator[Term]:
 def _origins(sources: Sequence[str], target: str) -> Iterator[Term]:
     origins = _read("names")
     seen: set[str] = {name for pair in origins[target] for name in pair}
-    replaced = {name.lower() for source in sources for pair in origins[source] for name in pair if name not in seen}
+    replaced = {
+        name.lower() for source in sources for pair in origins[source] for name in pair if name not in seen
+    }
     names = replace(known_names(), replaced=frozenset(replaced))
     for source in sources:
         for number, pair in enumerate(origins[source]):
