@@ -228,16 +228,16 @@ NOT_PEOPLE_AFTER = _words(
     band"""
 )
 CALLED_BEFORE = _words(
-    """titled entitled novel film movie book play album albums song songs musical musicals opera sitcom show series documentary biography
-    memoir miniseries single painting magazine game ship horse racehorse hurricane"""
+    """titled entitled novel film movie book play album albums song songs musical musicals opera sitcom show series
+    documentary biography memoir miniseries single painting magazine game ship horse racehorse hurricane"""
 )
 """Before a name they say that it is the name of a work or a thing."""
 WORKS = _words(
-    "novel film movie book play album song musical opera series documentary single painting ship horse"
+    """novel film movie book play album song musical opera series documentary single painting ship horse"""
 )
 CALLED_AFTER = _words(
-    """band group law laws era effect disease syndrome theorem boutique boutiques brand store stores foundation award awards trophy estate line album calendar
-    character menswear"""
+    """band group law laws era effect disease syndrome theorem boutique boutiques brand store stores foundation
+    award awards trophy estate line album calendar character menswear"""
 )
 """Behind a name they say that it is not the person who is meant: "the original Alice Miller band"."""
 LANGUAGE_BEFORE = _words(
@@ -378,31 +378,12 @@ SURNAME_OPENERS = _words(
 """With these a surname of several words begins: "Susan Saint James"."""
 SECOND_HALVES = _words("ann anne beth bob jo jane lou luke lynn mae marie may paul rose sue")
 """Of two given names that are one: "Mary Ann", "Jean Paul"."""
-NO_PERSON = {
-    ("jim", "crow"),
-    ("alice", "cooper"),
-    ("david", "copperfield"),
-    ("jack", "russell"),
-    ("jack", "daniel"),
-    ("jack", "daniels"),
-    ("john", "deere"),
-    ("ben", "hur"),
-    ("peter", "pan"),
-    ("betty", "crocker"),
-    ("mary", "kay"),
-    ("ann", "taylor"),
-    ("jane", "doe"),
-    ("john", "doe"),
-    ("john", "bull"),
-    ("tom", "collins"),
-    ("jack", "ripper"),
-    ("anne", "geddes"),
-    ("jenny", "craig"),
-    ("ben", "nevis"),
-    ("dow", "jones"),
-}
+NO_PERSON = _words(
+    """jim_crow alice_cooper david_copperfield jack_russell jack_daniel jack_daniels john_deere ben_hur peter_pan
+    betty_crocker mary_kay jane_doe john_doe"""
+)
 """Names of no person of that name: laws, works, brands, figures of speech, a man who took a woman's."""
-COUPLES = {("gilbert", "and", "sullivan"), ("adam", "and", "eve")}
+COUPLES = frozenset((("gilbert", "and", "sullivan"), ("adam", "and", "eve")))
 NOT_IN_NAMES = FUNCTION - _words("of the will")
 """Function words that do not stand in names."""
 NO_NOUN = FUNCTION | ADVERBS | VERBS

@@ -304,6 +304,8 @@ def _beside(pieces: list[str], at: int, step: int) -> int:
         gaps += pieces[gap]
         if pieces[at] in ("and", "or", "nor"):
             joint = True
+        elif pieces[at] == "born" and step > 0:
+            pass  # "Indian-born American": one may change
         elif pieces[at] in FILLING:
             if gaps.strip() == ",":
                 return 0  # "the British, the French navy"

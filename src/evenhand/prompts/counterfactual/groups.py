@@ -45,9 +45,11 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
 
 def group_noun(place: Place, target: Target, names: Names) -> str | None:
     """Groups with capitals, as nouns: "Muslims", "Poles"."""
-    if place.case == "lower" and place.surface == "whites":
-        if place.before() in ("egg", "the") or (place.before() == "and" and place.before(2) == "blacks"):
-            return None
+    before = place.before()
+    if place.surface == "whites" and (
+        before in ("egg", "the") or (before == "and" and place.before(2) == "blacks")
+    ):
+        return None
     return target.word if _free_of_names(place, names) and not _is_fixed(place) else None
 
 
@@ -69,7 +71,7 @@ def of_person(place: Place, target: Target, names: Names) -> str | None:
     """Adjectives that say something of a person beside other senses: "a white man", "she is blind"."""
     if place.case == "title" and (
         (place.capital_after and place.capital_after not in names.groups)
-        or (place.capital_before and place.capital_before not in names.groups)
+        or (place.capital_before and place.capital_before not in names.groups and not place.opener_before)
     ):
         return None
     if place.hyphen_after or place.before() in cues.SPANS_OF_TIME:
@@ -108,7 +110,7 @@ def _free_of_names(place: Place, names: Names) -> bool:
 
 
 def _is_half(place: Place, names: Names) -> bool:
-    """Whether a word for another group of the axis goes before or behind: "French Canadian", "Arab-Indian", "Shia Islam".
+    """Whether a word for another group of the axis stands beside it: "French Canadian", "Arab-Indian", "Shia Islam".
 
     Not what says where somebody's family came from: "a Polish-American actor".
     """
@@ -120,9 +122,9 @@ def _is_half(place: Place, names: Names) -> bool:
             return True  # Austro-Hungarian
     if place.hyphen_after and (place.after_hyphen() == "unk" or place.surface.lower() == "anglo"):
         return True
-    if place.before() in names.peers:
+    if place.capital_before in names.peers:
         return True
-    after = place.after_hyphen() if place.hyphen_after else place.after()
+    after = place.after_hyphen() if place.hyphen_after else place.capital_after
     after = after if after in names.peers else after.removesuffix("s")
     if after not in names.peers:
         return False
@@ -130,7 +132,7 @@ def _is_half(place: Place, names: Names) -> bool:
 
 
 def _before_hidden_name(place: Place) -> bool:
-    """Whether words follow that a corpus hides, as they do in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
+    """Whether words follow that a corpus hides, as in names: "the Jewish <unk> <unk>", "the Persian <unk> Empire"."""
     if not place.gap_after.startswith(" <"):
         return False
     at = place.last + 2
@@ -188,9 +190,8 @@ def _coordinated(place: Place, names: Names) -> bool:
             return word not in cues.NO_NOUN and word not in names.first
         else:
             return False
-        if following >= len(pieces) or pieces[following - 1].strip(" <>"):
-            if gap != ",":
-                return False
+        if gap != "," and (following >= len(pieces) or pieces[following - 1].strip(" <>")):
+            return False
         word = pieces[following] if following < len(pieces) else ""
         known = word == "unk" or word.lower() in names.groups or word in ("New", "South", "North")
         if not known and not (word[:1].isupper() and word.endswith(_OF_PEOPLES)):

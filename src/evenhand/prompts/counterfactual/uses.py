@@ -152,8 +152,9 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None
     if place.in_title or _names_work(place):
         return None
-    if {previous, place.before(), place.before(2) if previous else ""} & cues.NOT_PEOPLE_BEFORE:
-        return None
+    further = place.before(2) if previous else place.before(3) if place.before() == "and" else ""
+    if {previous, place.before(), further} & cues.NOT_PEOPLE_BEFORE:
+        return None  # Mount John, "the USS Little and Gregory"
     if not _replaced_whole(place, names) or (not previous and _is_surname(place, names)):
         return None
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
@@ -195,7 +196,7 @@ def _replaced_whole(place: Place, names: Names) -> bool:
         return False
     if not behind:
         return True
-    if (place.surface.lower(), behind[0]) in cues.NO_PERSON:
+    if f"{place.surface}_{behind[0]}".lower() in cues.NO_PERSON:
         return False
     if len(behind) == 1:
         return behind[0] not in cues.SECOND_HALVES
@@ -286,7 +287,7 @@ def _is_fixed(place: Place) -> bool:
 
 
 def _in_title_or_firm(place: Place) -> bool:
-    """Whether a capital stands behind capitals and a colon, or "&": "Jane Miller: The Queen of Tea", "Miller & Sons"."""
+    """Whether a capital stands behind capitals and a colon, or "&": "Jane Miller: Queen of Tea", "Miller & Sons"."""
     return place.case == "title" and (place.behind_title or "&" in place.gap_before)
 
 

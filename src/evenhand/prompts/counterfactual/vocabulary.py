@@ -16,19 +16,8 @@ from evenhand.schema import UsageError, unknown_name
 GENDERS = ("female", "male")
 CAPITALISED_AXES = ("religion", "nationality", "race_ethnicity")
 """Axes whose words are mostly names of peoples and faiths, told from other senses by their capital."""
-OF_PERSON = frozenset(
-    (
-        "black",
-        "deaf",
-        "african",
-        "north african",
-        "asian",
-        "east asian",
-        "south asian",
-        "southeast asian",
-        "middle eastern",
-    )
-)
+_PARTS_OF_THE_WORLD = ("african", "north african", "asian", "east asian", "south asian", "southeast asian")
+OF_PERSON = frozenset(("black", "deaf", "middle eastern", *_PARTS_OF_THE_WORLD))
 """Written with a capital in the lexicon, but with other senses (a part of the world) in most texts."""
 FOLDER = Path(__file__).parent
 
@@ -130,12 +119,15 @@ def known_names() -> Names:
 
 @cache
 def _names_beside(axis: str) -> Names:
-    """What we know of names, with the words for groups of an axis."""
-    words = (descriptor.descriptor for descriptor in load_lexicon().select([axis]).descriptors)
-    peers = {word.lower() for word in words if word[0].isupper()}
-    forms = _read("forms")[axis]
-    peers.update(noun.lower() for entry in forms.get("nouns", ()) for noun in entry[1:])
-    peers.update(name.lower() for _, name in forms.get("names", ()))
+    """What we know of names, with the words for groups of an axis; those of peoples and nations go together."""
+    together = ("nationality", "race_ethnicity")
+    peers: set[str] = set()
+    for one in together if axis in together else (axis,):
+        words = (descriptor.descriptor for descriptor in load_lexicon().select([one]).descriptors)
+        forms = _read("forms")[one]
+        peers.update(word.lower() for word in words if word[0].isupper())
+        peers.update(noun.lower() for entry in forms.get("nouns", ()) for noun in entry[1:])
+        peers.update(name.lower() for _, name in forms.get("names", ()))
     return replace(known_names(), peers=frozenset(peers))
 
 
