@@ -261,9 +261,14 @@ FIXED_AFTER = _words(
 OF_AMERICAN_INDIANS = _words(
     "agent agents reservation reservations chief chiefs tribe tribes removal wars summer"
 )
-ARTICLES = _words("a an the")
 SMALL = _words("from of for with and to by in on the among against")
 """Words that only titles write with a capital within a sentence."""
+AMERICAN_INDIANS = _words(
+    "tribe tribes tribal Cherokee Sioux Lakota Apache Navajo Cheyenne Choctaw reservation reservations"
+)
+"""Where one of them stands, Indians are not of India."""
+INTO_LIVES = _words("inside being becoming finding saving chasing")
+"""With a capital before a name, as titles begin: "Inside Jane Miller"."""
 OCEANS = _words("pacific atlantic arctic southern")
 REALMS = _words("empire kingdom encyclopedia dictionary bible")
 DENOMINATIONS = _words(
@@ -278,7 +283,6 @@ SETTLED = _words("american canadian australian")
 BEFORE_CUT = _words("a an first is was were are")
 """Before an adjective at which a text was cut off: "was an American "."""
 BEHIND_THE_LEFT = AUXILIARIES | _words("who that which in consists")
-LANGUAGE_ITSELF = _words("language languages dialect dialects")
 _THINGS = _words(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
@@ -379,17 +383,16 @@ SURNAME_OPENERS = _words(
 SECOND_HALVES = _words("ann anne beth bob jo jane lou luke lynn mae marie may paul rose sue")
 """Of two given names that are one: "Mary Ann", "Jean Paul"."""
 NO_PERSON = _words(
-    """jim_crow alice_cooper david_copperfield jack_russell jack_daniel jack_daniels john_deere ben_hur peter_pan
-    betty_crocker mary_kay jane_doe john_doe"""
+    "gilbert_and_sullivan adam_and_eve jim_crow alice_cooper david_copperfield jack_russell john_deere ben_hur"
 )
 """Names of no person of that name: laws, works, brands, figures of speech, a man who took a woman's."""
-COUPLES = frozenset((("gilbert", "and", "sullivan"), ("adam", "and", "eve")))
 NOT_IN_NAMES = FUNCTION - _words("of the will")
 """Function words that do not stand in names."""
 NO_NOUN = FUNCTION | ADVERBS | VERBS
 """Behind a word they say that no noun follows."""
 OF_THE = _words("ancient modern old early first other remaining defeated surviving same poor rich young many")
 """Between "the" and the name of a people: "the ancient Maya"."""
+ARTICLES = _words("a an the")
 SINGULAR = _words("a an the another each every this that one")
 AGES = _words("young old older elderly teenage")
 JOINTS = _words("and but that when as where while")

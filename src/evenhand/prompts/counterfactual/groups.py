@@ -19,7 +19,7 @@ def group(place: Place, target: Target, names: Names, languages: frozenset[str])
         return None
     if place.surface.lower() in languages and _is_language(place):
         return None
-    if not languages and place.after() in cues.LANGUAGE_ITSELF:
+    if not languages and place.after() in ("language", "languages", "dialect", "dialects"):
         return None
     if _is_fixed(place) or (place.surface in FIRST_NAMES and is_first_name(place)):
         return None
@@ -62,7 +62,7 @@ def singular_noun(place: Place, target: Target, names: Names) -> str | None:
 def faith(place: Place, target: Target, names: Names) -> str | None:
     """Names of religions; but not of their branches, which a word before them tells: "Reform Judaism"."""
     branch = place.before() not in cues.FUNCTION | cues.ADVERBS | names.groups
-    if place.capital_before and branch:
+    if (place.capital_before and branch) or (place.before(2) == "pure" and place.before() == "land"):
         return None
     return group_noun(place, target, names)
 
@@ -165,8 +165,12 @@ def _is_fixed(place: Place) -> bool:
     """Whether it is called after a group and not of it: a dish, a dance, a plant, a region, an ocean."""
     if place.after() in cues.FIXED_AFTER or (place.hyphen_follows(1) and place.after(1) == "cross"):
         return True
-    if place.surface == "Indian" and place.after() in cues.OF_AMERICAN_INDIANS:
+    if place.surface in ("Indian", "Indians") and (
+        "American Indians" in place.about or place.after() in cues.OF_AMERICAN_INDIANS
+    ):
         return True
+    if place.after() in ("football", "rules") and place.surface.lower() in cues.SETTLED:
+        return True  # American football
     joined = ("and", "or")
     return (place.after() in joined and place.after(2) in cues.OCEANS) or (
         place.before() in joined and place.before(2) in cues.OCEANS

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from evenhand.prompts.counterfactual.cues import (
     ABBREVIATED,
+    AMERICAN_INDIANS,
     FUNCTION,
     NATURE,
     NOT_PEOPLE_AFTER,
@@ -285,7 +286,7 @@ class Place:
 
 
 def subjects(pieces: list[str]) -> frozenset[str]:
-    """What else a text is about: ships ("she"), nature ("males and females"), males as against females, books."""
+    """What else a text is about: ships ("she"), nature ("males and females"), males as against females, ..."""
     words, about = set(pieces), set()
     if len(SHIPS & words) > 1 and not WOMEN & words:
         about.add("ships")
@@ -295,6 +296,8 @@ def subjects(pieces: list[str]) -> frozenset[str]:
         about.add("both sexes")
     if "ISBN" in words:
         about.add("books")
+    if AMERICAN_INDIANS & words:
+        about.add("American Indians")
     return frozenset(about)
 
 

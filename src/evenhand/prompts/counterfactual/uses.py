@@ -192,7 +192,7 @@ def _replaced_whole(place: Place, names: Names) -> bool:
     open a surname of several words.
     """
     behind = place.name_behind
-    if (place.surface.lower(), place.after(), place.after(2)) in cues.COUPLES:
+    if f"{place.surface}_{place.after()}_{place.after(2)}".lower() in cues.NO_PERSON:
         return False
     if not behind:
         return True
@@ -218,6 +218,8 @@ def _is_surname(place: Place, names: Names) -> bool:
         at = pieces.index(word, at + 1)
         other = Place(pieces, at, at)
         before = other.capital_before
+        if before in names.first and not other.name_behind and before != word.lower():
+            return True
         if before and not other.opener_before and not any(before in words for words in known):
             return True
     return False
@@ -237,6 +239,8 @@ def _is_attribute(place: Place) -> bool:
 def _names_work(place: Place) -> bool:
     """Whether a work or a place seems to be called so: "the film Jane Miller", "seen in Jane Miller"."""
     before = place.before()
+    if before in cues.INTO_LIVES and place.pieces[place.first - 2][0].isupper() and place.name_behind:
+        return True
     if before in cues.CALLED_BEFORE or (before in cues.CALLING and place.before(2) in cues.WORKS):
         return True
     return before == "in" and not place.possessive and "s" not in place.capitals_after
