@@ -307,7 +307,7 @@ FIXED_PHRASES = {
 }
 """What goes by a word of gender, and is no person of it."""
 LADIES = _words("leading first bag dragon")
-"""Before "lady", where no gentleman has the name."""
+"""Before "lady" and "man", where the other has another name."""
 FOUNDERS = _words("founding pilgrim church desert apostolic city")
 """Before "fathers", who are no parents."""
 SHIPS = _words(
@@ -327,7 +327,7 @@ NATURE = _words(
     """species genus subspecies eggs egg larvae larva flowers flower inflorescence inflorescences pollen plumage
     breeding specimen specimens bird birds fish frog spider spiders insects beetle moth whale shark lizard snake
     nest nests mating offspring juvenile juveniles carapace fruiting shrub habitat wingspan antlers chicks pups
-    cub cubs mammal mammals lobster lobsters feathers bill"""
+    cub cubs mammal mammals lobster lobsters feathers bill clade taxon taxa"""
 )
 """Where two such words stand, "male" and "female" are said of plants and animals."""
 MEN_AFTER_HYPHEN = _words("in led owned only dominated born friendly run like speaking")
@@ -380,8 +380,8 @@ SURNAME_OPENERS = _words(
     "van von vander de del della der den des da di dos du la le los san santa st saint al el bin ibn mac o ter ten"
 )
 """With these a surname of several words begins: "Susan Saint James"."""
-SECOND_HALVES = _words("ann anne beth bob jo jane lou luke lynn mae marie may paul rose sue")
-"""Of two given names that are one: "Mary Ann", "Jean Paul"."""
+SECOND_HALVES = _words("ann anne beth bob ellen jo jane lou lynn mae marie may rose sue")
+"""Of two given names that are one: "Mary Ann"."""
 NO_PERSON = _words(
     "gilbert_and_sullivan adam_and_eve jim_crow alice_cooper david_copperfield jack_russell john_deere ben_hur"
 )

@@ -48,7 +48,7 @@ def kin(place: Place, target: Target) -> str | None:
         return None
     if _names_both(place, target) or _is_fixed(place) or _in_title_or_firm(place):
         return None
-    if "ships" in place.about and place.surface.lower() in ("sister", "sisters"):
+    if {"ships", "nature"} & place.about and place.surface.lower() in ("sister", "sisters"):
         return None
     if place.case == "title":
         hidden = (place.gap_before == "> " and not place.capital_after) or place.gap_after == " <"
@@ -199,7 +199,7 @@ def _replaced_whole(place: Place, names: Names) -> bool:
     if f"{place.surface}_{behind[0]}".lower() in cues.NO_PERSON:
         return False
     if len(behind) == 1:
-        return behind[0] not in cues.SECOND_HALVES
+        return behind[0] not in cues.SECOND_HALVES or place.capital_before in names.replaced
     for word in behind[:-1]:
         if word in cues.SURNAME_OPENERS:
             break
@@ -285,7 +285,8 @@ def _is_fixed(place: Place) -> bool:
     word = place.surface.lower()
     if word == "fathers" and place.before() in cues.FOUNDERS:
         return True
-    if word in ("lady", "ladies") and place.before() in cues.LADIES:
+    leading = {"lady": cues.LADIES, "ladies": cues.LADIES, "man": ("best", "leading"), "men": ("leading",)}
+    if place.before() in leading.get(word, ()):
         return True
     return place.after() in cues.FIXED_PHRASES.get(word, ())
 
