@@ -243,7 +243,7 @@ CALLED_AFTER = _words(
 LANGUAGE_BEFORE = _words(
     """in into speak speaks spoke spoken speaking learn learns learned learnt learning study studies studied studying
     teach teaches taught teaching understand understood fluent write wrote written read translate translated
-    translates old middle medieval modern"""
+    translates old middle medieval modern incomprehensible broken fluent perfect"""
 )
 LANGUAGE_AFTER = _words(
     """language languages dialect dialects word words translation translations translated alphabet grammar script
@@ -282,7 +282,6 @@ SETTLED = _words("american canadian australian")
 """Behind a hyphen or a space they say where somebody's family settled: "Polish-American"."""
 BEFORE_CUT = _words("a an first is was were are")
 """Before an adjective at which a text was cut off: "was an American "."""
-BEHIND_THE_LEFT = AUXILIARIES | _words("who that which in consists")
 _THINGS = _words(
     """buckle buckles connector connectors plug plugs socket sockets thread threads end part parts fitting fittings
     jack pin flower flowers plant plants cone cones line"""
@@ -340,7 +339,8 @@ VERBS = _words(
     landed built called used say says said believe believes believed think thinks thought like likes love loves
     hate hates know knows knew held left advanced withdrew marched gave got saw sent share shares live lives
     lived write writes wrote speak speaks spoke wants want need needs moved became becomes become helped told
-    asked found opened closed bought sold died killed arrived returned stayed decided tried"""
+    asked found opened closed bought sold died killed arrived returned stayed decided tried struck drove rode ran
+    met fell rose broke threw dug swept withdrew overran chose brought"""
 )
 """Behind "a Muslim", "the French" they say that no noun follows."""
 OF_SEVERAL = _words(

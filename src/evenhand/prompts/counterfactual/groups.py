@@ -204,6 +204,7 @@ def _coordinated(place: Place, names: Names) -> bool:
     return False
 
 
+_BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
 _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
 _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 
@@ -246,7 +247,7 @@ def is_first_name(place: Place) -> bool:
 def _is_language(place: Place) -> bool:
     if place.after() in cues.LANGUAGE_AFTER or place.possessive:
         return place.after() in cues.LANGUAGE_AFTER
-    if place.gap_after.strip() == ":":
+    if place.gap_after.strip(" <") == ":":
         return True  # "(German: Haus)"
     ends = _ends_noun_phrase(place)
     if place.before() in cues.LANGUAGE_BEFORE or (
@@ -267,7 +268,7 @@ def _ends_noun_phrase(place: Place) -> bool:
         return not place.gap_after.strip().startswith(("<", "(", "“", '"', "'", "‘", "/", "["))
     if place.hyphen_follows(1):
         return False
-    if following == "left" and place.after(2) in cues.BEHIND_THE_LEFT:
+    if following == "left" and place.after(2) in _BEHIND_THE_LEFT:
         return False
     return following in cues.NO_NOUN
 

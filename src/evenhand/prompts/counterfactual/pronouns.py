@@ -107,8 +107,8 @@ def her_is_possessive(place: Place) -> bool:
     if word == "a" and place.capital_after and place.case != "upper":
         return True  # "her A levels"
     done = word.endswith("ed") or word in cues.DONE
-    if done and previous in cues.HAVING_DONE and (not second or second in cues.FUNCTION):
-        return place.cut  # "had her executed by"
+    if done and previous in cues.HAVING_DONE and (second in cues.FUNCTION or _gap(place, 1).strip()):
+        return False  # "had her executed by"
     ends = not (second or _gap(place, 1).strip().startswith("<"))
     if word in cues.DEGREES and not place.opens and (ends or second in ("than", "when", "in", "of")):
         return False

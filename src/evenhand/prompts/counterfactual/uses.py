@@ -8,6 +8,7 @@ from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
 from evenhand.prompts.counterfactual.targets import Names, Target
 
+_FIRMS = frozenset(("chain", "company", "retailer", "brand", "firm", "manufacturer"))
 _MOST_CAPITALS = 3
 """Behind a first name; more are those of a title."""
 
@@ -177,6 +178,9 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None  # capitals as in titles: "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
+    step = len(place.name_behind)
+    if place.after(step + 1) in ("is", "was") and {place.after(step + 3), place.after(step + 4)} & _FIRMS:
+        return None  # "Jane Miller is a chain of stores"
     if place.bears_title or (place.in_heading and place.before() in ("of", "and")):
         return None  # Edward, Duke of Kent; "= Acts of Peter ="
     if place.gap_after.lstrip().startswith("!") and place.neighbour(1).islower() and not place.opens:
@@ -199,6 +203,8 @@ def _replaced_whole(place: Place, names: Names) -> bool:
     if f"{place.surface}_{behind[0]}".lower() in cues.NO_PERSON:
         return False
     if len(behind) == 1:
+        if '"' in place.pieces[place.last + 3] and behind[0] in names.replaced:
+            return False  # Benjamin Paul "Ben" Okafor
         return behind[0] not in cues.SECOND_HALVES or place.capital_before in names.replaced
     for word in behind[:-1]:
         if word in cues.SURNAME_OPENERS:
