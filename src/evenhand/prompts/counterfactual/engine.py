@@ -148,7 +148,7 @@ class Counterfactuals:
                 if changed_article := _article(place, term.listed, target):
                     before = place.first - 2
                     found.append(Found(before, before, changed_article, "article", comes_back))
-                genitive, tail = _genitive(place, after, term.rule)
+                genitive, tail = _genitive(place, after, term.rule) if term.rule != "pronoun" else (after, 0)
                 comes_back = comes_back and not (tail and term.rule == "name")
                 found.append(Found(place.first, place.last, genitive, term.rule, comes_back, tail))
                 taken = place.last

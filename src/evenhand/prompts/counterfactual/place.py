@@ -52,7 +52,7 @@ class Place:
         """The count-th word before, in lower case; "" where there is none, or where more than a space is between."""
         at = self.first
         for _ in range(count):
-            if at < 2 or not SPACE.fullmatch(self.pieces[at - 1]):
+            if at < 2 or not (self.pieces[at - 1] == " " or SPACE.fullmatch(self.pieces[at - 1])):
                 return ""
             at -= 2
         return self.pieces[at].lower()
@@ -61,7 +61,9 @@ class Place:
         """The count-th word behind, as `before`."""
         at = self.last
         for _ in range(count):
-            if at + 2 >= len(self.pieces) or not SPACE.fullmatch(self.pieces[at + 1]):
+            if at + 2 >= len(self.pieces):
+                return ""
+            if self.pieces[at + 1] != " " and not SPACE.fullmatch(self.pieces[at + 1]):
                 return ""
             at += 2
         return self.pieces[at].lower()

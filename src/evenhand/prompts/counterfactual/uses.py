@@ -8,7 +8,7 @@ from evenhand.prompts.counterfactual.place import Place
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him, is_pronoun_of_person
 from evenhand.prompts.counterfactual.targets import Names, Target
 
-_FIRMS = frozenset(("chain", "company", "retailer", "brand", "firm", "manufacturer"))
+_FIRMS = ("chain", "company", "retailer", "brand", "firm")
 _MOST_CAPITALS = 3
 """Behind a first name; more are those of a title."""
 
@@ -179,7 +179,7 @@ def name(place: Place, target: Target, names: Names) -> str | None:
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
     step = len(place.name_behind)
-    if place.after(step + 1) in ("is", "was") and {place.after(step + 3), place.after(step + 4)} & _FIRMS:
+    if place.after(step + 1) == "is" and place.after(step + 3) in _FIRMS:
         return None  # "Jane Miller is a chain of stores"
     if place.bears_title or (place.in_heading and place.before() in ("of", "and")):
         return None  # Edward, Duke of Kent; "= Acts of Peter ="
