@@ -60,11 +60,19 @@ def singular_noun(place: Place, target: Target, names: Names) -> str | None:
 
 
 def faith(place: Place, target: Target, names: Names) -> str | None:
-    """Names of religions; but not of their branches, which a word before them tells: "Reform Judaism"."""
-    branch = place.before() not in cues.FUNCTION | cues.ADVERBS | names.groups
-    if (place.capital_before and branch) or (place.before(2) == "pure" and place.before() == "land"):
-        return None
-    return group_noun(place, target, names)
+    """Names of religions; but not where one of their branches is spoken of: "Reform Judaism is a form of Judaism"."""
+    pieces, word = place.pieces, place.surface
+    same = (Place(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
+    return None if any(_is_branch(one, names) for one in same) else group_noun(place, target, names)
+
+
+def _is_branch(place: Place, names: Names) -> bool:
+    """Whether a word before the name of a religion says which branch: "Sunni Islam", "Pure Land Buddhism"."""
+    before = place.capital_before
+    if before and (before in names.peers or before in cues.DENOMINATIONS):
+        return True
+    other = place.before() not in cues.FUNCTION | cues.ADVERBS | names.groups
+    return bool(before and other) or (place.before(2) == "pure" and place.before() == "land")
 
 
 def of_person(place: Place, target: Target, names: Names) -> str | None:

@@ -79,6 +79,8 @@ def royal(place: Place, target: Target, names: Names) -> str | None:
     """King, princess, ...: as nouns, before a first name, and with an article; not in surnames and places."""
     if place.hyphen_after or place.hyphen_before or _names_both(place, target) or _is_fixed(place):
         return None
+    if place.before() == "drag":
+        return None  # drag queens and drag kings are no counterparts
     if place.case != "title":
         return target.word
     if place.capital_before or place.before() in cues.NOT_PEOPLE_BEFORE or _in_title_or_firm(place):
