@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
 from evenhand.reports import wording
+from evenhand.studies.debias.search.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",
@@ -19,13 +20,30 @@ MOST_LOSS = 0.05
 """Rise of the perplexity above which it is said."""
 
 
+def watched_name(name: str) -> str:
+    """What is watched, in words; of a search also on which texts.
+
+    >>> watched_name("perplexity"), watched_name("kept_p")
+    ('perplexity of neutral texts', 'p of the published test, texts of no choice')
+    """
+    for before, which in ((KEPT, "texts of no choice"), (WHOLE, "all texts")):
+        if name.startswith(before):
+            return f"{watched_name(name.removeprefix(before))}, {which}"
+    return WATCHED.get(name, name)
+
+
 def sentences(lineage: Mapping[str, Any]) -> list[str]:
     """What was done, and what was watched before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
-    told = [
+    first = (
         f"{lineage['base']['name']} was trained by {method['name']} against the bias {lineage['bias']} for "
-        f"{lineage['steps']:,} steps.",
+        f"{lineage['steps']:,} steps."
+    )
+    if "search" in lineage:
+        return [first, *search_sentences(lineage["search"])]
+    told = [
+        first,
         f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
@@ -49,6 +67,8 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         )
     if lineage["stopped_early"]:
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
+    if "search" in lineage:
+        told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
         "What was watched is no audit, and says nothing of other axes or of what the model writes: "

@@ -1,0 +1,1 @@
+"""Choosing among trainings: what is varied, each trial, and which one becomes the model."""
