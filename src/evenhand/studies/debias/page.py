@@ -16,7 +16,7 @@ from evenhand.studies.debias.search.shown import (
     search_sentences,
     search_tables,
 )
-from evenhand.studies.debias.wording import cautions, sentences, watched_name
+from evenhand.studies.debias.wording import WATCHED, cautions, sentences
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
@@ -60,7 +60,7 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
         [start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed"
     )
     drawings = [
-        (watched_name(name), curve_svg(watched.filter(name=name), watched_name(name)))
+        (WATCHED[name], curve_svg(watched.filter(name=name), WATCHED[name]))
         for name in (BIAS, PERPLEXITY)
         if name in after
     ]
@@ -76,7 +76,8 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
         lineage=lineage,
         sentences=sentences(lineage),
         watched=[
-            (watched_name(name), wording.number(before[name]), wording.number(after[name])) for name in after
+            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            for name in after
         ],
         drawings=drawings,
         search=_search(lineage["search"]) if "search" in lineage else None,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from evenhand.reports import Printer, wording
 from evenhand.studies.debias.search.shown import search_cautions, search_sentences, search_tables
-from evenhand.studies.debias.wording import cautions, sentences, watched_name
+from evenhand.studies.debias.wording import WATCHED, cautions, sentences
 
 
 def render_training(
@@ -55,5 +55,5 @@ def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
     table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():
-        out.row(table, watched_name(name), wording.number(before[name]), wording.number(value))
+        out.row(table, WATCHED.get(name, name), wording.number(before[name]), wording.number(value))
     out.show(table)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
+from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import wording
 from evenhand.studies.debias.search.shown import search_cautions, search_sentences
 
@@ -18,18 +18,6 @@ WATCHED = {
 """What is watched, in words."""
 MOST_LOSS = 0.05
 """Rise of the perplexity above which it is said."""
-
-
-def watched_name(name: str) -> str:
-    """What is watched, in words; of a search also on which texts.
-
-    >>> watched_name("perplexity"), watched_name("kept_p")
-    ('perplexity of neutral texts', 'p of the published test, texts of no choice')
-    """
-    for before, which in ((KEPT, "texts of no choice"), (WHOLE, "all texts")):
-        if name.startswith(before):
-            return f"{watched_name(name.removeprefix(before))}, {which}"
-    return WATCHED.get(name, name)
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY
+from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
 from evenhand.reports import WeighedPoint, front_svg, wording
 from evenhand.studies.debias.search.choosing import CRITERIA, WEIGHT, P
 from evenhand.studies.plain_page import PlainTable
@@ -22,34 +22,38 @@ WRONG_WITH_PUBLISHED = (
 
 def search_sentences(search: Mapping[str, Any]) -> list[str]:
     """What was tried, what was chosen and how, and what the choice is worth."""
-    rows, base, control = search["tried"], search["base"], search["control"]
-    options = wording.listing(list(search["over"]))
+    rows, options = search["tried"], wording.listing(list(search["over"]))
     failed = f", {search['failed']} of which failed" if search["failed"] else ""
-    first = f"Search: {len(rows)} trials{failed} ({search['kind']} over {options}, seed {search['seed']})."
+    first = (
+        f"Search: {trials_of(len(rows))}{failed} ({search['kind']} over {options}, seed {search['seed']})."
+    )
     chosen = chosen_row(search)
     if chosen is None:
-        return [first, *_about_control(control, base)]
+        return [first, *_about_control(search)]
     how = CRITERIA[search["choose"]]
     guard = "" if search["choose"] == "published" else f" ({search['guard']:g} times the model's perplexity)"
     return [
         first,
         f"Chosen: trial {chosen['trial']} ({told_setting(chosen)}), {how}{guard}.",
-        _worth(search, chosen["watched"], base),
-        *_about_control(control, base),
+        _worth(search, chosen["watched"]),
+        *_about_control(search),
     ]
 
 
 def search_cautions(search: Mapping[str, Any]) -> list[str]:
     """What to beware of in a choice among many."""
     n, told = len(search["tried"]), []
+    chosen, control = chosen_row(search), search["control"]
     if search["choose"] == "published":
         told.append(WRONG_WITH_PUBLISHED)
-    told.append(
-        f"One of {n} trials was chosen by what was seen on validation texts: the more trials, the more that flatters "
-        "the chosen one. The next audit must be on other texts."
-    )
-    chosen, control = chosen_row(search), search["control"]
-    if chosen and control and not control["failed"] and control["watched"][BIAS] <= chosen["watched"][BIAS]:
+    if chosen is None:
+        return told
+    if n > 1:
+        told.append(
+            f"One of {n} trials was chosen by what was seen on validation texts: the more trials, the more that "
+            "flatters the chosen one. The next audit must be on other texts."
+        )
+    if control and not control["failed"] and control["watched"][BIAS] <= chosen["watched"][BIAS]:
         told.append("The control without the debiasing term has no more bias: what fell is not the method's.")
     return told
 
@@ -58,11 +62,11 @@ def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
     """All trials beside the base model and the control; then what is left on texts that had no part in the choice."""
     rows, control = search["tried"], search["control"]
     apart = [] if control is None or any(row["trial"] == control["trial"] for row in rows) else [control]
-    names = [name for name in search["over"] if name != "trial"]
+    names = list(search["over"])
     tested = any(P in row["watched"] for row in rows)
     heads = [("trial", "left"), *((name, "right") for name in names)]
     heads += [("bias", "right"), ("perplexity", "right"), ("× base", "right")]
-    heads += [("p", "right")] if tested else []
+    heads += [("p (all)", "right")] if tested else []
     cells = [_cells(row, search, names, tested) for row in [_own(search), *apart, *rows]]
     table = PlainTable(
         "Trials, on the half of validation texts that is chosen by", (*heads, ("", "left")), cells
@@ -85,6 +89,15 @@ def search_drawing(search: Mapping[str, Any]) -> Markup | None:
     limit = None if search["choose"] == "published" else search["guard"]
     described = "bias that is left against perplexity, a point a trial, the Pareto front joined"
     return front_svg(points, limit, described=described, across="perplexity, times the model's")
+
+
+def trials_of(n: int) -> str:
+    """How many trials, in words.
+
+    >>> trials_of(1), trials_of(12)
+    ('1 trial', '12 trials')
+    """
+    return f"{n:,} trial{'' if n == 1 else 's'}"
 
 
 def trial_table(search: Mapping[str, Any]) -> pl.DataFrame:
@@ -114,11 +127,12 @@ def told_setting(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in row["setting"].items())
 
 
-def _worth(search: Mapping[str, Any], after: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+def _worth(search: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    base = search["base"]
     if search["choose"] == "published":
         return (
-            "It was chosen by all validation texts, so that none are left to say what the choice is worth: an audit "
-            "on other texts must."
+            f"On all validation texts {_went(after, base, WHOLE)}. It was chosen by all of them, so that none are left "
+            "to say what the choice is worth: an audit on other texts must."
         )
     kept = _went(after, base, KEPT)
     return (
@@ -136,13 +150,14 @@ def _went(after: Mapping[str, Any], base: Mapping[str, Any], which: str) -> str:
     )
 
 
-def _about_control(control: Mapping[str, Any] | None, base: Mapping[str, Any]) -> list[str]:
-    if control is None:
+def _about_control(search: Mapping[str, Any]) -> list[str]:
+    if (control := search["control"]) is None:
         return []
     if control["failed"]:
         return [f"The control, with the debiasing term at weight 0, failed: {control['failed']}."]
-    kept = _went(control["watched"], base, KEPT)
-    return [f"In the control (the same training, its debiasing term at weight 0) {kept}, on the former half."]
+    which, where = (WHOLE, "all of them") if search["choose"] == "published" else (KEPT, "texts of no choice")
+    went = _went(control["watched"], search["base"], which)
+    return [f"In the control, the same training with its debiasing term at weight 0, on {where} {went}."]
 
 
 def _own(search: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,8 +177,8 @@ def _cells(
     row: Mapping[str, Any], search: Mapping[str, Any], names: Sequence[str], tested: bool
 ) -> list[str]:
     watched = row["watched"]
-    numbers = [wording.number(watched.get(BIAS)), wording.number(watched.get(PERPLEXITY))]
-    numbers.append("–" if row["times_perplexity"] is None else f"{row['times_perplexity']:.3f}")
+    numbers = [wording.number(watched.get(BIAS)), _large(watched.get(PERPLEXITY))]
+    numbers.append(_times(row["times_perplexity"], 1.0))
     if tested:
         numbers.append(wording.probability(watched.get(P)))
     return [row["trial"], *(row["setting"].get(name, "") for name in names), *numbers, _remark(row, search)]
@@ -183,12 +198,8 @@ def _kept_table(search: Mapping[str, Any]) -> list[PlainTable]:
     if search["choose"] == "published":
         return []
     rows = [("base", search["base"])]
-    rows += [
-        (f"control {row['trial']}", row["watched"])
-        for row in [search["control"]]
-        if row and not row["failed"]
-    ]
-    rows += [(f"chosen {row['trial']}", row["watched"]) for row in [chosen_row(search)] if row]
+    rows += [(row["trial"], row["watched"]) for row in [search["control"]] if row and not row["failed"]]
+    rows += [(row["trial"], row["watched"]) for row in [chosen_row(search)] if row]
     base = search["base"]
     if KEPT + BIAS not in base:
         return []
@@ -196,7 +207,7 @@ def _kept_table(search: Mapping[str, Any]) -> list[PlainTable]:
         [
             name,
             wording.number(watched[KEPT + BIAS]),
-            wording.number(watched[KEPT + PERPLEXITY]),
+            _large(watched[KEPT + PERPLEXITY]),
             _times(watched[KEPT + PERPLEXITY], base[KEPT + PERPLEXITY]),
         ]
         for name, watched in rows
@@ -206,7 +217,13 @@ def _kept_table(search: Mapping[str, Any]) -> list[PlainTable]:
 
 
 def _times(after: float | None, before: float | None) -> str:
-    return "–" if after is None or not before else f"{after / before:.3f}"
+    if after is None or not before:
+        return "–"
+    return f"{after / before:.3f}" if after < 100 * before else _large(after / before)
+
+
+def _large(value: float | None) -> str:
+    return f"{value:.1e}" if value is not None and 1e6 <= value < math.inf else wording.number(value)
 
 
 def _point(row: Mapping[str, Any], label: str, kind: str, front: bool, named: bool) -> WeighedPoint:

@@ -38,6 +38,7 @@ from evenhand.schema import (
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 from evenhand.studies.debias.search.choosing import WEIGHT, Choice, Tried, choose, cost, pareto_front
+from evenhand.studies.debias.search.shown import trials_of
 from evenhand.studies.debias.search.space import described, plain, told
 from evenhand.studies.debias.training import TRAINING, DebiasStudy, Ground, finished, record_of, train_into
 from evenhand.studies.result import StudyResult
@@ -252,7 +253,7 @@ class _Search:
                 self._told(trials, before, None, None),
             )
         return NothingTrained(
-            f"All {len(failed)} trials failed. The first: {failed[0].failed}",
+            f"No trial came to a model; of the first: {failed[0].failed}.",
             "Search among lower learning rates or weights, in another folder.",
             self._told(trials, before, None, None),
         )
@@ -266,9 +267,9 @@ class _Search:
     ) -> EvenhandError:
         times = cost(nearest, before)
         return NothingChosen(
-            f"None of {len(trials)} trials reads neutral texts with at most {self.config.guard:g} times the model's "
-            f"perplexity. Nearest: trial {nearest.name} ({told(nearest.setting)}) with {times:.3f} times and a bias of "
-            f"{nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
+            f"None of {trials_of(len(trials))} reads neutral texts with at most {self.config.guard:g} times the "
+            f"model's perplexity. Nearest: trial {nearest.name} ({told(nearest.setting)}) with {times:.4g} times and a "
+            f"bias of {nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
             f"All numbers are kept. The same command with --guard {_above(times)} takes it; else search among lower "
             "learning rates or weights, in another folder.",
             self._told(trials, before, control, None),
@@ -289,7 +290,7 @@ def _outcome(one: Tried, before: Mapping[str, float | None]) -> str:
     if one.failed is not None:
         return f"trial {one.name} failed: {one.failed}"
     return (
-        f"trial {one.name}: bias {one.value(BIAS):.3g}, perplexity {cost(one, before):.3f} times the model's"
+        f"trial {one.name}: bias {one.value(BIAS):.3g}, perplexity {cost(one, before):.4g} times the model's"
     )
 
 
