@@ -88,7 +88,7 @@ class PairedTexts:
 
     def rows(self, units: Ints) -> Ints:
         """Both texts of these pairs."""
-        return np.r_[units, len(self.first) + units]
+        return np.concatenate([units, len(self.first) + units])
 
     def part(self, units: Ints) -> "PairedTexts":
         """These pairs."""
@@ -130,7 +130,7 @@ class MatchedOpinions:
         hostile = (
             np.arange(len(self.hostile)).reshape(len(self.descriptors), -1, self.nouns)[:, units].ravel()
         )
-        return np.r_[hostile, len(self.hostile) + hostile]
+        return np.concatenate([hostile, len(self.hostile) + hostile])
 
     def part(self, units: Ints) -> "MatchedOpinions":
         """These pairs."""

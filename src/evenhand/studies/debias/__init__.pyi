@@ -7,6 +7,6 @@ from .result import (
     debias as debias,
     debias_with as debias_with,
 )
-from .search.trials import (
+from .trials import (
     NothingChosen as NothingChosen,
 )

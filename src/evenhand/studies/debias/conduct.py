@@ -21,8 +21,8 @@ from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specific
 from evenhand.runs import Progress, Silence
 from evenhand.schema import Unsupported, UsageError, unknown_name
 from evenhand.studies.debias.options import DebiasConfig
-from evenhand.studies.debias.search.trials import search_into
 from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
+from evenhand.studies.debias.trials import search_into
 
 
 def debias_model(

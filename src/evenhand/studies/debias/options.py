@@ -10,8 +10,8 @@ from evenhand.mitigations.training import TrainingOptions, load_method, method_o
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
-from evenhand.studies.debias.search.choosing import Criterion, no_p
-from evenhand.studies.debias.search.space import Setting, Space, plain, search_space
+from evenhand.studies.debias.choosing import Criterion, no_p
+from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN_RATE = 2e-4

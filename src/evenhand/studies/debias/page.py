@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
-from evenhand.studies.debias.search.shown import (
+from evenhand.studies.debias.shown import (
     search_cautions,
     search_drawing,
     search_sentences,

@@ -14,10 +14,10 @@ from evenhand.schema import as_json, checked_kinds
 from evenhand.studies.debias.conduct import debias_model
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.page import search_page, training_page
-from evenhand.studies.debias.search.shown import trial_table
-from evenhand.studies.debias.search.trials import NothingChosen
+from evenhand.studies.debias.shown import trial_table
 from evenhand.studies.debias.terminal import render_search, render_training
 from evenhand.studies.debias.training import DebiasStudy
+from evenhand.studies.debias.trials import NothingChosen
 from evenhand.studies.model_options import loaded_or_none, name_of
 from evenhand.studies.options import validated
 from evenhand.studies.result import StudyResult

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
-from evenhand.studies.debias.search.shown import search_cautions, search_sentences, search_tables
+from evenhand.studies.debias.shown import search_cautions, search_sentences, search_tables
 from evenhand.studies.debias.wording import WATCHED, cautions, sentences
 
 

@@ -60,13 +60,9 @@ class Ground:
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
     """What decides the weights, JSON-serialisable."""
     method = load_method(config.method)
-    return as_json(
-        {
-            **config.same_result(),
-            "method": {"name": method.name, **method.parameters()},
-            "base": base.fingerprint,
-        }
-    )
+    told = {"name": method.name, **method.parameters()}
+    record: dict[str, Any] = as_json({**config.same_result(), "method": told, "base": base.fingerprint})
+    return record
 
 
 def finished(folder: Path) -> DebiasStudy | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import wording
-from evenhand.studies.debias.search.shown import search_cautions, search_sentences
+from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
 from evenhand.reports import WeighedPoint, front_svg, wording
-from evenhand.studies.debias.search.choosing import CRITERIA, WEIGHT, P
+from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P
 from evenhand.studies.plain_page import PlainTable
 
 WRONG_WITH_PUBLISHED = (

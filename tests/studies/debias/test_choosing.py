@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.schema import UsageError
-from evenhand.studies.debias.search.choosing import Choice, Tried, choose, distance, pareto_front
+from evenhand.studies.debias.choosing import Choice, Tried, choose, distance, pareto_front
 
 BASE = {"bias": 1.0, "perplexity": 10.0, "whole_p": 0.001}
 

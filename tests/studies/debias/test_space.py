@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.schema import UsageError
 from evenhand.studies.debias import DebiasConfig
-from evenhand.studies.debias.search.space import described, plain, search_space, told
+from evenhand.studies.debias.space import described, plain, search_space, told
 
 
 def test_a_grid_is_every_combination_once() -> None:

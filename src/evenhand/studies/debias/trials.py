@@ -35,11 +35,11 @@ from evenhand.schema import (
     write_json,
     write_text,
 )
+from evenhand.studies.debias.choosing import WEIGHT, Choice, Tried, choose, cost, pareto_front
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
-from evenhand.studies.debias.search.choosing import WEIGHT, Choice, Tried, choose, cost, pareto_front
-from evenhand.studies.debias.search.shown import trials_of
-from evenhand.studies.debias.search.space import described, plain, told
+from evenhand.studies.debias.shown import trials_of
+from evenhand.studies.debias.space import described, plain, told as in_words
 from evenhand.studies.debias.training import TRAINING, DebiasStudy, Ground, finished, record_of, train_into
 from evenhand.studies.result import StudyResult
 
@@ -120,7 +120,7 @@ class _Search:
         trials: list[Tried] = []
         before: dict[str, float | None] = {}
         for number, setting in enumerate(settings, 1):
-            self.progress.note(f"trial {number} of {len(settings)}: {told(setting)}")
+            self.progress.note(f"trial {number} of {len(settings)}: {in_words(setting)}")
             trial, found = self._tried(f"{number:0{width}}", setting)
             before = before or found
             trials.append(trial)
@@ -176,7 +176,7 @@ class _Search:
         setting = {**best.setting, WEIGHT: 0.0}
         if (there := next((one for one in trials if one.setting == setting), None)) is not None:
             return there
-        self.progress.note(f"control of trial {best.name}: {told(setting)}")
+        self.progress.note(f"control of trial {best.name}: {in_words(setting)}")
         control, _ = self._tried(f"{best.name}-control", setting)
         if not self.config.keep_trials:
             _drop_weights(self.output / SEARCH / control.name)
@@ -230,7 +230,7 @@ class _Search:
             {**_row(one, before), "on_front": on_front}
             for one, on_front in zip(trials, front[:-1], strict=True)
         ]
-        return as_json(
+        told: dict[str, Any] = as_json(
             {
                 **self.searched,
                 "seed": self.config.seed,
@@ -243,6 +243,7 @@ class _Search:
                 "tried": rows,
             }
         )
+        return told
 
     def _nothing_trained(self, trials: Sequence[Tried], before: Mapping[str, float | None]) -> EvenhandError:
         failed = [one for one in trials if one.failed]
@@ -268,8 +269,8 @@ class _Search:
         times = cost(nearest, before)
         return NothingChosen(
             f"None of {trials_of(len(trials))} reads neutral texts with at most {self.config.guard:g} times the "
-            f"model's perplexity. Nearest: trial {nearest.name} ({told(nearest.setting)}) with {times:.4g} times and a "
-            f"bias of {nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
+            f"model's perplexity. Nearest: trial {nearest.name} ({in_words(nearest.setting)}) with {times:.4g} times "
+            f"and a bias of {nearest.value(BIAS):.3g} instead of {before[BIAS]:.3g}.",
             f"All numbers are kept. The same command with --guard {_above(times)} takes it; else search among lower "
             "learning rates or weights, in another folder.",
             self._told(trials, before, control, None),

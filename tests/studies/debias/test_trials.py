@@ -1,6 +1,6 @@
 """Searches of the embedded model: the published criterion recomputed, weights kept and dropped, kills, failures.
 
-Also a program that is killed while it searches: `python -m tests.studies.debias.search.test_trials FOLDER STEP`
+Also a program that is killed while it searches: `python -m tests.studies.debias.test_trials FOLDER STEP`
 """
 
 import json
@@ -22,7 +22,7 @@ from evenhand.models import load_model
 from evenhand.prompts.redditbias import load_specification
 from evenhand.schema import Interrupted, ResumeRefused
 from evenhand.studies.debias import DebiasConfig, Debiased, NothingChosen, debias_with
-from evenhand.studies.debias.search.choosing import Tried, choose
+from evenhand.studies.debias.choosing import Tried, choose
 
 TERMS = """
 bias = "hearing"
@@ -139,8 +139,8 @@ def test_a_search_that_was_stopped_ends_as_one_that_was_not(
 @pytest.mark.slow
 def test_a_search_that_was_killed_ends_as_one_that_was_not(searched: Debiased, tmp_path: Path) -> None:
     for step in (1, 3):  # in the first trial, then in the second
-        command = [sys.executable, "-m", "tests.studies.debias.search.test_trials", str(tmp_path), str(step)]
-        killed = subprocess.run(command, cwd=Path(__file__).parents[4], check=False, timeout=300)
+        command = [sys.executable, "-m", "tests.studies.debias.test_trials", str(tmp_path), str(step)]
+        killed = subprocess.run(command, cwd=Path(__file__).parents[3], check=False, timeout=300)
         assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "killed" / "config.json").exists()
     debias_with(config(tmp_path), output=tmp_path / "killed")
