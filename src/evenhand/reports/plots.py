@@ -90,7 +90,11 @@ def front_svg(
         scale = scale_over(times, ticks=5)
         names = [f"×{tick_text(tick, scale.ticks)}" for tick in scale.ticks]
     else:
-        scale, names = factor_scale(math.log(one) for one in times)
+        scale, names = factor_scale([math.log(one) for one in times])
+        names = [
+            f"×{math.exp(t):,.0f}" if t > math.log(99) else name
+            for t, name in zip(scale.ticks, names, strict=True)
+        ]
     area = PlotArea(replace(scale, ticks=()), up, LEFT, 97.0, height=280, bottom=48)
 
     def place(cost: float) -> float:

@@ -106,10 +106,22 @@ def choose(
     return Choice(best, nearest if best is None else best)
 
 
-def cost(one: Tried, base: Mapping[str, float | None]) -> float:
-    """How many times the model's perplexity a trial has; NaN where that is not known."""
-    before = base.get(PERPLEXITY)
-    return one.value(PERPLEXITY) / before if before else math.nan
+def chosen_on(criterion: str) -> str:
+    """What stands in front of the numbers that a criterion looks at: those of all texts, or of the half to choose by.
+
+    >>> chosen_on("bias"), chosen_on("published")
+    ('', 'whole_')
+    """
+    return WHOLE if criterion == "published" else ""
+
+
+def cost(one: Tried, base: Mapping[str, float | None], texts: str = "") -> float:
+    """How many times the model's perplexity a trial has; NaN where that is not known.
+
+    texts: which, as `chosen_on` says.
+    """
+    before = base.get(texts + PERPLEXITY)
+    return one.value(texts + PERPLEXITY) / before if before else math.nan
 
 
 def distance(one: Tried, base: Mapping[str, float | None], guard: float) -> float:

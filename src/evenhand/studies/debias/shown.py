@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, KEPT, PERPLEXITY, WHOLE
 from evenhand.reports import WeighedPoint, front_svg, wording
-from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P
+from evenhand.studies.debias.choosing import CRITERIA, WEIGHT, P, chosen_on
 from evenhand.studies.plain_page import PlainTable
 
 WRONG_WITH_PUBLISHED = (
@@ -53,7 +53,9 @@ def search_cautions(search: Mapping[str, Any]) -> list[str]:
             f"One of {n} trials was chosen by what was seen on validation texts: the more trials, the more that "
             "flatters the chosen one. The next audit must be on other texts."
         )
-    if control and not control["failed"] and control["watched"][BIAS] <= chosen["watched"][BIAS]:
+    seen = (chosen_on(search["choose"]) or KEPT) + BIAS
+    left = chosen["watched"][seen]
+    if control and not control["failed"] and control["watched"][seen] <= left < search["base"][seen]:
         told.append("The control without the debiasing term has no more bias: what fell is not the method's.")
     return told
 
@@ -68,24 +70,27 @@ def search_tables(search: Mapping[str, Any]) -> list[PlainTable]:
     heads += [("bias", "right"), ("perplexity", "right"), ("× base", "right")]
     heads += [("p (all)", "right")] if tested else []
     cells = [_cells(row, search, names, tested) for row in [_own(search), *apart, *rows]]
-    table = PlainTable(
-        "Trials, on the half of validation texts that is chosen by", (*heads, ("", "left")), cells
+    where = (
+        "all validation texts"
+        if chosen_on(search["choose"])
+        else "the half of validation texts that is chosen by"
     )
+    table = PlainTable(f"Trials, on {where}", (*heads, ("", "left")), cells)
     return [table, *_kept_table(search)]
 
 
 def search_drawing(search: Mapping[str, Any]) -> Markup | None:
     """The Pareto front: the bias that is left against the perplexity; None where there is nothing to draw."""
     base, control, chosen = search["base"], search["control"], search["chosen"]
-    points = []
+    points, texts = list[WeighedPoint](), chosen_on(search["choose"])
     for row in search["tried"]:
         is_chosen, front = row["trial"] == chosen, row["on_front"]
         kind = "dot chosen" if is_chosen else "dot front" if front else "dot hollow"
         label = f"{row['trial']}, chosen" if is_chosen else row["trial"]
-        points.append(_point(row, label, kind, front, front or is_chosen))
+        points.append(_point(row, label, kind, front, front or is_chosen, texts))
     if control is not None and all(row["trial"] != control["trial"] for row in search["tried"]):
-        points.append(_point(control, "control", "dot hollow", False, True))
-    points.append(_point(_own(search), "base", "dot", bool(base.get("on_front")), True))
+        points.append(_point(control, "control", "dot hollow", False, True, texts))
+    points.append(_point(_own(search), "base", "dot", bool(base.get("on_front")), True, texts))
     limit = None if search["choose"] == "published" else search["guard"]
     described = "bias that is left against perplexity, a point a trial, the Pareto front joined"
     return front_svg(points, limit, described=described, across="perplexity, times the model's")
@@ -155,8 +160,8 @@ def _about_control(search: Mapping[str, Any]) -> list[str]:
         return []
     if control["failed"]:
         return [f"The control, with the debiasing term at weight 0, failed: {control['failed']}."]
-    which, where = (WHOLE, "all of them") if search["choose"] == "published" else (KEPT, "texts of no choice")
-    went = _went(control["watched"], search["base"], which)
+    where = "all of them" if chosen_on(search["choose"]) else "texts of no choice"
+    went = _went(control["watched"], search["base"], chosen_on(search["choose"]) or KEPT)
     return [f"In the control, the same training with its debiasing term at weight 0, on {where} {went}."]
 
 
@@ -176,11 +181,12 @@ def _own(search: Mapping[str, Any]) -> dict[str, Any]:
 def _cells(
     row: Mapping[str, Any], search: Mapping[str, Any], names: Sequence[str], tested: bool
 ) -> list[str]:
-    watched = row["watched"]
-    numbers = [wording.number(watched.get(BIAS)), _large(watched.get(PERPLEXITY))]
+    watched, texts = row["watched"], chosen_on(search["choose"])
+    numbers = [wording.number(watched.get(texts + BIAS)), _large(watched.get(texts + PERPLEXITY))]
     numbers.append(_times(row["times_perplexity"], 1.0))
     if tested:
-        numbers.append(wording.probability(watched.get(P)))
+        p = watched.get(P)
+        numbers.append("–" if p is None else f"{p:.2g}")  # which of two very small ones is larger decides
     return [row["trial"], *(row["setting"].get(name, "") for name in names), *numbers, _remark(row, search)]
 
 
@@ -226,8 +232,10 @@ def _large(value: float | None) -> str:
     return f"{value:.1e}" if value is not None and 1e6 <= value < math.inf else wording.number(value)
 
 
-def _point(row: Mapping[str, Any], label: str, kind: str, front: bool, named: bool) -> WeighedPoint:
-    times, bias = row["times_perplexity"], row["watched"].get(BIAS)
+def _point(
+    row: Mapping[str, Any], label: str, kind: str, front: bool, named: bool, texts: str
+) -> WeighedPoint:
+    times, bias = row["times_perplexity"], row["watched"].get(texts + BIAS)
     return WeighedPoint(
         label,
         math.nan if times is None else times,

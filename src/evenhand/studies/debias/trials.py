@@ -35,7 +35,7 @@ from evenhand.schema import (
     write_json,
     write_text,
 )
-from evenhand.studies.debias.choosing import WEIGHT, Choice, Tried, choose, cost, pareto_front
+from evenhand.studies.debias.choosing import WEIGHT, Choice, Tried, choose, chosen_on, cost, pareto_front
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 from evenhand.studies.debias.shown import trials_of
@@ -223,11 +223,12 @@ class _Search:
         chosen: Tried | None,
     ) -> dict[str, Any]:
         """The whole search as plain data."""
-        points = [(one.value(PERPLEXITY), one.value(BIAS)) for one in trials]
-        own = tuple(float("nan") if (v := before.get(name)) is None else v for name in (PERPLEXITY, BIAS))
-        front = pareto_front([*points, (own[0], own[1])])
+        texts = chosen_on(self.config.choose)
+        own = Tried("base", {}, before)
+        named = [(one.value(texts + PERPLEXITY), one.value(texts + BIAS)) for one in (*trials, own)]
+        front = pareto_front(named)
         rows = [
-            {**_row(one, before), "on_front": on_front}
+            {**_row(one, before, texts), "on_front": on_front}
             for one, on_front in zip(trials, front[:-1], strict=True)
         ]
         told: dict[str, Any] = as_json(
@@ -239,7 +240,7 @@ class _Search:
                 "chosen": chosen.name if chosen else None,
                 "failed": sum(one.failed is not None for one in trials),
                 "base": {**before, "on_front": front[-1]},
-                "control": None if control is None else _row(control, before),
+                "control": None if control is None else _row(control, before, texts),
                 "tried": rows,
             }
         )
@@ -277,12 +278,12 @@ class _Search:
         )
 
 
-def _row(one: Tried, before: Mapping[str, float | None]) -> dict[str, Any]:
+def _row(one: Tried, before: Mapping[str, float | None], texts: str) -> dict[str, Any]:
     return {
         "trial": one.name,
         "setting": {name: plain(value) for name, value in one.setting.items()},
         "watched": one.watched,
-        "times_perplexity": cost(one, before),
+        "times_perplexity": cost(one, before, texts),
         "failed": one.failed,
     }
 
