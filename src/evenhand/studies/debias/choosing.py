@@ -79,8 +79,7 @@ def choose(
     does not bind the published criterion, which knows no perplexity. Controls and trials that failed are never chosen.
     Of equals the one that reads better, then the earlier. Raises UsageError for the published criterion where the bias
     has no pairs to test.
-    Source: RedditBias, section 5.1, of the published criterion: methods/redditbias_selfdebias_consistency.md, section
-    3.5.
+    Source of the published criterion: RedditBias, section 5.1, and its released program of the grid search.
 
     >>> trials = [Tried("01", {}, {"bias": 0.2, "perplexity": 9.0}), Tried("02", {}, {"bias": 0.4, "perplexity": 5.1})]
     >>> choose(trials, {"bias": 1.0, "perplexity": 5.0}, "bias", 1.05)
