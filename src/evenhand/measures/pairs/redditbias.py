@@ -134,7 +134,8 @@ def redditbias_change(before: RedditBias, after: RedditBias, *, level: float = 0
     before, after: what `redditbias_lmb` returned. level: the p that a type must reach. Returns CHANGES, one row per
     type: estimate is after minus before (nats per token; above 0: stereotypes have become less likely of the
     stereotyped group, beside the other), with test, interval and smallest change as there, of the differences phrase by
-    phrase (undrawn ones are CHANGE_TAIL off). Pairs that one of the two lacks are missing. Raises DataError if no pair is in both.
+    phrase (undrawn ones are CHANGE_TAIL off). Pairs that one of the two lacks are missing. Raises DataError if no
+    pair is in both.
     """
     keys = ["bias_type", "pair_id"]
     later = after.pairs.select(*keys, later="difference")
@@ -365,7 +366,8 @@ CARDS = (
         "standard deviations",
         0.0,
         "As redditbias_lmb.",
-        "The spread is that of these phrases under this model: equal effects of two models may differ in it.",
+        "The spread is that of these phrases under this model: equal effects of two models may differ in it. Few "
+        "phrases give too much (eight a ninth), and limits of skewed ones hold the truth in 87 to 91 of 100.",
     ),
     _described(
         "redditbias_likelier",
@@ -381,7 +383,8 @@ CARDS = (
         "nats per token",
         0.0,
         "As redditbias_lmb; far from it, few pairs decide.",
-        "Outliers by raw perplexity are rare sentences, which need not differ much between groups.",
+        "Outliers by raw perplexity are rare sentences, which need not differ much between groups. Where they do, what "
+        "is left has another mean, and limits speak of that: of skewed phrases they miss the mean of all.",
     ),
     _described(
         "redditbias_largest_share",
