@@ -113,7 +113,15 @@ def test_the_smallest_mean_is_found_in_four_of_five_new_data_sets(n, tail):
     stated = float(smallest_mean(2.0, n, level=0.01, tail=tail))
     rng = np.random.default_rng(7)
     found = np.mean([skewed_mean(rng.normal(stated, 2, n), tail=tail).p <= 0.01 for _ in range(500)])
-    assert 0.72 <= found <= 0.92
+    assert 0.72 <= found <= (1.0 if n < 30 else 0.92)  # few: as of skewed numbers
+
+
+@pytest.mark.parametrize("n", [12, 20])
+def test_the_smallest_mean_of_few_is_found_though_they_are_skewed(n):
+    stated = float(smallest_mean(1.0, n, level=0.01, tail=6.0))
+    rng = np.random.default_rng(12)
+    drawn = [rng.exponential(size=n) - 1 - stated for _ in range(400)]  # on the side of the short tail
+    assert 0.7 <= np.mean([skewed_mean(one, tail=6.0).p <= 0.01 for one in drawn]) <= 0.9
 
 
 @pytest.mark.parametrize(("n", "sign"), [(80, 1), (80, -1), (150, -1)])
