@@ -143,7 +143,11 @@ class _Session:
         """What the model was made of."""
         card, config = self.method.card, self.config
         method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
-        data = {"sha256": material_hash(self.material), "examples_sha256": self.lesson.examples.digest()}
+        data = {
+            "source": self.material.source,
+            "sha256": material_hash(self.material),
+            "examples_sha256": self.lesson.examples.digest(),
+        }
         return as_json(
             {
                 "evenhand": VERSION,
@@ -201,7 +205,7 @@ def _material(
         return own.material, own.validation
     if config.data:
         return own_texts(chosen, Path(config.data), config.seed)
-    return published_texts(chosen, Path(str(config.source)))
+    return published_texts(chosen, None if config.source is None else Path(config.source).expanduser())
 
 
 def _specification(config: DebiasConfig) -> Specification:
