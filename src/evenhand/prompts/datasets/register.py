@@ -186,7 +186,10 @@ def verify(
             raise ChecksumMismatch(
                 f"{path} is not the file of {name} {release.name}: "
                 f"expected SHA-256 {file.sha256}, found {got}.",
-                f"Remove it and run: evenhand data fetch {name} --version {release.name}",
+                f"Remove it and run: evenhand data fetch {name} --version {release.name}"
+                if folder == cache
+                else "It may be another version, edited, or cut short; what is published: "
+                f"evenhand data fetch {name} --version {release.name}",
             )
         if file.path in first and first[file.path].sha256 != sha256_once(path):
             raise another(path, first[file.path], cache.parent)
