@@ -150,13 +150,9 @@ def read_manifest(folder: Path) -> Built | None:
         told = [f"{name} {one['file']} ({str(one['sha256'])[:8]})" for name, one in made_of.items() if one]
         how = "by the published rules" if content["rules"]["as_published"] else "by the corrected rules"
         built = Built(folder, str(content["bias"]), (str(first), str(second)), f"{', '.join(told)}, {how}")
-        sound = content["by"] == BUILT_BY and all(
-            isinstance(name, str)
-            and isinstance(sha256, str)
-            and not Path(name).is_absolute()
-            and ".." not in name
-            for name, sha256 in files.items()
-        )
+        inside = all(not Path(name).is_absolute() and ".." not in name for name in files)
+        plain = all(Path(name).name == name for name in (built.bias, *built.groups))
+        sound = content["by"] == BUILT_BY and inside and plain
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise DataError(f"{path} is no manifest of built pairs: {error!r}.", REBUILD) from error
     if not sound:
