@@ -71,9 +71,9 @@ def test_what_was_built_is_audited_under_a_name_of_its_own(evenhand, teams, tmp_
     findings = pl.read_parquet(tmp_path / "run" / "findings.parquet")
     assert findings["axis"].unique().to_list() == ["teams-built"]
     record = json.loads((tmp_path / "run" / "manifest.json").read_text())["prompt_sets"]["redditbias"]
-    assert record["card"]["name"] == "redditbias-built" and "not the published ones" in record["own"]
+    assert record["card"]["name"] == "redditbias-built" and "not the published pairs" in record["own"]
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Pairs built from labels labelled.csv" in page and "measured as redditbias" in page
+    assert "not the published pairs: from labels labelled.csv" in page and "measured as redditbias" in page
     asked = pl.read_parquet(tmp_path / "run" / "prompts" / "redditbias.parquet")
     built = [
         pl.read_csv(f"out/data/teams/reddit_comments_teams_{group}_biased_test_reduced.csv")[

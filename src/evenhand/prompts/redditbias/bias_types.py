@@ -163,8 +163,8 @@ def load_specification(path: Path | str) -> Specification:
     targets, attributes = retrieval.pairs("targets"), retrieval.pairs("attributes")
     target_pairs = counterparts.pairs("target_pairs", second_needed=True)
     found = Specification(
-        bias=root.text("bias"),
-        groups=(root.text("minoritised"), root.text("dominant")),
+        bias=root.name("bias"),
+        groups=(root.name("minoritised"), root.name("dominant")),
         targets_1=tuple(first for first, _ in targets),
         targets_2=tuple(second for _, second in targets),
         attributes_1=tuple(first for first, _ in attributes),

@@ -56,7 +56,7 @@ def load_redditbias(
         where, called = folder / "data" / built.bias, f"{built.bias}{BUILT}"
         frame = _one_type(where, built.bias, built.groups, split, called)
         return PromptSet(
-            frame, built_card(split, built), f"Pairs built from {built.made_of}, not the published ones"
+            frame, built_card(split, built), f"Built here, not the published pairs: from {built.made_of}"
         )
     frames, absent, unchecked = [], [], {}
     for bias in wanted:
