@@ -370,17 +370,16 @@ def _training() -> Iterator[Line]:
             "lmd?quirks=moon",
             "cda?by=moon",
         ),
-        *("cda?sides=three", "hd?weight=inf", "add?", "lmd?as_published=perhaps", "lmd?weight=1&weight=2"),
+        *("cda?sides=three", "hd?weight=inf", "lmd?as_published=perhaps", "lmd?weight=1&weight=2"),
     ):
         yield Line((*base[:3], method, *base[4:], "-o", "new"), {}, "new")
     for setting in (
         *("", "=", "moon=1", "clip=0", "clip=-1", "clip=.nan", "clip=.inf", "checkpoint_seconds=-1"),
         *("lora_alpha=-1", "lora_alpha=.nan", "lora_dropout=2", "weight_decay=-1", "weight_decay=.inf"),
-        *("lora_layers=5", "dropout=perhaps", "longest=1", "longest=999999", "epochs=1e300", "model=5"),
+        *("lora_layers=5", "dropout=perhaps", "longest=1", "longest=999999", "epochs=1e300"),
     ):
         yield _line("debias", "--set", setting)
     for words in (
-        ("--lora-rank", "2", "--set", "lora_layers=[moon]"),
         ("--schedule", "moon"),
         ("--precision", "float8"),
         ("--start", "perhaps"),
@@ -388,6 +387,8 @@ def _training() -> Iterator[Line]:
         ("--data", "good/texts.txt", "--from", "a-folder"),
     ):
         yield _line("debias", *words)
+    layers = ("--lora-rank", "2", "--set", "lora_layers=[moon]")
+    yield Line((*base, *layers, "-o", "new"))  # what layers there are is known once the folder is begun
     for folder in (*_study_kinds("debias"), "good", "good/model", "runs/judged", "bad/loop.csv"):
         yield Line((*base, "-o", folder))
     for folder in (*_study_kinds("redditbias"), "runs/judged", "a-folder"):

@@ -371,7 +371,7 @@ VERBS = {
             "--epochs", 0.05, "--device", "cpu", "-o", "study",
         ),
         model_and_texts,
-        again=("study", "redditbias", "study", "--from", SHARED / "data" / "redditbias"),
+        again=("study", "redditbias", "study"),
         begun="study/redditbias.json",
         needs=SHARED / "data" / "redditbias",
     ),

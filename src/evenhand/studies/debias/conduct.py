@@ -9,6 +9,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CHECKPOINT,
     CURVES,
+    LINEAGE,
     Encoding,
     Lesson,
     Material,
@@ -34,9 +35,20 @@ from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence, locked, resumable
-from evenhand.schema import VERSION, Unsupported, UsageError, as_json, is_file, is_folder, unknown_name
+from evenhand.schema import (
+    VERSION,
+    DataError,
+    ResumeRefused,
+    Unsupported,
+    UsageError,
+    as_json,
+    is_file,
+    is_folder,
+    unknown_name,
+)
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
+from evenhand.studies.debias.wording import cautions, sentences
 
 TRAINING = "training"
 """Within the folder: checkpoint and curves."""
@@ -86,6 +98,8 @@ def debias_model(
     if there:  # nothing is computed for a folder that will be refused
         begin()
         if (lineage := read_lineage(output)) is not None and is_file(output / "config.json"):
+            _check_lineage(lineage, output)
+            _check_data(config, chosen, lineage, output)
             return DebiasStudy(output, lineage, read_curves(output / TRAINING / CURVES))
     go_on = f"The same command goes on after its last checkpoint ({output})."
     with resumable(go_on, "The training was stopped."):
@@ -185,6 +199,41 @@ def trainable(model: LanguageModel) -> CausalModel:
     )
 
 
+def _check_lineage(lineage: Mapping[str, Any], output: Path) -> None:
+    """Raise DataError for a lineage that somebody has changed, so that it does not tell of a training any more."""
+    try:
+        model_card(lineage)
+        sentences(lineage)
+        cautions(lineage)
+        digest = lineage["data"]["sha256"]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(
+            f"{output / LINEAGE} does not tell of a training ({type(error).__name__}: {error}).",
+            "It was changed by hand or by another program: restore it, or train again with another -o.",
+        ) from error
+    if not isinstance(digest, str):
+        raise DataError(f"{output / LINEAGE} does not say what was trained on.", "Restore it from a copy.")
+
+
+def _check_data(
+    config: DebiasConfig, chosen: Specification | None, lineage: Mapping[str, Any], output: Path
+) -> None:
+    """Raise ResumeRefused where a finished model was trained on other texts or terms than those given now.
+
+    Our own sentences follow from model, axis and seed, which were compared before.
+    """
+    if chosen is None:
+        return
+    material, _ = _texts(config, chosen)
+    trained_on, now = lineage["data"]["sha256"], material_hash(material)
+    if trained_on != now:
+        raise ResumeRefused(
+            f"The model in {output} was trained on other texts or terms: SHA-256 {trained_on[:16]}..., given are "
+            f"{now[:16]}....",
+            "Start another training with -o, or give what it was trained on.",
+        )
+
+
 def _loaded(config: DebiasConfig) -> LanguageModel:
     loaded = load_model(
         config.model,
@@ -203,8 +252,12 @@ def _material(
         pad = pad_token(base.tokenizer)
         own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
         return own.material, own.validation
+    return _texts(config, chosen)
+
+
+def _texts(config: DebiasConfig, chosen: Specification) -> tuple[Material, Validation]:
     if config.data:
-        return own_texts(chosen, Path(config.data), config.seed)
+        return own_texts(chosen, Path(config.data).expanduser(), config.seed)
     return published_texts(chosen, None if config.source is None else Path(config.source).expanduser())
 
 

@@ -107,7 +107,7 @@ class DebiasConfig(Options):
                 f"{self.bias} has sentences and terms of its own, and others were given.",
                 "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
             )
-        if self.specification and self.bias:
+        if self.specification and self.bias is not None:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
             raise UsageError(
