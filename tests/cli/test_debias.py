@@ -53,6 +53,15 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
     evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "out").refused(
         2, "method.name", "lmd", "cda"
     )
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf man was rude.\n" for i in range(40)))
+    evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+        2, "was trained on other texts or terms"
+    )
+    for told in ("[]", "{}", '{"base": 5}', '{"data": {}}'):
+        (tmp_path / "out" / "lineage.json").write_text(told)
+        evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+            1, "lineage.json"
+        )
 
 
 def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: Any, tmp_path: Path) -> None:

@@ -41,9 +41,12 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except OSError as error:
+    except Exception as error:  # safetensors and tokenizers tell of a full disk by errors of their own
+        if not isinstance(error, OSError) and "os error" not in str(error):
+            raise
+        told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
         raise WriteError(
-            f"Could not write the model to {folder}: {error.strerror or error}.",
+            f"Could not write the model to {folder}: {told}.",
             "Free some space and run the same command again: training is not repeated.",
         ) from error
 
