@@ -53,8 +53,8 @@ def load_redditbias(
         if bias not in BIAS_TYPES:
             raise unknown_name("bias type", bias, BIAS_TYPES)
     if folder is not None and (built := read_manifest(folder)) is not None:
-        where, called = folder / "data" / built.bias, f"{built.bias}{BUILT}"
-        frame = _one_type(where, built.bias, built.groups, split, called)
+        place, called = folder / "data" / built.bias, f"{built.bias}{BUILT}"
+        frame = _one_type(place, built.bias, built.groups, split, called)
         return PromptSet(
             frame, built_card(split, built), f"Built here, not the published pairs: from {built.made_of}"
         )
