@@ -53,6 +53,15 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
     evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "out").refused(
         2, "method.name", "lmd", "cda"
     )
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf man was rude.\n" for i in range(40)))
+    evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+        2, "other arguments: texts and terms"
+    )
+    for told in ("[]", "{}", '{"base": 5}', '{"data": {}}'):
+        (tmp_path / "out" / "lineage.json").write_text(told)
+        evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
+            1, "lineage.json"
+        )
 
 
 def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: Any, tmp_path: Path) -> None:
@@ -77,12 +86,10 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(1, "Only 4 pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
     axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
     refused(2, "no such pairs", to=(*axis, "--choose", "published"))
-    refused(2, "--from FOLDER", to=(model, "-m", "cda", "-b", "race"))
+    refused(1, "evenhand data fetch redditbias", to=(model, "-m", "cda", "-b", "race"))
     refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
     refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
-    refused(
-        1, "text_files/race/race_bias_manual_train.txt", to=(model, "-m", "cda", "-b", "race", "--from", ".")
-    )
+    refused(1, "biased_valid_reduced.csv", to=(model, "-m", "cda", "-b", "race", "--from", "."))
     refused(1, "cannot be trained", "causal Hugging Face model", to=("puppet/random", "-m", "cda", *own))
     (tmp_path / "texts.txt").write_text("Nobody is named here.\n" * 40)
     refused(1, "hold a word of deaf", "Deaf", to=(model, "-m", "cda", *own))

@@ -36,7 +36,9 @@ def debias(
         None, help="Your own texts: .txt, a line each, or a table with a column text."
     ),
     source: Path | None = typer.Option(
-        None, "--from", help="A checkout of github.com/umanlp/RedditBias, with its training texts."
+        None,
+        "--from",
+        help="A copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
     epochs: float | None = typer.Option(None, help="Times that every text is read. Default: 2."),
     batch_size: int | None = typer.Option(None, min=1, help="Texts at once on each device. Default: 8."),

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenhand.schema import DataError, atomic_write, parse_json
+from evenhand.schema import DataError, EvenhandError, atomic_write, check_fields, parse_json
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 
@@ -54,12 +54,12 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
             for key, value in tensors.items()
             if key.endswith(f":{name}") and not key.startswith("weight:")
         }
-    return Position(**told)
+    return _position(path, told)
 
 
 def stored_position(path: Path) -> Position:
     """The counters alone. Raises DataError for a damaged file."""
-    return Position(**_read(path)[1])
+    return _position(path, _read(path)[1])
 
 
 def write_weights(path: Path, model: Any) -> None:
@@ -101,6 +101,20 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise DataError(
             f"The checkpoint {path} cannot be read: {error}.", "Delete it: training then begins anew."
         ) from error
+
+
+def _position(path: Path, told: Any) -> Position:
+    try:
+        found = Position(**told)
+        check_fields(found)
+        if min(found.step, found.halvings, found.best_step, found.since_best) < 0:
+            raise ValueError("a counter is below 0")
+    except (TypeError, ValueError, EvenhandError) as error:
+        raise DataError(
+            f"The checkpoint {path} does not say where training stands: {error}.",
+            "Delete it: training then begins anew.",
+        ) from error
+    return found
 
 
 def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

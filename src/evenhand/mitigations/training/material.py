@@ -27,7 +27,7 @@ class Material:
     bias: its name. groups: what the two sides of a pair are called. pairs: P, pairs of terms that should be treated
     alike; a term may stand in several. attributes: A1, stereotypes; * stands for any letters. texts: to train on.
     pieces: the byte-pair pieces of the published code, where it has any. specification: the published rules of
-    replacement, where there are any.
+    replacement, where there are any. source: where the texts are from, in words; it decides nothing.
     """
 
     bias: str
@@ -37,6 +37,7 @@ class Material:
     texts: tuple[str, ...]
     pieces: Pieces | None = None
     specification: Specification | None = None
+    source: str = ""
 
 
 def material_hash(material: Material) -> str:

@@ -7,7 +7,6 @@ from urllib.parse import quote
 from pydantic import Field
 
 from evenhand.mitigations.training import TrainingOptions, load_method, method_options, own_axes
-from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
 from evenhand.studies.debias.choosing import Criterion, no_p
@@ -40,7 +39,7 @@ class DebiasConfig(Options):
     data: str | None = None
     """A file of the user's own texts; needs a bias type or a specification for the terms."""
     source: str | None = None
-    """A checkout of RedditBias, with text_files/: its training texts."""
+    """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
@@ -152,18 +151,11 @@ class DebiasConfig(Options):
                 f"{self.bias} has sentences and terms of its own, and others were given.",
                 "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
             )
-        if self.specification and self.bias:
+        if self.specification and self.bias is not None:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
             raise UsageError(
                 "A specification of your own needs texts of your own.", "Give them: --data FILE."
-            )
-        if self.bias in BIAS_TYPES and not (self.data or self.source):
-            raise UsageError(
-                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
-                "measure by, and not these.",
-                "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
-                "(--data FILE).",
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")

@@ -9,6 +9,7 @@ from evenhand.mitigations.training import (
     BIAS,
     CHECKPOINT,
     CURVES,
+    LINEAGE,
     Encoding,
     Lesson,
     Material,
@@ -28,9 +29,11 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
-from evenhand.schema import VERSION, as_json, is_file, is_folder
+from evenhand.schema import VERSION, DataError, as_json, is_file, is_folder
+from evenhand.studies.debias.given import given_texts
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
+from evenhand.studies.debias.wording import cautions, sentences
 
 TRAINING = "training"
 """Within the folder: checkpoint and curves."""
@@ -58,18 +61,36 @@ class Ground:
 
 
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
-    """What decides the weights, JSON-serialisable."""
+    """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
-    record: dict[str, Any] = as_json({**config.same_result(), "method": told, "base": base.fingerprint})
+    given = given_texts(config)
+    digest = None if given is None else material_hash(given[0])
+    record: dict[str, Any] = as_json(
+        {**config.same_result(), "texts and terms": digest, "method": told, "base": base.fingerprint}
+    )
     return record
 
 
 def finished(folder: Path) -> DebiasStudy | None:
-    """What a folder holds, if its training has ended."""
+    """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
+    _check_lineage(lineage, folder)
     return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
+
+
+def _check_lineage(lineage: Mapping[str, Any], output: Path) -> None:
+    """Raise DataError for a lineage that does not tell of a training any more."""
+    try:
+        model_card(lineage)
+        sentences(lineage)
+        cautions(lineage)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(
+            f"{output / LINEAGE} does not tell of a training ({type(error).__name__}: {error}).",
+            "It was changed by hand or by another program: restore it, or train again with another -o.",
+        ) from error
 
 
 def train_into(
@@ -154,6 +175,7 @@ class _Session:
         card, config = self.method.card, self.config
         method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
         data = {
+            "source": self.ground.material.source,
             "sha256": material_hash(self.ground.material),
             "examples_sha256": self.lesson.examples.digest(),
         }

@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.training import load_method
+from evenhand.mitigations.training import load_method, published_texts
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.redditbias import load_redditbias
+from evenhand.prompts.redditbias import load_redditbias, specification
 from evenhand.runs import Progress, Silence, default_path, locked, resumable
 from evenhand.schema import Unsupported, read_kept, write_table
 from evenhand.studies.debias import debias
@@ -63,6 +63,8 @@ def study_redditbias(
     progress = progress or Silence()
     path = output or default_path(config.model, "redditbias")
     published = [bias for bias in config.bias if not bias.startswith(OWN)]
+    for bias in published:
+        published_texts(specification(bias), config.folder)
     if published:
         load_redditbias(config.folder, bias_types=published)
     audits_of(config, config.model)

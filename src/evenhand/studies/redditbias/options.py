@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import load_method
+from evenhand.mitigations.training import load_method, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError
 from evenhand.studies.audit import SeedOptions
@@ -55,11 +55,10 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     @field_validator("bias")
     @classmethod
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [bias for bias in value if bias not in BIAS_TYPES and not bias.startswith(OWN)]
+        known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
+        unknown = [bias for bias in value if bias not in known]
         if unknown or not value:
-            raise ValueError(
-                f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS"
-            )
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")

@@ -75,6 +75,7 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
         pairs=pairs,
         attributes=differing_words(),
         texts=(*said, *written[WATCHED:]),
+        source="evenhand's own sentences, and texts that the model wrote",
     )
     return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
 
