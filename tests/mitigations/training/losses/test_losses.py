@@ -146,7 +146,8 @@ def test_lmd_counts_the_biases_of_an_output_head() -> None:
                 state = torch.cat([hidden[row, place - 1], torch.ones(1)])
                 odds = [state @ (slow.vector(wide, a) - slow.vector(wide, b)) for a, b in mine]
                 literal = literal + sum(one.abs() for one in odds) / len(mine) * (place > 0)
-    found = lesson.objective.term.sum(hidden, weight, bias, batch)
+    objective: Any = lesson.objective
+    found = objective.term.sum(hidden, weight, bias, batch)
     assert float(found.detach()) == pytest.approx(float(literal.detach()), rel=1e-6)
     of = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, literal)]
     for ours, theirs in zip(*of, strict=True):
