@@ -1,6 +1,6 @@
 """Another planted bias in another model: what each method takes away of it, what else changes, and what it costs.
 
-    python perf/planted_bias.py --folder second_world     # half an hour on one core; goes on where it was stopped
+    python perf/planted_bias.py --folder second_world     # ten minutes of one core; goes on where it was stopped
 
 A World with plants of its own (nationality instead of religion, and one on gender, which nothing is trained against)
 is learned by a network of another size and seed. Then each method is trained against `evenhand/nationality`, with
