@@ -38,6 +38,7 @@ from .methods import (
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
     load_method as load_method,
+    method_options as method_options,
 )
 from .objective import (
     LanguageModelling as LanguageModelling,
@@ -59,7 +60,10 @@ from .trainer import (
 )
 from .validation import (
     BIAS as BIAS,
+    KEPT as KEPT,
     PERPLEXITY as PERPLEXITY,
+    WHOLE as WHOLE,
+    HalvedValidation as HalvedValidation,
     Validation as Validation,
     evaluator as evaluator,
 )

@@ -6,6 +6,7 @@ expected to do and what is known against it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import Parameter
 from typing import Any, Protocol, runtime_checkable
 
 from evenhand.mitigations.training.examples import Examples
@@ -82,10 +83,9 @@ def load_method(words: str) -> TrainingMethod:
     50.0
     """
     name, options = split_options(words)
-    make = METHOD_MAKERS.load(name)
-    arguments = typed_options(name, options, options_of(make, hidden=NOT_OPTIONS))
+    arguments = typed_options(name, options, method_options(name))
     try:
-        made = make(**arguments)
+        made = METHOD_MAKERS.load(name)(**arguments)
     except ValueError as error:
         raise UsageError(f"--method {words}: {error}.") from error
     except Exception as error:
@@ -99,3 +99,14 @@ def load_method(words: str) -> TrainingMethod:
             "What it needs stands in evenhand.mitigations.training.TrainingMethod.",
         )
     return made
+
+
+def method_options(name: str) -> dict[str, Parameter]:
+    """The options of a method, by name, with the types they ask for.
+
+    name: without options. Raises UsageError for a name that there is not, ExtensionError.
+
+    >>> method_options("lmd")["weight"].default
+    1.0
+    """
+    return options_of(METHOD_MAKERS.load(name), hidden=NOT_OPTIONS)

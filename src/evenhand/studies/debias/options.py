@@ -2,17 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions, own_axes
+from evenhand.mitigations.training import TrainingOptions, load_method, method_options, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
+from evenhand.studies.debias.choosing import Criterion, no_p
+from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
 """What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
+TRIALS = 12
+"""Of a random search, where their number is not said."""
+SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
+"""Options of a search: no trial has them."""
 
 
 class DebiasConfig(Options):
@@ -66,6 +73,18 @@ class DebiasConfig(Options):
     """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     seed: Seed = 42
+    search: Literal["grid", "random"] | None = None
+    """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
+    over: tuple[str, ...] = ()
+    """With search: what is varied, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
+    trials: Count | None = None
+    """Of a random search; None: 12."""
+    choose: Criterion = "bias"
+    """Which trial becomes the model: see `CRITERIA`."""
+    guard: float = Field(default=1.05, ge=1)
+    """How many times the model's perplexity of neutral texts a trial may have that is chosen."""
+    keep_trials: bool = False
+    """Keep the weights of all trials, not of the chosen one alone."""
 
     @property
     def own_axis(self) -> str | None:
@@ -94,12 +113,37 @@ class DebiasConfig(Options):
             "device",
             "checkpoint_seconds",
             "trust_remote_code",
+            *SEARCHING,
         }
         return self.model_dump(mode="json", exclude=left_out)
+
+    @property
+    def space(self) -> Space:
+        """What is varied; raises UsageError as `search_space`."""
+        return search_space(self.method, self.over, sorted(self.model_fields_set))
+
+    def settings(self) -> list[Setting]:
+        """Of all trials, in order; raises UsageError."""
+        return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
+
+    def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
+        """The training of a trial; raises UsageError for values out of range."""
+        name, given = split_options(self.method)
+        own = {option: value for option, value in setting.items() if option in method_options(name)}
+        written = {**given, **{option: plain(value) for option, value in own.items()}}
+        words = [f"{option}={quote(value, safe=',')}" for option, value in written.items()]
+        loop = {option: value for option, value in setting.items() if option not in own}
+        plainly = self.model_dump(exclude=set(SEARCHING), exclude_unset=True)
+        method = "?".join(filter(None, [name, "&".join(words)]))
+        one = validated(DebiasConfig, {**plainly, **loop, "method": method})
+        one.check()
+        load_method(one.method)
+        return one
 
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
+        self._check_search()
         if self.bias is None and self.specification is None:
             raise UsageError(
                 "Which bias to train against was not said.",
@@ -128,6 +172,21 @@ class DebiasConfig(Options):
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+    def _check_search(self) -> None:
+        if self.search is None:
+            if given := [name for name in SEARCHING if name in self.model_fields_set]:
+                raise UsageError(
+                    f"{given[0]} was given, and it is of a search.",
+                    "Add --search grid or --search random, or leave it out.",
+                )
+            return
+        if self.search == "grid" and self.trials is not None:
+            raise UsageError(
+                "A grid tries all that is given.", "Leave out --trials, or take --search random."
+            )
+        if self.choose == "published" and self.own_axis:
+            raise no_p()
 
 
 def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:

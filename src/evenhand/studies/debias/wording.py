@@ -5,6 +5,7 @@ from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import wording
+from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",
@@ -23,9 +24,14 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     """What was done, and what was watched before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
-    told = [
+    first = (
         f"{lineage['base']['name']} was trained by {method['name']} against the bias {lineage['bias']} for "
-        f"{lineage['steps']:,} steps.",
+        f"{lineage['steps']:,} steps."
+    )
+    if "search" in lineage:
+        return [first, *search_sentences(lineage["search"])]
+    told = [
+        first,
         f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
@@ -49,6 +55,8 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         )
     if lineage["stopped_early"]:
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
+    if "search" in lineage:
+        told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
         "What was watched is no audit, and says nothing of other axes or of what the model writes: "
