@@ -40,10 +40,14 @@ def debias(
         "--from",
         help="A copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
-    epochs: float | None = typer.Option(None, help="Times that every text is read. Default: 2."),
-    batch_size: int | None = typer.Option(None, min=1, help="Texts at once on each device. Default: 8."),
+    epochs: float | None = typer.Option(
+        None, help="Times that every text is read. Default: 2; of our own 1."
+    ),
+    batch_size: int | None = typer.Option(
+        None, min=1, help="Texts at once on each device. Default: 8; of our own 16."
+    ),
     accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),
-    learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 2e-4."),
+    learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 1e-4."),
     schedule: str | None = typer.Option(None, help="linear (falls to 0), cosine, constant. Default: linear."),
     warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
     longest: int | None = typer.Option(None, min=2, help="Tokens of a text; the rest is cut. Default: 36."),

@@ -50,7 +50,9 @@ def redditbias(
     task_limit: int | None = typer.Option(
         None, min=2, help="Most examples to learn each dialogue task from, and to ask. Default: all."
     ),
-    epochs: float | None = typer.Option(None, help="Times that a method reads its texts. Default: 2."),
+    epochs: float | None = typer.Option(
+        None, help="Times that a method reads its texts. Default: 2; of our own sentences 1."
+    ),
     seed: int | None = typer.Option(None, min=0, help="Of everything random. Default: 0."),
     device: flags.Device = None,
     revision: flags.Revision = None,

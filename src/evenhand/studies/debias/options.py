@@ -13,8 +13,8 @@ from evenhand.studies.debias.choosing import Criterion, no_p
 from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
-OWN_RATE = 2e-4
-"""Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
+OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
+"""What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
 TRIALS = 12
 """Of a random search, where their number is not said."""
 SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
@@ -26,6 +26,8 @@ class DebiasConfig(Options):
 
     >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
     5e-05
+    >>> DebiasConfig(model="gpt2", method="lmd", bias="evenhand/age").training.learning_rate
+    0.0001
     """
 
     model: str
@@ -47,11 +49,13 @@ class DebiasConfig(Options):
     """Tokens of a text; the rest is cut off."""
     start: Literal["auto", "none"] = "auto"
     """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
-    epochs: float = Field(default=2.0, gt=0)
-    batch_size: Count = 8
+    epochs: float | None = Field(default=None, gt=0)
+    """None: 2, as published; for our own sentences 1."""
+    batch_size: Count | None = None
+    """None: 8; for our own sentences 16."""
     accumulation: Count = 1
     learning_rate: float | None = None
-    """None: 5e-5, as published; for our own sentences 2e-4."""
+    """None: 5e-5, as published; for our own sentences 1e-4."""
     schedule: str = "linear"
     warm_up: float = 0.0
     weight_decay: float = 0.0
@@ -93,8 +97,9 @@ class DebiasConfig(Options):
         fields: dict[str, Any] = {
             name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
         }
-        if self.learning_rate is None:
-            fields["learning_rate"] = OWN_RATE if self.own_axis else TrainingOptions.learning_rate
+        open_fields = [name for name in OWN if fields[name] is None]
+        for name in open_fields:
+            fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:

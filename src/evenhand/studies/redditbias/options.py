@@ -49,7 +49,7 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     task_limit: Count | None = None
     """At most so many examples to learn each dialogue task from, and to ask; None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times that a method reads its texts; None: the published 2."""
+    """Times that a method reads its texts; None: the published 2, and our own sentences once."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")
