@@ -53,10 +53,12 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
     evenhand("debias", "evenhand/reference", "-m", "cda", *own, "-o", "out").refused(
         2, "method.name", "lmd", "cda"
     )
+    learned = (tmp_path / "texts.txt").read_text()
     (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf man was rude.\n" for i in range(40)))
     evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
         2, "other arguments: texts and terms"
     )
+    (tmp_path / "texts.txt").write_text(learned)
     for told in ("[]", "{}", '{"base": 5}', '{"data": {}}'):
         (tmp_path / "out" / "lineage.json").write_text(told)
         evenhand("debias", "evenhand/reference", "-m", "lmd?weight=2", *own, "-o", "out").refused(
