@@ -72,7 +72,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "tags: [evenhand, debiased]",
             "---",
             "",
-            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            f"# {facts['base']['name']}, debiased by {facts['method']['name']} against the bias {facts['bias']}",
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
@@ -80,7 +80,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "|---|---|---|",
             *rows,
             "",
-            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
             "",
@@ -90,7 +90,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"

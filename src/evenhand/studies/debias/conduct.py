@@ -1,4 +1,4 @@
-"""A training against a bias from options to folder; it goes on where it was stopped."""
+"""A training against a bias, or a projection, from options to folder; it goes on where it was stopped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,18 +9,24 @@ from evenhand.mitigations.training import (
     BIAS,
     CHECKPOINT,
     CURVES,
+    OF_BASE,
+    CurveWriter,
+    Edit,
+    EditingMethod,
     Encoding,
+    Examples,
     Lesson,
     Material,
-    Trained,
     TrainingMethod,
     Validation,
     evaluator,
+    kept_values,
     load_method,
     material_hash,
     model_card,
     own_axes,
     own_material,
+    own_preferences,
     own_texts,
     pad_token,
     prepared_model,
@@ -44,7 +50,7 @@ TRAINING = "training"
 
 @dataclass(frozen=True)
 class DebiasStudy:
-    """What came of a training.
+    """What came of a training or a projection.
 
     folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
     """
@@ -65,7 +71,9 @@ def debias_model(
     progress = progress or Silence()
     config.check()
     method = load_method(config.method)
-    chosen = None if config.own_axis else _specification(config)
+    if not isinstance(method, TrainingMethod):
+        config.refuse_training(method.name)
+    chosen = None if config.own_axis or config.own_pairs else _specification(config)
     base = trainable(model or _loaded(config))
     if base.longest is not None and config.longest > base.longest:
         raise UsageError(
@@ -91,12 +99,16 @@ def debias_model(
     with resumable(go_on, "The training was stopped."):
         encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
         material, validation = _material(config, chosen, base, encoding)
-        lesson = method.lesson(material, base.tokenizer, encoding, config.seed)
+        session = _Session(config, base, material, encoding, output, progress)
+        if isinstance(method, TrainingMethod):
+            lesson = method.lesson(material, base.tokenizer, encoding, config.seed)
         if not there:  # nothing is written of a training that cannot begin
             begin()
         with locked(output / "lock"):
-            session = _Session(config, base, method, material, lesson, encoding, output, progress)
-            lineage, curves = session.run(validation)
+            if isinstance(method, TrainingMethod):
+                lineage, curves = session.trained(method, lesson, validation)
+            else:
+                lineage, curves = session.edited(method, validation)
     return DebiasStudy(output, lineage, curves)
 
 
@@ -106,24 +118,25 @@ class _Session:
 
     config: DebiasConfig
     base: CausalModel
-    method: TrainingMethod
     material: Material
-    lesson: Lesson
     encoding: Encoding
     output: Path
     progress: Progress
 
-    def run(self, validation: Validation) -> tuple[dict[str, Any], Any]:
+    def trained(
+        self, method: TrainingMethod, lesson: Lesson, validation: Validation
+    ) -> tuple[dict[str, Any], Any]:
         """Train and write the folder; returns lineage and curves."""
         pad, options = pad_token(self.base.tokenizer), self.config.training
         evaluate = evaluator(validation, self.base.tokenizer, self.encoding, pad)
-        self.progress.note(f"{self.method.name} against {self.material.bias}: {_told(self.lesson.facts)}")
+        self.progress.note(f"{method.name} against {self.material.bias}: {_told(lesson.facts)}")
         before = evaluate(self.base.model.eval())
+        examples = self._examples(lesson)
         model = prepared_model(self.base.model, options)
         done = train(
             model,
-            self.lesson.examples,
-            self.lesson.objective,
+            examples,
+            lesson.objective,
             options,
             self.output / TRAINING,
             pad=pad,
@@ -132,36 +145,79 @@ class _Session:
             watched=BIAS if options.patience else None,
             note=self.progress.note,
         )
-        lineage = self.lineage(done, before, evaluate(model.eval()))
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+        lineage = {
+            **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
+            "options": {**options.deciding(), **self._read()},
+            "steps": done.steps,
+            "best_step": done.best_step,
+            "stopped_early": done.stopped_early,
+            "batch_size_in_the_end": done.batch_size,
+            "devices": done.devices,
+            "watched": {"before": before, "after": evaluate(model.eval())},
+        }
+        self._write(model, lineage)
         (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
         return lineage, done.curves
 
-    def lineage(
-        self, done: Trained, before: Mapping[str, float], after: Mapping[str, float]
-    ) -> dict[str, Any]:
-        """What the model was made of."""
-        card, config = self.method.card, self.config
-        method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
-        data = {"sha256": material_hash(self.material), "examples_sha256": self.lesson.examples.digest()}
-        return as_json(
+    def edited(self, method: EditingMethod, validation: Validation) -> tuple[dict[str, Any], Any]:
+        """Change the model at once and write the folder; returns lineage and curves."""
+        pad, model = pad_token(self.base.tokenizer), self.base.model.eval()
+        evaluate = evaluator(validation, self.base.tokenizer, self.encoding, pad)
+        self.progress.note(f"{method.name} against {self.material.bias}: nothing is trained")
+        before = evaluate(model)
+        done = method.edit(self.material, model, self.base.tokenizer, self.encoding, self.config.seed)
+        lineage = {
+            **self._lineage(method, done.facts),
+            "options": self._read(),
+            "told": done.told,
+            "watched": {"before": before, "after": evaluate(model.eval())},
+        }
+        curves = self._curves(done)
+        self._write(model, lineage)
+        return lineage, curves
+
+    def _examples(self, lesson: Lesson) -> Examples:
+        """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
+        if (of_base := lesson.of_base) is None:
+            return lesson.examples
+        path, told = self.output / TRAINING / OF_BASE, {"examples": lesson.examples.digest()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        values = kept_values(path, lambda: of_base(self.base.model, lesson.examples), told)
+        return lesson.examples.with_values(values)
+
+    def _curves(self, done: Edit) -> Any:
+        path = self.output / TRAINING / CURVES
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # of a sitting that was stopped
+        writer = CurveWriter(path, 0)
+        for step, name, value in done.curves:
+            writer.add(step, 0.0, "projection", {name: value})
+        writer.flush()
+        return read_curves(path)
+
+    def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
+        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+
+    def _read(self) -> dict[str, Any]:
+        """How texts are read."""
+        return {"longest": self.config.longest, "start": self.config.start}
+
+    def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model is made of, whatever is done to it."""
+        card, config = method.card, self.config
+        known = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
+        found: dict[str, Any] = as_json(
             {
                 "evenhand": VERSION,
                 "base": {"name": config.model, **self.base.fingerprint},
-                "method": {"name": self.method.name, **self.method.parameters(), **method},
+                "method": {"name": method.name, **method.parameters(), **known},
                 "bias": self.material.bias,
                 "groups": self.material.groups,
-                "data": {**data, **self.lesson.facts},
-                "options": {**config.training.deciding(), "longest": config.longest, "start": config.start},
+                "data": {"sha256": material_hash(self.material), **facts},
                 "seed": config.seed,
-                "steps": done.steps,
-                "best_step": done.best_step,
-                "stopped_early": done.stopped_early,
-                "batch_size_in_the_end": done.batch_size,
-                "devices": done.devices,
-                "watched": {"before": before, "after": after},
             }
         )
+        return found
 
 
 def trainable(model: LanguageModel) -> CausalModel:
@@ -195,8 +251,11 @@ def _loaded(config: DebiasConfig) -> LanguageModel:
 def _material(
     config: DebiasConfig, chosen: Specification | None, base: CausalModel, encoding: Encoding
 ) -> tuple[Material, Validation]:
+    pad = pad_token(base.tokenizer)
+    if config.own_pairs:
+        file = Path(str(config.data))
+        return own_preferences(file, base.model, base.tokenizer, encoding, pad, config.seed)
     if chosen is None:
-        pad = pad_token(base.tokenizer)
         own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
         return own.material, own.validation
     if config.data:

@@ -1,11 +1,13 @@
 """What a training against a bias is asked to do: every option once."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions, own_axes
+from evenhand.mitigations.training import TrainingOptions, holds_preferences, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, unknown_name
 from evenhand.studies.audit import assign
@@ -31,7 +33,8 @@ class DebiasConfig(Options):
     specification: str | None = None
     """A TOML file of the user's own, in place of a published type."""
     data: str | None = None
-    """A file of the user's own texts; needs a bias type or a specification for the terms."""
+    """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
+    one is preferred, which need neither."""
     source: str | None = None
     """A checkout of RedditBias, with text_files/: its training texts."""
     device: str = "auto"
@@ -69,6 +72,11 @@ class DebiasConfig(Options):
         name = self.bias or ""
         return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
 
+    @cached_property
+    def own_pairs(self) -> bool:
+        """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
+        return self.data is not None and holds_preferences(Path(self.data))
+
     @property
     def training(self) -> TrainingOptions:
         """The part that the loop reads; raises UsageError for values out of range."""
@@ -92,14 +100,30 @@ class DebiasConfig(Options):
         }
         return self.model_dump(mode="json", exclude=left_out)
 
+    def refuse_training(self, method: str) -> None:
+        """Raise UsageError where an option of training was given to a method that does not train."""
+        given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
+        if given:
+            raise UsageError(
+                f"{' and '.join(given)} {'was' if len(given) == 1 else 'were'} given, and {method} trains nothing.",
+                "Leave it out." if len(given) == 1 else "Leave them out.",
+            )
+
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
+        if self.own_pairs:
+            if self.bias or self.specification:
+                raise UsageError(
+                    f"{self.data} holds pairs of chosen and rejected texts, which say themselves what is preferred.",
+                    "Leave out --bias and --specification, or give a table with a column text.",
+                )
+            return
         if self.bias is None and self.specification is None:
             raise UsageError(
                 "Which bias to train against was not said.",
                 "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
-                "--specification FILE with --data FILE.",
+                "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
         if self.own_axis and self.own_axis not in own_axes():
             raise unknown_name("axis", self.own_axis, own_axes())

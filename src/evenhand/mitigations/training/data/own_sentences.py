@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.mitigations.training.material import Encoding, Material, Pair
+from evenhand.mitigations.training.material import Encoding, Material, Pair, Preference
 from evenhand.mitigations.training.validation import MatchedOpinions, Validation, log_likelihoods
 from evenhand.prompts.language import compose, load_templates
 from evenhand.prompts.lexicon import load_lexicon
@@ -75,6 +75,7 @@ def own_material(axis: str, model: Any, tokenizer: Any, encoding: Encoding, pad:
         pairs=pairs,
         attributes=differing_words(),
         texts=(*said, *written[WATCHED:]),
+        preferences=_preferences(opinions),
     )
     return Own(material, Validation(_matched(kept), tuple(written[:WATCHED])))
 
@@ -132,6 +133,19 @@ def _opinions(axis: str, nouns: Sequence[str]) -> pl.DataFrame:
     lexicon = load_lexicon().select(axes=[axis])
     frame = compose(lexicon, load_templates(kinds=["opinion"]), nouns, controls=False)
     return frame.filter(pl.col("form") == "adjective")
+
+
+def _preferences(opinions: pl.DataFrame) -> tuple[Preference, ...]:
+    """The kind half of each pair of sentences, preferred to the hostile one."""
+    keys = ["descriptor", "noun", "pair", "bucket"]
+    halves = {valence: opinions.filter(valence=valence) for valence in ("positive", "negative")}
+    both = halves["positive"].join(halves["negative"], on=keys, suffix="_hostile", maintain_order="left")
+    return tuple(
+        Preference("", kind, hostile, f"{pair}, {noun}", bucket)
+        for kind, hostile, pair, noun, bucket in both.select(
+            "text", "text_hostile", "pair", "noun", "bucket"
+        ).iter_rows()
+    )
 
 
 def _said(
