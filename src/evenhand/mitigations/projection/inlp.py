@@ -35,7 +35,7 @@ CARD = Card(
     null="1 over the number of groups: each weighs the same.",
     critique="What is hidden from linear classifiers of the last state is there in all states before it, from which "
     "the model attends to it, and can be read by other classifiers (Gonen and Goldberg 2019). The directions come from "
-    "states behind a group's name; how likely the name itself is behind a text is changed by the way. And each direction "
+    "states behind a group's name; how likely the name itself is behind a text is changed by the way. Each direction "
     "is missed for everything else: Meade et al. 2022 found perplexity to rise, and stereotype scores not to fall "
     "reliably.",
     citation="Ravfogel et al. 2020, Null It Out (ACL 2020); Meade et al. 2022, An Empirical Survey of the "

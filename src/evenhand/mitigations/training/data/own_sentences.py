@@ -6,6 +6,7 @@ other: plain fine-tuning on them changes little, and what a method changes is th
 the model writes by itself, so that it goes on speaking as before.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ def written_by(model: Any, tokenizer: Any, encoding: Encoding, pad: int, n: int,
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(seed)
         device = next(model.parameters()).device
-        for _ in range(MOST_TRIES * n // AT_ONCE):
+        for _ in range(math.ceil(MOST_TRIES * n / AT_ONCE)):
             ids = torch.tensor([start] * AT_ONCE, device=device)
             ended = torch.zeros(AT_ONCE, dtype=torch.bool, device=device)
             following, known = ids, None

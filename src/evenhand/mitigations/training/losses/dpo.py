@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHOSEN, REJECTED, REFERENCE, WANTED = "chosen", "rejected", "reference", "wanted"
+PUBLISHED, AT_AN_END = 0.1, 1.0
+"""Beta, where none was given."""
 ROWS = 64
 """Pairs that the base model is asked about at once."""
 CARD = Card(
@@ -129,7 +131,7 @@ def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
         return found.new_zeros(others).index_add(0, pair, found)
 
     chosen, at = batch.marks[CHOSEN].unbind(1)
-    pair = torch.searchsorted(paired_rows(batch), chosen)
+    pair = torch.searchsorted(paired_rows(batch), chosen.contiguous())
     counted = counts.bool()
     odds = log_likelihood(chosen, at, pair) - log_likelihood(
         rows + slot[counted], place[counted], slot[counted]
@@ -169,8 +171,9 @@ def wanted_of(
 class PreferenceDebiasing:
     """The method DPO.
 
-    beta: how closely the model is held to the base model. label_smoothing: the share of pairs of which the opposite
-    might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling on texts that stand in
+    beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
+    the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs of which the
+    opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling on texts that stand in
     no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and none for pairs of the
     user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
     """
@@ -178,7 +181,7 @@ class PreferenceDebiasing:
     name: ClassVar[str] = "dpo"
     card: ClassVar[Card] = CARD
 
-    beta: float = 0.1
+    beta: float | None = None
     label_smoothing: float = 0.0
     weight: float = 1.0
     lm_weight: float = 1.0
@@ -187,7 +190,7 @@ class PreferenceDebiasing:
     by: By = "words"
 
     def __post_init__(self) -> None:
-        if not 0 < self.beta < np.inf:
+        if self.beta is not None and not 0 < self.beta < np.inf:
             raise UsageError(f"beta is {self.beta!r}; a number above 0 was expected.", "Published: 0.1.")
         if not 0 <= self.label_smoothing < 0.5:
             raise UsageError(
@@ -212,10 +215,11 @@ class PreferenceDebiasing:
             )
         examples = self._examples(material, pairs, tokenizer, encoding)
         equal = self.aim == "equal" or (self.aim == "auto" and not of_user)
+        beta = self.beta or (AT_AN_END if equal else PUBLISHED)
 
         def of_base(model: Any, found: Examples) -> dict[str, Any]:
             odds = reference_odds(model, found, len(pairs))
-            wanted = wanted_of(pairs, odds, self.beta, self.label_smoothing, equal=equal)
+            wanted = wanted_of(pairs, odds, beta, self.label_smoothing, equal=equal)
             rest = np.zeros(len(found) - len(pairs))
             return {
                 REFERENCE: np.concatenate([odds, rest]).astype(np.float32),
@@ -223,7 +227,7 @@ class PreferenceDebiasing:
             }
 
         facts = {"pairs": len(pairs), "texts": len(examples) - len(pairs), "examples": len(examples)}
-        return Lesson(examples, Preferring(self.beta, self.weight, self.lm_weight), facts, of_base)
+        return Lesson(examples, Preferring(beta, self.weight, self.lm_weight), facts, of_base)
 
     def _examples(
         self, material: Material, pairs: Sequence[Preference], tokenizer: Any, encoding: Encoding
