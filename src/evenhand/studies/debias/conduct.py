@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +103,13 @@ def debias_model(
         session = _Session(config, base, material, encoding, output, progress)
         if isinstance(method, TrainingMethod):
             lesson = method.lesson(material, base.tokenizer, encoding, config.seed)
-        if not there:  # nothing is written of a training that cannot begin
+            finish = partial(session.trained, method, lesson, validation)
+        else:
+            finish = partial(session.written, *session.edited(method, validation))
+        if not there:  # nothing is written of what cannot begin
             begin()
         with locked(output / "lock"):
-            if isinstance(method, TrainingMethod):
-                lineage, curves = session.trained(method, lesson, validation)
-            else:
-                lineage, curves = session.edited(method, validation)
+            lineage, curves = finish()
     return DebiasStudy(output, lineage, curves)
 
 
@@ -159,8 +160,8 @@ class _Session:
         (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
         return lineage, done.curves
 
-    def edited(self, method: EditingMethod, validation: Validation) -> tuple[dict[str, Any], Any]:
-        """Change the model at once and write the folder; returns lineage and curves."""
+    def edited(self, method: EditingMethod, validation: Validation) -> tuple[dict[str, Any], Edit]:
+        """Change the model at once; returns its lineage and what came of it."""
         pad, model = pad_token(self.base.tokenizer), self.base.model.eval()
         evaluate = evaluator(validation, self.base.tokenizer, self.encoding, pad)
         self.progress.note(f"{method.name} against {self.material.bias}: nothing is trained")
@@ -172,9 +173,19 @@ class _Session:
             "told": done.told,
             "watched": {"before": before, "after": evaluate(model.eval())},
         }
-        curves = self._curves(done)
-        self._write(model, lineage)
-        return lineage, curves
+        return lineage, done
+
+    def written(self, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
+        """Write the folder of a model that was changed at once; returns lineage and curves."""
+        path = self.output / TRAINING / CURVES
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # of a sitting that was stopped
+        writer = CurveWriter(path, 0)
+        for step, name, value in done.curves:
+            writer.add(step, 0.0, "projection", {name: value})
+        writer.flush()
+        self._write(self.base.model, lineage)
+        return lineage, read_curves(path)
 
     def _examples(self, lesson: Lesson) -> Examples:
         """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
@@ -184,16 +195,6 @@ class _Session:
         path.parent.mkdir(parents=True, exist_ok=True)
         values = kept_values(path, lambda: of_base(self.base.model, lesson.examples), told)
         return lesson.examples.with_values(values)
-
-    def _curves(self, done: Edit) -> Any:
-        path = self.output / TRAINING / CURVES
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # of a sitting that was stopped
-        writer = CurveWriter(path, 0)
-        for step, name, value in done.curves:
-            writer.add(step, 0.0, "projection", {name: value})
-        writer.flush()
-        return read_curves(path)
 
     def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
         write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))

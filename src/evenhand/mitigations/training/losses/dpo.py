@@ -53,8 +53,8 @@ CARD = Card(
     null="The loss is log 2 where the model still is the base model.",
     critique="Both texts of a pair may become less likely, and what takes their place is not chosen by anybody (Razin "
     "et al. 2024, likelihood displacement). The pairs say what is less biased, and nothing outside of them is asked "
-    "for. With aim=none all groups are moved alike: hostility falls and the difference between groups stays; between "
-    "texts about two groups (contrast=groups) the bias is turned round.",
+    "for. With aim=none hostility falls and the difference between groups stays, or grows where training ends "
+    "before all pairs have moved alike; between texts about two groups (contrast=groups) the bias is turned round.",
     citation="Rafailov et al. 2023, Direct Preference Optimization (NeurIPS 2023); Mitchell 2023, A note on DPO with "
     "noisy preferences.",
     source="Rafailov et al. 2023, equation 7",
@@ -172,10 +172,10 @@ class PreferenceDebiasing:
     """The method DPO.
 
     beta: how closely the model is held to the base model; None: 0.1, as published, and 1 where preferences end, since
-    the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs of which the
-    opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling on texts that stand in
-    no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and none for pairs of the
-    user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
+    the odds at which they do are the same for every beta, and are reached sooner. label_smoothing: the share of pairs
+    of which the opposite might be right (conservative DPO). weight, lm_weight: of the term, and of language modelling
+    on texts that stand in no pair. aim: where preferences end: "equal" (groups alike), "none", or "auto": equal, and
+    none for pairs of the user's. contrast, by: the pairs of texts with terms, see `preferences_of`. Raises UsageError.
     """
 
     name: ClassVar[str] = "dpo"
