@@ -90,7 +90,9 @@ def test_methods_are_listed_with_their_cards(evenhand: Any) -> None:
     evenhand("show", "hd").says("running-sum", "Bolukbasi")
 
 
-def test_a_projection_trains_nothing_and_says_what_it_removed(evenhand: Any, own: Any, tmp_path: Path) -> None:
+def test_a_projection_trains_nothing_and_says_what_it_removed(
+    evenhand: Any, own: Any, tmp_path: Path
+) -> None:
     texts = own[:4]
     to = ("debias", "evenhand/reference", "-m", "inlp", *texts, "--device", "cpu", "-o", "out")
     evenhand(*to, "--epochs", 2).refused(2, "epochs was given, and inlp trains nothing")

@@ -81,9 +81,9 @@ def nullspace_directions(
     >>> groups = random.integers(0, 2, 400)
     >>> states = random.normal(size=(400, 6))
     >>> states[:, 0] += 8.0 * groups
-    >>> found = nullspace_directions(states, groups, np.arange(400) < 100)
-    >>> len(found.directions), abs(found.directions[0, 0]).round(2), found.accuracies[0] > 0.95
-    (1, 1.0, True)
+    >>> found = nullspace_directions(states, groups, np.arange(400) < 100, iterations=1)
+    >>> len(found.directions), bool(abs(found.directions[0, 0]) > 0.99), found.accuracies[0]
+    (1, True, 1.0)
     """
     classes, left = int(groups.max()) + 1, states.copy()
     directions = np.zeros((0, states.shape[1]))

@@ -30,7 +30,7 @@ METHODS = {
     "add": "evenhand.mitigations.training.losses.add:AttributeDistanceDebiasing",
     "hd": "evenhand.mitigations.training.losses.hd:HardDebiasing",
     "cda": "evenhand.mitigations.training.data.cda:CounterfactualAugmentation",
-    "dpo": "evenhand.mitigations.training.losses.dpo:PreferenceDebiasing",
+    "dpo": "evenhand.mitigations.training.data.dpo:PreferenceDebiasing",
     "inlp": "evenhand.mitigations.projection.inlp:NullspaceProjection",
     "sentence-debias": "evenhand.mitigations.projection.sentence_debias:SentenceDebias",
 }

@@ -2,7 +2,7 @@
 
 What is preferred must not turn a bias round. Between the kind and the hostile half of a sentence the kind one is
 preferred whoever it is about. Between a stereotype about one group and the same about the other neither is the better
-text: there only a preference that ends where both come as easily makes sense (see losses/dpo.py).
+text: there only a preference that ends where both come as easily makes sense (see dpo.py).
 """
 
 from collections.abc import Sequence

@@ -103,8 +103,7 @@ class Preferring:
 
 def paired_rows(batch: Batch) -> "Tensor":
     """The rows that are pairs, in order."""
-    found: Tensor = batch.marks[REJECTED][:, 0].unique_consecutive()
-    return found
+    return batch.marks[REJECTED][:, 0].bincount(minlength=len(batch)).nonzero()[:, 0]
 
 
 def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
@@ -128,7 +127,8 @@ def logits_and_odds(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
     def log_likelihood(text: "Tensor", at: "Tensor", pair: "Tensor") -> "Tensor":
         whole = logits[text, at - 1].to(torch.promote_types(logits.dtype, torch.float32))
         found = whole.log_softmax(-1).gather(1, ids[text, at][:, None])[:, 0]
-        return found.new_zeros(others).index_add(0, pair, found)
+        summed: Tensor = found.new_zeros(others).index_add(0, pair, found)
+        return summed
 
     chosen, at = batch.marks[CHOSEN].unbind(1)
     pair = torch.searchsorted(paired_rows(batch), chosen.contiguous())

@@ -20,7 +20,7 @@ from evenhand.mitigations.training import (
     load_method,
     train,
 )
-from evenhand.mitigations.training.losses.dpo import REFERENCE, WANTED, encoded_sides, wanted_of
+from evenhand.mitigations.training.data.dpo import REFERENCE, WANTED, encoded_sides, wanted_of
 from evenhand.schema import DataError, UsageError
 from tests.mitigations.training.losses.test_losses import Numbers, random_texts
 from tests.mitigations.training.tiny import tiny_model
