@@ -67,6 +67,16 @@ def test_what_is_wrong_is_said_before_anything_is_trained(evenhand: Any, own: An
     refused(2, "no training method called 'lm'", "lmd", to=(model, "-m", "lm", *own))
     refused(2, "weigth", to=(model, "-m", "lmd?weigth=2", *own))
     refused(2, "learning_rate is -1.0", to=(model, "-m", "cda", *own, "--learning-rate", -1))
+    grid = (*own, "--search", "grid")
+    refused(2, "it is of a search", to=(model, "-m", "lmd", *own, "--over", "weight=1"))
+    refused(2, "What the search varies was not said", to=(model, "-m", "lmd", *grid))
+    refused(2, "Did you mean 'weight'", to=(model, "-m", "lmd", *grid, "--over", "weigth=1"))
+    refused(2, "learning_rate is -1.0", to=(model, "-m", "lmd", *grid, "--over", "learning_rate=1,-1"))
+    refused(2, "epochs has a value already", to=(model, "-m", "lmd", *grid, "--over", "epochs=1,2"))
+    refused(2, "Leave out --trials", to=(model, "-m", "lmd", *grid, "--over", "weight=1", "--trials", 3))
+    refused(1, "Only 4 pairs", to=(model, "-m", "lmd", *grid, "--over", "weight=1"))
+    axis = (model, "-m", "lmd", "-b", "evenhand/age", "--search", "grid", "--over", "weight=1")
+    refused(2, "no such pairs", to=(*axis, "--choose", "published"))
     refused(2, "--from FOLDER", to=(model, "-m", "cda", "-b", "race"))
     refused(2, "this model reads 64 tokens", to=(model, "-m", "cda", *own, "--longest", 65))
     refused(2, "Both --bias and --specification", to=(model, "-m", "cda", *own, "-b", "race"))
@@ -90,12 +100,28 @@ def test_methods_are_listed_with_their_cards(evenhand: Any) -> None:
     evenhand("show", "hd").says("running-sum", "Bolukbasi")
 
 
+def test_a_search_shows_its_trials_and_ends_by_what_was_chosen(
+    evenhand: Any, own: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf woman was rude.\n" for i in range(110)))
+    texts = (*own[:4], "--device", "cpu", "--epochs", 0.02)
+    search = ("--search", "random", "--trials", 1, "--over", "weight=log(1,2)", "-o", "found")
+    ended = evenhand("debias", "evenhand/reference", "-m", "lmd", *texts, *search, "--guard", 9)
+    assert ended.code == 0, ended.err
+    ended.says(
+        "Search: 1 trial (random over weight", "Chosen: trial 01", "× base", "had no part in the choice"
+    )
+    fast = ("--search", "grid", "--over", "learning_rate=1e30", "-o", "none", "--epochs", 1)
+    failed = evenhand("debias", "evenhand/reference", "-m", "lmd", *texts[:-2], *fast)
+    failed.refused(1, "failed: the loss is", "No trial came to a model", "none/report.html")
+
+
 def test_a_projection_trains_nothing_and_says_what_it_removed(
     evenhand: Any, own: Any, tmp_path: Path
 ) -> None:
     texts = own[:4]
     to = ("debias", "evenhand/reference", "-m", "inlp", *texts, "--device", "cpu", "-o", "out")
-    evenhand(*to, "--epochs", 2).refused(2, "epochs was given, and inlp trains nothing")
+    evenhand(*to, "--epochs", 2).refused(2, "inlp trains nothing, and was given epochs")
     ended = evenhand(*to)
     assert ended.code == 0, ended.err
     ended.says("evenhand/reference against hearing", "told 2 groups apart", "Gonen and Goldberg")

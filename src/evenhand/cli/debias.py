@@ -65,6 +65,29 @@ def debias(
     patience: int | None = typer.Option(
         None, min=1, help="Evaluations without a smaller bias after which training stops. Default: never."
     ),
+    search: str | None = typer.Option(
+        None,
+        help="grid or random: train with several settings, and choose by bias and perplexity on validation texts.",
+    ),
+    over: list[str] = typer.Option(
+        [],
+        help="With --search: what is varied, of the method or the loop: weight=0.1,1,10, or with random a range, "
+        "'learning_rate=log(1e-5,1e-3)'; repeatable.",
+    ),
+    trials: int | None = typer.Option(None, min=1, help="Of --search random. Default: 12."),
+    choose: str | None = typer.Option(
+        None,
+        help="With --search: bias (the least within --guard), pareto (within it the best of both), published (largest "
+        "p; blind to perplexity). Default: bias.",
+    ),
+    guard: float | None = typer.Option(
+        None,
+        min=1,
+        help="How many times as perplexed by neutral texts the chosen model may be. Default: 1.05.",
+    ),
+    keep_trials: bool | None = typer.Option(
+        None, "--keep-trials", help="Keep the weights of all trials, not of the chosen one alone."
+    ),
     settings: list[str] = typer.Option(
         [], "--set", help="Any option as name=value, e.g. clip=0.5; repeatable."
     ),
@@ -77,10 +100,16 @@ def debias(
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. See what it
     helped and cost with `evenhand before-after MODEL DIR`. Needs pip install 'evenhand[training]'. On several
-    devices: accelerate launch -m evenhand debias ....
+    devices: accelerate launch -m evenhand debias .... With --search the trials lie in DIR/search, and the chosen one
+    becomes DIR; exit code 3: none is within the guard.
     """
     given: dict[str, Any] = stated(options_of(locals(), "output", "settings"))
-    from evenhand.studies.debias import debias_config, debias_with
+    from evenhand.studies.debias import NothingChosen, debias_config, debias_with
 
-    made = debias_with(debias_config(given, settings), output=output, progress=progress())
+    try:
+        made = debias_with(debias_config(given, settings), output=output, progress=progress())
+    except NothingChosen as nothing:
+        if nothing.shown is not None:
+            show(nothing.shown, nothing.shown.paths)
+        raise
     show(made, {"model": made.path, "report": made.paths["report"]})

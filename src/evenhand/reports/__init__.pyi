@@ -35,6 +35,8 @@ from .page import (
 from .plots import (
     SizedRate as SizedRate,
     Slope as Slope,
+    WeighedPoint as WeighedPoint,
+    front_svg as front_svg,
     size_svg as size_svg,
     slope_svg as slope_svg,
 )

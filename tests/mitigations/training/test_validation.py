@@ -5,9 +5,17 @@ import pytest
 import torch
 from scipy import stats
 
-from evenhand.mitigations.training import Encoding, Examples, Validation, evaluator, pad_token
+from evenhand.mitigations.training import (
+    Encoding,
+    Examples,
+    HalvedValidation,
+    Validation,
+    evaluator,
+    pad_token,
+)
 from evenhand.mitigations.training.validation import MatchedOpinions, PairedTexts, scored
 from evenhand.models import load_model
+from evenhand.schema import DataError
 from tests.mitigations.training.tiny import random_examples, tiny_model
 
 
@@ -55,3 +63,37 @@ def test_a_training_sees_texts_as_an_audit_does() -> None:
     log_perplexity = -answers.sums / answers.counts
     assert found["difference"] == pytest.approx(np.mean(log_perplexity[:2] - log_perplexity[2:4]), abs=1e-4)
     assert found["perplexity"] == pytest.approx(np.exp(log_perplexity[4]), rel=1e-4)
+
+
+def test_halves_share_no_text_and_say_what_each_alone_says() -> None:
+    random = np.random.default_rng(1)
+    pairs = PairedTexts(tuple(f"a{i}" for i in range(13)), tuple(f"b{i}" for i in range(13)))
+    hostile = tuple(f"-{d}{pair}{noun}" for d in "xyz" for pair in range(10) for noun in "mn")
+    opinions = MatchedOpinions(("x", "y", "z"), hostile, tuple(f"+{one[1:]}" for one in hostile), nouns=2)
+    neutral = tuple(f"n{i}" for i in range(7))
+    for check in (pairs, opinions):
+        whole = HalvedValidation(check, neutral, seed=5)
+        texts = [*check.texts, *neutral]
+        sums, counts = -random.gamma(9, size=len(texts)), random.integers(2, 9, len(texts))
+        of_text = dict(zip(texts, zip(sums, counts, strict=True), strict=True))
+        found = whole.values(sums, counts)
+        seen: list[set[str]] = []
+        for before, (part, _) in zip(("", "kept_"), whole._halves, strict=True):
+            mine = np.array([of_text[text] for text in (*part.check.texts, *part.neutral)])
+            alone = part.values(mine[:, 0], mine[:, 1].astype(int))
+            assert {name: found[before + name] for name in alone} == pytest.approx(alone)
+            seen.append({*part.check.texts, *part.neutral})
+        assert not seen[0] & seen[1] and seen[0] | seen[1] == set(texts)
+        plain = Validation(check, neutral).values(sums, counts)
+        assert {name: found[f"whole_{name}"] for name in plain} == plain
+        for part, _ in whole._halves:  # what belongs together stays together
+            names = {text[1:] for text in part.check.texts}
+            if check is pairs:
+                assert {"a" + name for name in names} | {"b" + name for name in names} == set(
+                    part.check.texts
+                )
+            else:
+                sentences = {name[1:-1] for name in names}
+                assert len(part.check.texts) == 2 * 3 * len(sentences) * 2
+    with pytest.raises(DataError, match="Only 9 pairs"):
+        HalvedValidation(PairedTexts(("a",) * 9, ("b",) * 9), neutral)

@@ -52,6 +52,7 @@ from .methods import (
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
     load_method as load_method,
+    method_options as method_options,
 )
 from .objective import (
     LanguageModelling as LanguageModelling,
@@ -73,7 +74,10 @@ from .trainer import (
 )
 from .validation import (
     BIAS as BIAS,
+    KEPT as KEPT,
     PERPLEXITY as PERPLEXITY,
+    WHOLE as WHOLE,
+    HalvedValidation as HalvedValidation,
     Validation as Validation,
     evaluator as evaluator,
 )

@@ -63,7 +63,8 @@ def model_card(lineage: Mapping[str, Any]) -> str:
     """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown)."""
     facts = as_json(lineage)
     before, after = facts["watched"]["before"], facts["watched"]["after"]
-    rows = [f"| {name} | {before[name]:.4g} | {after[name]:.4g} |" for name in after]
+    rows = [f"| {name} | {_figures(before[name])} | {_figures(after[name])} |" for name in after]
+    search = facts.get("search")
     return "\n".join(
         [
             "---",
@@ -80,6 +81,15 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "|---|---|---|",
             *rows,
             "",
+            *(
+                [
+                    f"It was chosen among {len(search['tried'])} trainings, which flatters what it was chosen by; "
+                    "the rows kept_... are of texts that had no part in the choice, whole_... of all.",
+                    "",
+                ]
+                if search
+                else []
+            ),
             "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
@@ -100,3 +110,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
         ]
     )
+
+
+def _figures(value: float | None) -> str:
+    return "no number" if value is None else f"{value:.4g}"

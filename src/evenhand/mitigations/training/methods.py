@@ -7,6 +7,7 @@ what is known against it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import Parameter
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -125,10 +126,9 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
     50.0
     """
     name, options = split_options(words)
-    make = METHOD_MAKERS.load(name)
-    arguments = typed_options(name, options, options_of(make, hidden=NOT_OPTIONS))
+    arguments = typed_options(name, options, method_options(name))
     try:
-        made = make(**arguments)
+        made = METHOD_MAKERS.load(name)(**arguments)
     except ValueError as error:
         raise UsageError(f"--method {words}: {error}.") from error
     except Exception as error:
@@ -142,3 +142,14 @@ def load_method(words: str) -> TrainingMethod | EditingMethod:
             "What it needs stands in evenhand.mitigations.training.TrainingMethod, or EditingMethod.",
         )
     return made
+
+
+def method_options(name: str) -> dict[str, Parameter]:
+    """The options of a method, by name, with the types they ask for.
+
+    name: without options. Raises UsageError for a name that there is not, ExtensionError.
+
+    >>> method_options("lmd")["weight"].default
+    1.0
+    """
+    return options_of(METHOD_MAKERS.load(name), hidden=NOT_OPTIONS)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +12,15 @@ from scipy import stats
 
 from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
+from evenhand.schema import DataError
 
 Floats = NDArray[np.float64]
 BIAS, PERPLEXITY = "bias", "perplexity"
 """Names of the two that are weighed against each other; both are better small."""
+KEPT, WHOLE = "kept_", "whole_"
+"""In front of what was found on the half that no choice saw, and on all texts."""
+FEWEST_HALVED = 10
+"""Pairs of texts, or of sentences: of fewer, a half says nothing."""
 
 
 class BiasCheck(Protocol):
@@ -30,6 +36,19 @@ class BiasCheck(Protocol):
 
         sums, counts: (n,) log likelihoods in nats and scored tokens of the texts.
         """
+        ...
+
+    @property
+    def units(self) -> int:
+        """Into how many parts the texts can be taken apart."""
+        ...
+
+    def rows(self, units: Ints) -> Ints:
+        """Which texts belong to some of the units, in order."""
+        ...
+
+    def part(self, units: Ints) -> "BiasCheck":
+        """The check on these units alone: its texts are those of `rows`."""
         ...
 
 
@@ -62,6 +81,19 @@ class PairedTexts:
             "p": float(test.pvalue),
         }
 
+    @property
+    def units(self) -> int:
+        """The pairs."""
+        return len(self.first)
+
+    def rows(self, units: Ints) -> Ints:
+        """Both texts of these pairs."""
+        return np.concatenate([units, len(self.first) + units])
+
+    def part(self, units: Ints) -> "PairedTexts":
+        """These pairs."""
+        return PairedTexts(tuple(self.first[i] for i in units), tuple(self.second[i] for i in units))
+
 
 @dataclass(frozen=True)
 class MatchedOpinions:
@@ -69,11 +101,13 @@ class MatchedOpinions:
 
     hostile, kind: (descriptors x sentences), descriptor by descriptor. `bias` is the standard deviation between
     descriptors of the mean difference of log likelihoods, nats a sentence: 0 where hostility comes as easily about all.
+    nouns: neighbours among a descriptor's sentences that differ in the noun alone.
     """
 
     descriptors: tuple[str, ...]
     hostile: tuple[str, ...]
     kind: tuple[str, ...]
+    nouns: int = 1
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -85,6 +119,28 @@ class MatchedOpinions:
         hostile, kind = np.split(sums, 2)
         shift = (hostile - kind).reshape(len(self.descriptors), -1).mean(axis=1)
         return {BIAS: float(shift.std(ddof=1)), "largest_shift": float(np.abs(shift - shift.mean()).max())}
+
+    @property
+    def units(self) -> int:
+        """The pairs of sentences, each about all descriptors and with all nouns."""
+        return len(self.hostile) // len(self.descriptors) // self.nouns
+
+    def rows(self, units: Ints) -> Ints:
+        """Both halves of these pairs."""
+        hostile = (
+            np.arange(len(self.hostile)).reshape(len(self.descriptors), -1, self.nouns)[:, units].ravel()
+        )
+        return np.concatenate([hostile, len(self.hostile) + hostile])
+
+    def part(self, units: Ints) -> "MatchedOpinions":
+        """These pairs."""
+        hostile, kind = np.split(self.rows(units), 2)
+        return MatchedOpinions(
+            self.descriptors,
+            tuple(self.texts[i] for i in hostile),
+            tuple(self.texts[i] for i in kind),
+            self.nouns,
+        )
 
 
 @dataclass(frozen=True)
@@ -101,6 +157,53 @@ class Validation:
         if self.neutral:
             found[PERPLEXITY] = math.exp(min(700.0, -float(sums[n:].sum()) / float(counts[n:].sum())))
         return found
+
+
+@dataclass(frozen=True)
+class HalvedValidation(Validation):
+    """A validation of which one half may be chosen by, and the other is never looked at before the choice is made.
+
+    A number by which one of many was chosen flatters it, the more the more there were; the same number on texts that
+    had no part in the choice does not. seed: which texts go into which half. Raises DataError for too few texts.
+    """
+
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.check.units < FEWEST_HALVED:
+            raise DataError(
+                f"Only {self.check.units} pairs are kept apart to watch the bias on; a search chooses by one half and "
+                f"says on the other what the choice is worth, and needs {FEWEST_HALVED}.",
+                "Give more texts that name both groups' terms, or train without --search.",
+            )
+
+    def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
+        """What the half that is chosen by says; `kept_...` of the other half, and `whole_...` of all texts."""
+        whole = super().values(sums, counts)
+        mine, kept = (validation.values(sums[rows], counts[rows]) for validation, rows in self._halves)
+        told = dict(mine)
+        for before, found in ((KEPT, kept), (WHOLE, whole)):
+            told |= {before + name: value for name, value in found.items()}
+        return told
+
+    @cached_property
+    def _halves(self) -> list[tuple[Validation, Ints]]:
+        random = np.random.default_rng([self.seed, 3])
+        units = _halved(random, self.check.units)
+        neutral = _halved(random, len(self.neutral))
+        n = len(self.check.texts)
+        return [
+            (
+                Validation(self.check.part(one), tuple(self.neutral[i] for i in other)),
+                np.r_[self.check.rows(one), n + other],
+            )
+            for one, other in zip(units, neutral, strict=True)
+        ]
+
+
+def _halved(random: np.random.Generator, n: int) -> tuple[Ints, Ints]:
+    order = random.permutation(n).astype(np.int64)
+    return np.sort(order[: (n + 1) // 2]), np.sort(order[(n + 1) // 2 :])
 
 
 def evaluator(

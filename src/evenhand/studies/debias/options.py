@@ -4,17 +4,31 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions, holds_preferences, own_axes
+from evenhand.mitigations.training import (
+    TrainingMethod,
+    TrainingOptions,
+    holds_preferences,
+    load_method,
+    method_options,
+    own_axes,
+)
 from evenhand.prompts.redditbias import BIAS_TYPES
-from evenhand.schema import UsageError, unknown_name
+from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
+from evenhand.studies.debias.choosing import Criterion, no_p
+from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
 OWN_RATE = 2e-4
 """Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
+TRIALS = 12
+"""Of a random search, where their number is not said."""
+SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
+"""Options of a search: no trial has them."""
 
 
 class DebiasConfig(Options):
@@ -65,6 +79,18 @@ class DebiasConfig(Options):
     """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
     checkpoint_seconds: float = Field(default=60.0, ge=0)
     seed: Seed = 42
+    search: Literal["grid", "random"] | None = None
+    """Train with several settings and choose one: all combinations of values, or settings drawn at random."""
+    over: tuple[str, ...] = ()
+    """With search: what is varied, NAME=VALUE,VALUE or NAME=log(LOW,HIGH); see `search_space`."""
+    trials: Count | None = None
+    """Of a random search; None: 12."""
+    choose: Criterion = "bias"
+    """Which trial becomes the model: see `CRITERIA`."""
+    guard: float = Field(default=1.05, ge=1)
+    """How many times the model's perplexity of neutral texts a trial may have that is chosen."""
+    keep_trials: bool = False
+    """Keep the weights of all trials, not of the chosen one alone."""
 
     @property
     def own_axis(self) -> str | None:
@@ -97,21 +123,49 @@ class DebiasConfig(Options):
             "device",
             "checkpoint_seconds",
             "trust_remote_code",
+            *SEARCHING,
         }
         return self.model_dump(mode="json", exclude=left_out)
 
-    def refuse_training(self, method: str) -> None:
-        """Raise UsageError where an option of training was given to a method that does not train."""
+    def check_method(self) -> None:
+        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training."""
+        method = load_method(self.method)
+        if isinstance(method, TrainingMethod):
+            return
         given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
         if given:
             raise UsageError(
-                f"{' and '.join(given)} {'was' if len(given) == 1 else 'were'} given, and {method} trains nothing.",
-                "Leave it out." if len(given) == 1 else "Leave them out.",
+                f"{method.name} trains nothing, and was given {' and '.join(given)}.",
+                "Leave out what is of training.",
             )
+
+    @property
+    def space(self) -> Space:
+        """What is varied; raises UsageError as `search_space`."""
+        return search_space(self.method, self.over, sorted(self.model_fields_set))
+
+    def settings(self) -> list[Setting]:
+        """Of all trials, in order; raises UsageError."""
+        return self.space.settings(self.search or "grid", self.trials or TRIALS, self.seed)
+
+    def of_trial(self, setting: Mapping[str, Any]) -> "DebiasConfig":
+        """The training of a trial; raises UsageError for values out of range."""
+        name, given = split_options(self.method)
+        own = {option: value for option, value in setting.items() if option in method_options(name)}
+        written = {**given, **{option: plain(value) for option, value in own.items()}}
+        words = [f"{option}={quote(value, safe=',')}" for option, value in written.items()]
+        loop = {option: value for option, value in setting.items() if option not in own}
+        plainly = self.model_dump(exclude=set(SEARCHING), exclude_unset=True)
+        method = "?".join(filter(None, [name, "&".join(words)]))
+        one = validated(DebiasConfig, {**plainly, **loop, "method": method})
+        one.check()
+        one.check_method()
+        return one
 
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
+        self._check_search()
         if self.own_pairs:
             if self.bias or self.specification:
                 raise UsageError(
@@ -147,6 +201,21 @@ class DebiasConfig(Options):
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")
+
+    def _check_search(self) -> None:
+        if self.search is None:
+            if given := [name for name in SEARCHING if name in self.model_fields_set]:
+                raise UsageError(
+                    f"{given[0]} was given, and it is of a search.",
+                    "Add --search grid or --search random, or leave it out.",
+                )
+            return
+        if self.search == "grid" and self.trials is not None:
+            raise UsageError(
+                "A grid tries all that is given.", "Leave out --trials, or take --search random."
+            )
+        if self.choose == "published" and self.own_axis:
+            raise no_p()
 
 
 def debias_config(given: Mapping[str, Any], settings: Sequence[str] = ()) -> DebiasConfig:

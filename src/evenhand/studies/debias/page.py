@@ -10,6 +10,12 @@ from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
+from evenhand.studies.debias.shown import (
+    search_cautions,
+    search_drawing,
+    search_sentences,
+    search_tables,
+)
 from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences
 from evenhand.studies.provenance import citations, provenance
 
@@ -79,10 +85,27 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
             for name in after
         ],
         drawings=drawings,
+        search=_search(lineage["search"]) if "search" in lineage else None,
         cautions=cautions(lineage),
         citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),
         blocks=provenance(facts),
     )
+
+
+def search_page(search: Mapping[str, Any], model: str, method: str) -> str:
+    """A search of which no trial was chosen: one page that needs no network."""
+    return rendered(
+        Path(__file__).with_name("search.html.j2"),
+        model=model,
+        method=method,
+        search=_search(search),
+        sentences=search_sentences(search),
+        cautions=search_cautions(search),
+    )
+
+
+def _search(search: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tables": search_tables(search), "drawing": search_drawing(search)}
 
 
 def _loss_name(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from evenhand.reports import Printer, wording
+from evenhand.studies.debias.shown import search_cautions, search_sentences, search_tables
 from evenhand.studies.debias.wording import WATCHED, cautions, sentences
 
 
@@ -19,11 +20,40 @@ def render_training(
     for sentence in sentences(lineage):
         out.line(sentence)
     out.gap()
+    if "search" in lineage:
+        render_tables(lineage["search"], out)
+    else:
+        render_watched(lineage, out)
+    for text in cautions(lineage):
+        out.line(f"- {text}", "dim")
+    out.paths(paths)
+
+
+def render_search(
+    search: Mapping[str, Any], console: Console, paths: Mapping[str, Path] | None = None
+) -> None:
+    """Print a search of which no trial was chosen."""
+    out = Printer(console)
+    for sentence in search_sentences(search):
+        out.line(sentence)
+    out.gap()
+    render_tables(search, out)
+    for text in search_cautions(search):
+        out.line(f"- {text}", "dim")
+    out.paths(paths)
+
+
+def render_tables(search: Mapping[str, Any], out: Printer) -> None:
+    """Print the tables of a search."""
+    for table in search_tables(search):
+        table.render(out)
+        out.gap()
+
+
+def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
+    """Print what was watched before and after."""
     table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():
         out.row(table, WATCHED.get(name, name), wording.number(before[name]), wording.number(value))
     out.show(table)
-    for text in cautions(lineage):
-        out.line(f"- {text}", "dim")
-    out.paths(paths)

@@ -5,6 +5,7 @@ from typing import Any
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY
 from evenhand.reports import wording
+from evenhand.studies.debias.shown import search_cautions, search_sentences
 
 WATCHED = {
     BIAS: "bias, as watched",
@@ -37,6 +38,8 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
         )
     else:
         how = f"changed by {method['name']} against the bias {lineage['bias']}. {lineage['told']}"
+    if "search" in lineage:
+        return [f"{base} was {how}", *search_sentences(lineage["search"])]
     told = [
         f"{base} was {how}",
         f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
@@ -64,6 +67,8 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         )
     if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
+    if "search" in lineage:
+        told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
         "What was watched is no audit, and says nothing of other axes or of what the model writes: "

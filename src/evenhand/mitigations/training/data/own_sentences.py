@@ -187,4 +187,5 @@ def _matched(kept: pl.DataFrame) -> MatchedOpinions:
     order = kept.sort("descriptor", "pair", "noun", maintain_order=True)
     halves = {valence: order.filter(valence=valence) for valence in ("negative", "positive")}
     names = halves["negative"]["descriptor"].unique(maintain_order=True).to_list()
-    return MatchedOpinions(tuple(names), *(tuple(half["text"].to_list()) for half in halves.values()))
+    hostile, kind = (tuple(half["text"].to_list()) for half in halves.values())
+    return MatchedOpinions(tuple(names), hostile, kind, nouns=len(KEPT))

@@ -53,6 +53,19 @@ class PreferredTexts:
         first, second = np.split(sums, 2)
         return {BIAS: float((second > first).mean()), "margin": float((first - second).mean())}
 
+    @property
+    def units(self) -> int:
+        """The pairs."""
+        return len(self.chosen)
+
+    def rows(self, units: Ints) -> Ints:
+        """Both texts of these pairs."""
+        return np.concatenate([units, len(self.chosen) + units])
+
+    def part(self, units: Ints) -> "PreferredTexts":
+        """These pairs."""
+        return PreferredTexts(tuple(self.chosen[i] for i in units), tuple(self.rejected[i] for i in units))
+
 
 def preferences_of(material: Material, contrast: Contrast, by: By, seed: int) -> tuple[Preference, ...]:
     """The pairs of a material: its own, or of each text and what becomes of it.
