@@ -77,7 +77,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "tags: [evenhand, debiased]",
             "---",
             "",
-            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            f"# {facts['base']['name']}, debiased by {facts['method']['name']} against the bias {facts['bias']}",
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
@@ -94,7 +94,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
                 if search
                 else []
             ),
-            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
             "",
@@ -104,7 +104,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"

@@ -1,4 +1,4 @@
-"""A training against a bias from options to folder, or a search among trainings; both go on where they were stopped."""
+"""A training against a bias, or a projection, from options to folder, or a search among them; all go on."""
 
 from functools import cache
 from pathlib import Path
@@ -8,8 +8,8 @@ from evenhand.mitigations.training import (
     HalvedValidation,
     Material,
     Validation,
-    load_method,
     own_material,
+    own_preferences,
     pad_token,
 )
 from evenhand.models import LanguageModel, load_model
@@ -32,7 +32,7 @@ def debias_model(
     """Train as options say, or go on with a training or a search; see `debias`."""
     progress = progress or Silence()
     config.check()
-    load_method(config.method)
+    config.check_method()
     if config.search:
         for setting in config.settings():
             config.of_trial(setting)
@@ -85,9 +85,12 @@ def _loaded(config: DebiasConfig) -> LanguageModel:
 
 
 def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:
+    pad = pad_token(base.tokenizer)
+    if config.own_pairs:
+        file = Path(str(config.data)).expanduser()
+        return own_preferences(file, base.model, base.tokenizer, encoding, pad, config.seed)
     given = given_texts(config)
     if given is not None:
         return given
-    pad = pad_token(base.tokenizer)
     own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
     return own.material, own.validation

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.training import load_method, published_texts
+from evenhand.mitigations.training import TrainingMethod, load_method, published_texts
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_redditbias, specification
@@ -146,7 +146,7 @@ class _Session:
     def _train(self, key: str, bias: str, words: str) -> None:
         config = self.config
         options: dict[str, Any] = {"seed": config.seed, "device": config.device}
-        if config.epochs is not None:
+        if config.epochs is not None and isinstance(load_method(words), TrainingMethod):
             options["epochs"] = config.epochs
         if config.as_published:
             options["start"] = "none"
