@@ -5,6 +5,7 @@ is not so the two are false too often on one side, the more so the smaller the l
 shows in no number: how far off it may lie must be said (`tail`), and how often it may have been missed follows.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -151,14 +152,17 @@ def _smallest(spread: float, n: int, level: float, power: float, tail: float | N
         shifts = [np.maximum(spread * far, least) - spread * off for far, off in _simulated(n, level)]
         return max(float(np.quantile(shift, power)) for shift in shifts)
     by_t = float(noncentrality(np.array([(n - 1) / SKEWED_FREEDOM]), level, power)[0])
-    return max(spread * by_t / n**0.5, least + spread * float(ndtri(power)) / n**0.5)
+    error = spread / math.sqrt(n)
+    return max(error * by_t, least + error * float(ndtri(power)))
 
 
 @cache
 def _simulated(n: int, level: float) -> list[tuple[Floats, Floats]]:
     rng = np.random.default_rng(0)
     plain = _reached(rng.normal(size=(_SETS, n)), level)[:1]
-    return plain if n >= _SKEWNESS_KNOWN_FROM else plain + _reached(rng.exponential(size=(_SETS, n)) - 1, level)
+    return (
+        plain if n >= _SKEWNESS_KNOWN_FROM else plain + _reached(rng.exponential(size=(_SETS, n)) - 1, level)
+    )
 
 
 def _reached(sets: Floats, level: float) -> list[tuple[Floats, Floats]]:
