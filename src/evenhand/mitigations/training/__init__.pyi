@@ -42,9 +42,11 @@ from .methods import (
 )
 from .objective import (
     LanguageModelling as LanguageModelling,
+    Logits as Logits,
     Objective as Objective,
     hidden_and_logits as hidden_and_logits,
     token_losses as token_losses,
+    tried as tried,
 )
 from .options import (
     TrainingOptions as TrainingOptions,
