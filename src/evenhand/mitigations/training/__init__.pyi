@@ -26,6 +26,7 @@ from .finetuned import (
     LINEAGE as LINEAGE,
     model_card as model_card,
     read_lineage as read_lineage,
+    settled as settled,
     write_model as write_model,
 )
 from .material import (

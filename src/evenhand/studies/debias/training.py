@@ -23,7 +23,9 @@ from evenhand.mitigations.training import (
     prepared_model,
     read_curves,
     read_lineage,
+    settled,
     train,
+    tried,
     write_model,
 )
 from evenhand.models.huggingface import CausalModel
@@ -55,6 +57,8 @@ class Ground:
     encoding: Encoding
     material: Material
     validation: Validation
+    stored_as: str = "float32"
+    """In which precision trained weights are written."""
 
 
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
@@ -101,6 +105,7 @@ def train_into(
         shared = ground()
         method = load_method(config.method)
         lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
+        tried(lesson.objective, base.model, lesson.examples.batch([0], pad_token(base.tokenizer)))
         if not there:  # nothing is written of a training that cannot begin
             begin()
         with locked(output / "lock"):
@@ -142,8 +147,10 @@ class _Session:
             watched=BIAS if options.patience else None,
             note=self.progress.note,
         )
-        lineage = self.lineage(done, before, evaluate(model.eval()))
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+        stored_as = self.ground.stored_as
+        plain = settled(model, self.output, stored_as)
+        lineage = self.lineage(done, before, evaluate(plain.eval()))
+        write_model(plain, self.base.tokenizer, self.output, lineage, model_card(lineage), dtype=stored_as)
         (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
         return lineage, done.curves
 
@@ -172,6 +179,7 @@ class _Session:
                 "stopped_early": done.stopped_early,
                 "batch_size_in_the_end": done.batch_size,
                 "devices": done.devices,
+                "stored_as": self.ground.stored_as,
                 "watched": {"before": before, "after": after},
             }
         )
