@@ -5,10 +5,11 @@ matrices: one row of how often each value stands in each unit is all that is nee
 """
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from evenhand.schema import unknown_name
 from evenhand.stats.arrays import Floats
@@ -16,6 +17,8 @@ from evenhand.stats.intervals import Interval
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 RESAMPLES = 2000
+Counts = Any
+"""A sparse array (units, values): most values stand in few units."""
 CELLS = 1 << 21
 """Numbers held at once in a block of resamples: 16 MB."""
 
@@ -50,7 +53,7 @@ def krippendorff_alpha(
         raise unknown_name("level of measurement", measurement, get_args(MeasurementLevel))
     table = np.atleast_2d(np.asarray(ratings, dtype=np.float64))
     values, counts = _counts(table)
-    units, n = len(counts), int(counts.sum())
+    units, n = counts.shape[0], int(counts.sum())
     alphas = _alphas(values, counts, measurement)
     estimate = float(alphas(np.ones((1, units)))[0]) if units else float("nan")
     if units < 2 or np.isnan(estimate):
@@ -70,41 +73,41 @@ def krippendorff_alpha(
     return Interval(estimate, float(low), float(high), float(known.std()), units, n)
 
 
-def _lowest_of_perfect(counts: Floats, level: float) -> float:
+def _lowest_of_perfect(counts: Counts, level: float) -> float:
     """The lower limit where all units agree.
 
     A unit of m ratings with one dissenter has the share 2/m of its pairs unequal; how far unequal values lie apart is
     the same within units and among them, so that the measurement does not matter.
     """
-    units, n = len(counts), counts.sum()
+    units, n = counts.shape[0], counts.sum()
     share = 1 - ((1 - level) / 2) ** (1 / units)
     totals = counts.sum(axis=0)
     unequal = 1 - (totals * (totals - 1)).sum() / (n * (n - 1))
     return max(-1.0, float(1 - share * 2 * units / n / unequal))
 
 
-def _counts(table: Floats) -> tuple[Floats, Floats]:
+def _counts(table: Floats) -> tuple[Floats, Counts]:
     """The distinct values, ascending, and how often each stands in each unit (units, values) rated twice or more."""
     rated = ~np.isnan(table)
     table = table[:, rated.sum(axis=0) > 1]
     values, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
     _, units = np.nonzero(~np.isnan(table))
-    counts = np.zeros((table.shape[1], len(values)))
-    np.add.at(counts, (units, codes), 1)
-    return values, counts
+    shape = (table.shape[1], len(values))
+    return values, sparse.coo_array((np.ones(len(codes)), (units, codes)), shape).tocsr()
 
 
-def _alphas(values: Floats, counts: Floats, measurement: MeasurementLevel) -> Callable[[ArrayLike], Floats]:
+def _alphas(values: Floats, counts: Counts, measurement: MeasurementLevel) -> Callable[[ArrayLike], Floats]:
     """A function from weights of units (resamples, units) to alpha (resamples,)."""
     size = counts.sum(axis=1)
     shares = 1 / (size - 1)
 
     def nominal(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
-        within = (size**2 - (counts**2).sum(axis=1)) * shares
+        within = (size**2 - counts.power(2).sum(axis=1)) * shares
         return weights @ within, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
 
     def interval(weights: Floats, totals: Floats) -> tuple[Floats, Floats]:
-        centred = values - values.mean()
+        scaled = values / max(np.abs(values).max(), np.finfo(np.float64).tiny)  # squares may be too large
+        centred = scaled - scaled.mean()
         within = 2 * (size * (counts @ centred**2) - (counts @ centred) ** 2) * shares
         among = 2 * (totals.sum(axis=1) * (totals @ centred**2) - (totals @ centred) ** 2)
         return weights @ within, among

@@ -1,7 +1,7 @@
 """What is left alone in a text: code, addresses, protected spans, names of works, and speech in quotation marks.
 
-Each kind has a mark without which it cannot be there; texts without the mark, which are most, are not searched. The time
-grows with the length of a text and no faster, whatever stands in it: what is opened and never closed is searched once.
+Each kind has a mark without which it cannot be there; texts without the mark, which are most, are not searched. The
+time grows with the length of a text and no faster: what is opened and never closed is searched once.
 """
 
 import re

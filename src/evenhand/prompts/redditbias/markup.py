@@ -1,4 +1,4 @@
-"""Reddit's marks in comments, taken out in one pass each: entities, links, and the marks around stressed words and code."""
+"""Reddit's marks in comments, taken out in one pass each: entities, links, the marks of stress and code."""
 
 import html
 import re

@@ -26,7 +26,7 @@ def term_patterns(term: str) -> list[re.Pattern[str]]:
 
 
 def _word_pattern(word: str) -> str:
-    """A word with stars as a pattern that tries no letter twice for the same star: many of them cost no more than one."""
+    """A word with stars as a pattern that tries no letter twice for a star: many cost no more than one."""
     first, *others = (re.escape(part) for part in re.split(r"\*+", word))
     if not others:
         return first

@@ -1,5 +1,6 @@
 """Counterfactual texts: by words, and row for row as RedditBias's own."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,10 @@ def test_published_texts_get_the_published_counterfactuals(shared: Path, bias: s
     lesson = method.lesson(material, load_tokenizer(WEIGHTS), Encoding(), 0)
     changed = sum(a != b for a, b in zip(train, both[len(train) :], strict=True))
     assert lesson.facts == {"texts": len(train), "counterfactuals": changed, "examples": len(train) + changed}
+
+
+def test_a_long_text_of_terms_is_read_once() -> None:
+    begun = time.process_time()
+    (swapped,) = swapped_words(["Deaf " * 40_000 + "end. \nDeaf"], [("Deaf", "hearing")], two_sided=False)
+    assert swapped.startswith("Hearing hearing hearing ") and swapped.endswith(" end. \nHearing")
+    assert time.process_time() - begun < 2
