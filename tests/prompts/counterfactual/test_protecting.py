@@ -56,7 +56,7 @@ OPENED = ["{{{{", "<code>", "<em>her ", "<i ‹i", " 'a", "`a ``` ", "a://", "a.
 
 @pytest.mark.parametrize("opened", OPENED)
 def test_what_is_opened_again_and_again_takes_no_longer_for_it(opened):
-    text = opened * (200_000 // len(opened)) + " her"
+    text = opened * (100_000 // len(opened)) + " her"
     begun = time.process_time()
     spans = protected_spans(text, quotes=True)
     assert time.process_time() - begun < 1.5  # each search from each place took minutes
@@ -89,5 +89,5 @@ def test_against_the_rules_as_patterns(parts):
 def test_names_in_a_row_are_looked_through_once(name):
     engine = Counterfactuals("gender", source="female", target="male")
     begun = time.process_time()
-    engine.of(name * 6000)
-    assert time.process_time() - begun < 5
+    engine.of(name * 2000)
+    assert time.process_time() - begun < 2  # each went through all the others

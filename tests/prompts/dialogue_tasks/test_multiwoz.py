@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.prompts.dialogue_tasks import json_members as members, multiwoz, read_multiwoz
+from evenhand.prompts.dialogue_tasks import multiwoz, read_multiwoz
 from evenhand.prompts.dialogue_tasks.json_members import json_members
 from evenhand.schema import DataError
 from tests.prompts.dialogue_tasks.small import DEV, DIALOGUES, TEST, write_multiwoz
@@ -148,6 +148,6 @@ def test_members_that_unpack_to_far_more_than_the_owners(
 
 @pytest.mark.parametrize("content", ['{"a": "' + "x" * 3_000_000 + '"}', "{" + " " * 3_000_000 + "}"])
 def test_one_value_or_blanks_without_end(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "MOST_CHARACTERS", 1 << 20)
+    monkeypatch.setattr("evenhand.prompts.dialogue_tasks.json_members.MOST_CHARACTERS", 1 << 20)
     with pytest.raises(DataError, match="million"):
         list(json_members(io.BytesIO(content.encode()), "x.json", ""))

@@ -80,7 +80,7 @@ REPEATED = ["ab", "`", "`a ", "*a ", "_a ", "~~a ", "[", "[a](", "\n", "> ", "&"
 @pytest.mark.parametrize("how", [clean, clean_as_published])
 def test_no_comment_takes_longer_than_its_length_asks(piece: str, how) -> None:  # type: ignore[no-untyped-def]
     begun = time.process_time()
-    how(piece * (200_000 // len(piece)) + "x")
+    how(piece * (60_000 // len(piece)) + "x")
     assert time.process_time() - begun < 1.5
 
 

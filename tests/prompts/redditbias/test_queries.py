@@ -1,6 +1,8 @@
 """The search through texts, against a slow search word by word."""
 
+import fnmatch
 import re
+import time
 
 import pytest
 from hypothesis import given, strategies as st

@@ -18,7 +18,7 @@ PIECE = 1 << 16
 MOST_UNPINNED = 1 << 27
 """Bytes of a file, unpacked, of which no size is pinned."""
 SLOWEST = 10_000
-"""Bytes a second: a download that stays below is given up."""
+"""Bytes a second: a download that stays below is given up, once it has had twice its time-out."""
 
 
 class _Passing(Exception):
@@ -41,9 +41,9 @@ def download(
     url: http(s), by way of the proxy that the environment names. target: where the file goes; what stood there stays
     until then. sha256: expected hash, hex. size: expected bytes; without it at most MOST_UNPINNED are taken. progress:
     called with (name, bytes so far, bytes in all or None). attempts: tries, with pauses that double from `pause`
-    seconds, at most 30. timeout: seconds without any data; in all an attempt may take twice that, and as long as the
-    file needs at SLOWEST. Raises ChecksumMismatch for wrong content, DataError when the server refuses, stays
-    unreachable or sends too much, WriteError when the disk fails.
+    seconds, at most 30. timeout: seconds without any data; what comes more slowly than SLOWEST is given up after twice
+    that. Raises ChecksumMismatch for wrong content, DataError when the server refuses, stays unreachable or sends too
+    much, WriteError when the disk fails.
     """
     failure = ""
     for attempt in range(attempts):
@@ -69,9 +69,11 @@ def download(
 class _Arriving:
     """A file that is written to while its bytes are counted, hashed and reported."""
 
-    def __init__(self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None, end: float):
+    def __init__(
+        self, handle: BinaryIO, name: str, size: int | None, progress: Progress | None, patient_until: float
+    ):
         self.handle, self.name, self.size, self.progress = handle, name, size, progress
-        self.end = end + (size or MOST_UNPINNED) / SLOWEST
+        self.patient_until = patient_until
         self.received = 0
         self.digest = hashlib.sha256()
 
@@ -82,10 +84,8 @@ class _Arriving:
                 f"{self.name}: more than {MOST_UNPINNED:,} bytes arrived, more than such files have. Nothing was kept.",
                 _hint(self.name),
             )
-        if time.monotonic() > self.end:
-            raise _Passing(
-                f"after {self.received:,} bytes the file was still coming, at less than 10 KB a second"
-            )
+        if self.received < SLOWEST * (time.monotonic() - self.patient_until):
+            raise _Passing(f"the file came at less than {SLOWEST / 1000:g} KB a second")
         if self.size is not None and self.received > self.size:
             raise ChecksumMismatch(
                 f"{self.name}: more than the {self.size:,} bytes of the pinned file arrived. Nothing was kept.",

@@ -5,8 +5,9 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 
-DIGITS = re.compile(r"&#(?:[xX]0*[0-9a-fA-F]{7,}|0*[0-9]{8,});?")
-"""Entities of no character."""
+ZEROS = re.compile(r"(&#[xX]?)0+(?=[0-9a-fA-F])")
+TOO_LARGE = re.compile(r"&#(?:[xX][0-9a-fA-F]{7,}|[0-9]{8,});?")
+"""Entities of no character, which Python reads as numbers and may refuse."""
 BRACKETS = re.compile(r"!?\[([^\]]*)(\]\(|\]|\Z)")
 URL_END = re.compile(r"[)\s]")
 MARKS = re.compile(r"(?<!\w)(?:\*{1,3}|_{1,3}|~~|(?<!`)`+)(?=\S)")
@@ -18,7 +19,9 @@ def unescaped(text: str) -> str:
     >>> unescaped("&gt;&#65;&#99999999999;")
     '>A\ufffd'
     """
-    return html.unescape(DIGITS.sub("\ufffd", text) if "&#" in text else text)
+    if "&#" in text:
+        text = TOO_LARGE.sub("\ufffd", ZEROS.sub(r"\1", text))
+    return html.unescape(text)
 
 
 def links_as_texts(text: str) -> str:
