@@ -16,6 +16,8 @@ def read_lines(path: Path, expected: str) -> list[str]:
         raise DataError(f"There is no file {path}.", expected)
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", expected) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is no text in UTF-8: {error}.", expected) from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.", expected) from error
     return lines[:-1] if lines[-1] == "" else lines
