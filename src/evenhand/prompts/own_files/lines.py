@@ -17,7 +17,7 @@ def read_lines(path: Path, expected: str) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no text in UTF-8: {error}.", expected) from error
+        raise DataError(f"{path} cannot be read as UTF-8: {error}.", expected) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.", expected) from error
     return lines[:-1] if lines[-1] == "" else lines
