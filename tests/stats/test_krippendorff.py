@@ -1,5 +1,7 @@
 """Alpha against its textbook form, published examples, and what the limits promise."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given as drawn, settings, strategies as st
@@ -208,3 +210,13 @@ def test_limits_cover(units: int, raters: int, kinds: int, known: float) -> None
         covered += found.low <= truth <= found.high
         given += not np.isnan(found.low)
     assert covered / given > 0.9 and given > 320
+
+
+def test_very_large_ratings_and_many_distinct_ones() -> None:
+    small = krippendorff_alpha([[1.0, 0, 0.5, 1], [-1.0, 0, 0.5, 1]], "interval")
+    large = krippendorff_alpha(np.array([[1.0, 0, 0.5, 1], [-1.0, 0, 0.5, 1]]) * 1e308, "interval")
+    assert large.estimate == pytest.approx(small.estimate)
+    begun = time.process_time()
+    different = krippendorff_alpha(np.arange(10_000.0).reshape(2, -1), resamples=200)
+    assert different.estimate == pytest.approx(0, abs=1e-3)
+    assert time.process_time() - begun < 3

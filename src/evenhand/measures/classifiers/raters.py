@@ -61,6 +61,12 @@ def _as_numbers(rated: pl.DataFrame, measurement: str) -> pl.DataFrame:
             f"rater_agreement: the rating {wrong['rating'][0]!r} is no number, and {measurement} ratings are.",
             "Write numbers, or take the ratings as nominal.",
         )
+    endless = rated.filter(numbers.is_infinite())
+    if endless.height:
+        raise DataError(
+            f"rater_agreement: the rating {str(endless['rating'][0])[:40]!r} is infinite, or too large for a number.",
+            "Write finite numbers, below 1e308.",
+        )
     return rated.with_columns(rating=numbers)
 
 

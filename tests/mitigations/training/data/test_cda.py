@@ -1,5 +1,6 @@
 """Counterfactual texts: by words, and row for row as RedditBias's own."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,10 @@ def test_every_published_text_about_a_listed_group_gets_a_counterfactual(shared:
         for words in ("cda", "cda?sides=one", "cda?by=engine", "cda?by=engine&sides=one"):
             made = load_method(words).counterfactuals(material, 0)
             assert sum(a == b for a, b in zip(material.texts, made, strict=True)) == without
+
+
+def test_a_long_text_of_terms_is_read_once() -> None:
+    begun = time.process_time()
+    (swapped,) = swapped_words(["Deaf " * 40_000 + "end. \nDeaf"], [("Deaf", "hearing")], two_sided=False)
+    assert swapped.startswith("Hearing hearing hearing ") and swapped.endswith(" end. \nHearing")
+    assert time.process_time() - begun < 2

@@ -20,7 +20,7 @@ from evenhand.prompts.lexicon import article
 from evenhand.prompts.redditbias import by_words, counterpart_of
 from evenhand.schema import Card, DataError
 
-SENTENCE_START = re.compile(r"(?:^|[.!?]\s)$")
+SENTENCE_START = re.compile(r"\A|(?<=\A\n)|(?<=[.!?]\s)|(?<=[.!?]\s\n)")
 
 CARD = Card(
     "cda",
@@ -138,7 +138,7 @@ def swapped_words(
             among = counterparts[term]
             if term not in chosen:
                 chosen[term] = among[int(random.integers(len(among)))]
-            begins = form[0].isupper() and SENTENCE_START.search(text[: match.start("term")]) is not None
+            begins = form[0].isupper() and SENTENCE_START.match(text, match.start("term")) is not None
             new = capital(chosen[term]) if begins or form != term else chosen[term]
             if match["article"] is None:
                 return new

@@ -9,7 +9,7 @@ from evenhand.mitigations.training.data.cda import swapped_words
 from evenhand.mitigations.training.material import Material
 from evenhand.mitigations.training.terms import tidy
 from evenhand.mitigations.training.validation import PairedTexts, Validation
-from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
 from evenhand.prompts.redditbias import (
     Specification,
     load_human_references,
@@ -91,9 +91,7 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
 def read_texts(file: Path) -> list[str]:
     """The texts of a file: a line each (.txt), or the column text of a CSV, JSONL or Parquet file. Raises DataError."""
     if file.suffix.lower() == ".txt":
-        if not file.is_file():
-            raise DataError(f"There is no file {file}.", TEXTS)
-        texts = _lines(file)
+        texts = [line.strip() for line in read_lines(file, TEXTS) if line.strip()]
     else:
         table = read_table(file, TEXTS)
         require_columns(table, ["text"], file, TEXTS)
@@ -101,11 +99,3 @@ def read_texts(file: Path) -> list[str]:
     if not texts:
         raise DataError(f"{file} holds no text.", TEXTS)
     return texts
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Give a text file in UTF-8.") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
