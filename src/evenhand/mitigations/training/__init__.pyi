@@ -1,5 +1,5 @@
 from .checkpoints import (
-    CHECKPOINT as CHECKPOINT,
+    drop_checkpoints as drop_checkpoints,
 )
 from .curves import (
     CURVES as CURVES,
@@ -31,6 +31,7 @@ from .finetuned import (
 from .material import (
     Encoding as Encoding,
     Material as Material,
+    material_facts as material_facts,
     material_hash as material_hash,
 )
 from .methods import (

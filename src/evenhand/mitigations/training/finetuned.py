@@ -1,17 +1,22 @@
 """The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
 
+import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
-from evenhand.schema import WriteError, as_json, read_json, write_json, write_text
+from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
 from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
 """Beside the weights: what the model was made of."""
+MOST_BYTES = 1 << 24
+"""Of a lineage: that of a search holds all its trials."""
+MOST_TOLD = 1 << 16
+"""Of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
 
@@ -20,8 +25,11 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
     """Write a trained model so that a folder that holds config.json is whole.
 
     model: as it was trained; adapters are written by themselves and merged into the weights. Everything is written
-    into a folder of its own first and moved file by file, config.json last. Raises WriteError.
+    into a folder of its own first and moved file by file, config.json last. Code of the base's own is named in
+    auto_map only where it is written, too. Raises WriteError.
     """
+    from safetensors import SafetensorError
+
     work = folder / "training" / "model"
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -33,6 +41,7 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
             plain.config.use_cache = True
             plain.save_pretrained(work)
             tokenizer.save_pretrained(work)
+        _without_absent_code(work)
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
@@ -41,9 +50,13 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except OSError as error:
+    except Exception as error:
+        # A full disk is an OSError to Python, a SafetensorError to safetensors, and to tokenizers a plain Exception.
+        if not (isinstance(error, OSError | SafetensorError) or type(error) is Exception):
+            raise
+        shutil.rmtree(work, ignore_errors=True)
         raise WriteError(
-            f"Could not write the model to {folder}: {error.strerror or error}.",
+            f"Could not write the model to {folder}: {getattr(error, 'strerror', None) or error}.",
             "Free some space and run the same command again: training is not repeated.",
         ) from error
 
@@ -53,10 +66,48 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     path = folder / LINEAGE
     if not path.is_file():
         return None
-    found: dict[str, Any] = read_json(
-        path, "Restore it from a copy, or delete it: the model itself does not need it."
-    )
+    hint = "Restore it from a copy, or delete it: the model itself does not need it."
+    found = read_json(path, hint, most=MOST_BYTES)
+    if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
+        raise DataError(f"{path} is no lineage of a trained model.", hint)
     return found
+
+
+def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
+
+    >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
+    {'bias': 'race', 'seed': 1}
+    """
+    if len(json.dumps(lineage)) <= MOST_TOLD:
+        return dict(lineage)
+    parts = {name: lineage.get(name) for name in ("evenhand", "bias", "seed", "steps")}
+    for name, keys in (("base", ("name", "weights")), ("method", ("name",)), ("data", ("sha256",))):
+        part = lineage.get(name)
+        parts[name] = {key: part.get(key) for key in keys} if isinstance(part, dict) else None
+    return {
+        name: value for name, value in parts.items() if value is not None and len(json.dumps(value)) <= 1000
+    }
+
+
+def _without_absent_code(folder: Path) -> None:
+    """Take auto_map out of configurations where the code that it names is not beside them."""
+    for name in ("config.json", "tokenizer_config.json"):
+        if not (path := folder / name).is_file():
+            continue
+        told = read_json(path, "Run the same command again.")
+        named = [one for one in _strings(told.get("auto_map")) if "--" not in one]
+        if any(not (folder / f"{one.split('.')[0]}.py").is_file() for one in named):
+            del told["auto_map"]
+            write_json(path, told)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 def model_card(lineage: Mapping[str, Any]) -> str:
@@ -113,4 +164,4 @@ def model_card(lineage: Mapping[str, Any]) -> str:
 
 
 def _figures(value: float | None) -> str:
-    return "no number" if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:.4g}"

@@ -2,9 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any
 
 from evenhand.prompts.redditbias import Pieces, Specification
+from evenhand.schema import as_json
 
 Pair = tuple[str, str]
 
@@ -37,6 +40,29 @@ class Material:
     texts: tuple[str, ...]
     pieces: Pieces | None = None
     specification: Specification | None = None
+
+
+def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
+    """What a training against a bias is made of, in few words, so that another can be told from it part by part.
+
+    watched: texts that are not learned from. Texts and terms are told by their number and a part of their SHA-256.
+
+    >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
+    >>> facts = material_facts(one, ["A y."])
+    >>> facts["groups"], facts["texts"]
+    (['x', 'y'], '1, SHA-256 2daa57e4c1ab...')
+    """
+    told: dict[str, Any] = {"bias": material.bias, "groups": list(material.groups)}
+    parts = {one.name: getattr(material, one.name) for one in fields(material) if one.name not in told}
+    for name, part in {**parts, "watched": tuple(watched)}.items():
+        plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()[:12]
+        told[name] = (
+            f"{len(part):,}, SHA-256 {digest}..."
+            if isinstance(part, tuple)
+            else part and f"SHA-256 {digest}..."
+        )
+    return told
 
 
 def material_hash(material: Material) -> str:

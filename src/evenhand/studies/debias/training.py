@@ -7,7 +7,6 @@ from typing import Any
 
 from evenhand.mitigations.training import (
     BIAS,
-    CHECKPOINT,
     CURVES,
     Encoding,
     Lesson,
@@ -15,8 +14,10 @@ from evenhand.mitigations.training import (
     Trained,
     TrainingMethod,
     Validation,
+    drop_checkpoints,
     evaluator,
     load_method,
+    material_facts,
     material_hash,
     model_card,
     pad_token,
@@ -29,6 +30,7 @@ from evenhand.mitigations.training import (
 from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
 from evenhand.schema import VERSION, as_json, is_file, is_folder
+from evenhand.studies.debias.lineage import check_lineage
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
 
@@ -56,19 +58,31 @@ class Ground:
     material: Material
     validation: Validation
 
+    def facts(self) -> dict[str, Any]:
+        """What is learned from and watched, so that another can be told from it."""
+        return material_facts(self.material, (*self.validation.check.texts, *self.validation.neutral))
 
-def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
-    """What decides the weights, JSON-serialisable."""
+
+def record_of(config: DebiasConfig, base: CausalModel, ground: Callable[[], Ground]) -> dict[str, Any]:
+    """What decides the weights, JSON-serialisable.
+
+    Our own sentences follow from the rest, and are not made for it.
+    """
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
-    record: dict[str, Any] = as_json({**config.same_result(), "method": told, "base": base.fingerprint})
+    material = {} if config.own_axis else {"material": ground().facts()}
+    record: dict[str, Any] = as_json(
+        {**config.same_result(), "method": told, "base": base.fingerprint, **material}
+    )
     return record
 
 
 def finished(folder: Path) -> DebiasStudy | None:
-    """What a folder holds, if its training has ended."""
+    """What a folder holds, if its training has ended. Raises DataError for a lineage that is none."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
+    check_lineage(folder, lineage)
+    drop_checkpoints(folder / TRAINING)  # left by a kill right behind the last file
     return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
 
 
@@ -86,7 +100,7 @@ def train_into(
     ground: texts, made only where there is something to train. model: makes the one to train, where it is not that of
     `base` itself. Raises as `debias`.
     """
-    record = record_of(config, base)
+    record = record_of(config, base, ground)
 
     def begin() -> None:
         RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, lambda stored: (stored, record))
@@ -104,6 +118,8 @@ def train_into(
         if not there:  # nothing is written of a training that cannot begin
             begin()
         with locked(output / "lock"):
+            if (done := finished(output)) is not None:  # by another process, meanwhile
+                return done
             session = _Session(config, base, method, shared, lesson, output, progress)
             lineage, curves = session.run(base.model if model is None else model())
     return DebiasStudy(output, lineage, curves)
@@ -124,7 +140,8 @@ class _Session:
     def run(self, model: Any) -> tuple[dict[str, Any], Any]:
         """Train a model and write the folder; returns lineage and curves."""
         pad, options = pad_token(self.base.tokenizer), self.config.training
-        evaluate = evaluator(self.ground.validation, self.base.tokenizer, self.ground.encoding, pad)
+        ground = self.ground
+        evaluate = evaluator(ground.validation, self.base.tokenizer, ground.encoding, pad, self.progress.note)
         self.progress.note(
             f"{self.method.name} against {self.ground.material.bias}: {_told(self.lesson.facts)}"
         )
@@ -140,11 +157,12 @@ class _Session:
             device=str(self.base.scorer.device),
             evaluate=evaluate,
             watched=BIAS if options.patience else None,
+            decided={"method": self.method.parameters(), "material": ground.facts()},
             note=self.progress.note,
         )
         lineage = self.lineage(done, before, evaluate(model.eval()))
         write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
-        (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
+        drop_checkpoints(self.output / TRAINING)
         return lineage, done.curves
 
     def lineage(
