@@ -299,6 +299,11 @@ def _weight_map(index: Path) -> dict[str, str]:
             f"{index} is no index of weights: its weight_map does not name a file for each tensor.",
             "Download or copy the model again.",
         )
+    if outside := [name for name in found.values() if Path(name).is_absolute() or ".." in Path(name).parts]:
+        raise ModelError(
+            f"{index} names a file outside of its folder: {outside[0]}.",
+            "Copy the weights into the folder, and name them there.",
+        )
     return found
 
 

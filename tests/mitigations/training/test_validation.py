@@ -40,7 +40,7 @@ def test_opinions_are_spread_between_descriptors() -> None:
 
 def test_texts_are_scored_as_one_at_a_time() -> None:
     model, examples = tiny_model(dropout=0.0).eval(), random_examples(9)
-    sums, counts = scored(model, examples, pad=0, rows=4)
+    sums, counts = scored(model, examples, pad=0, at_once=AtOnce(4))
     for row, ids in enumerate(examples.ids):
         tokens = torch.from_numpy(ids)
         with torch.no_grad():

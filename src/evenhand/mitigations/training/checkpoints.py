@@ -99,7 +99,7 @@ def read_weights(path: Path, model: Any) -> None:
 
 
 def drop_checkpoints(folder: Path) -> None:
-    """Remove what a training goes on from, once its model is written; what cannot be removed stays, and harms nothing."""
+    """Remove what a training goes on from, once its model is written; what cannot be removed harms nothing."""
     for path in folder.glob("*.safetensors"):
         with suppress(OSError):
             path.unlink()
@@ -129,8 +129,8 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, parse_json(file.metadata()["evenhand"])
-    except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
+            return tensors, parse_json((file.metadata() or {}).get("evenhand", ""))
+    except (OSError, SafetensorError, ValueError) as error:
         raise _damaged(path, str(error)) from error
 
 

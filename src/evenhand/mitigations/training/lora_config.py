@@ -1,8 +1,8 @@
 """The adapter_config.json of a LoRA folder, judged before peft reads it.
 
-peft believes what stands there: it fetches and unpickles further adapters that a configuration names, imports modules by
-name, compiles patterns, and takes as much memory as a rank asks for. Here a configuration that is not plain LoRA is
-refused, and peft is given what was judged, never the file.
+peft believes what stands there: it fetches and unpickles further adapters that a configuration names, imports modules
+by name, compiles patterns, and takes as much memory as a rank asks for. Here a configuration that is not plain LoRA
+is refused, and peft is given what was judged, never the file.
 """
 
 import hashlib

@@ -56,12 +56,9 @@ def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]
     parts = {one.name: getattr(material, one.name) for one in fields(material) if one.name not in told}
     for name, part in {**parts, "watched": tuple(watched)}.items():
         plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
-        digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()[:12]
-        told[name] = (
-            f"{len(part):,}, SHA-256 {digest}..."
-            if isinstance(part, tuple)
-            else part and f"SHA-256 {digest}..."
-        )
+        digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()
+        short = f"SHA-256 {digest[:12]}..."
+        told[name] = f"{len(part):,}, {short}" if isinstance(part, tuple) else part and short
     return told
 
 
