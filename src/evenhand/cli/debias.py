@@ -17,7 +17,8 @@ def debias(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda (`evenhand list methods`), with options: lmd?weight=10.",
+        help="lmd, add, hd, cda, dpo; without training inlp, sentence-debias (`evenhand list methods`). With options: "
+        "lmd?weight=10.",
     ),
     output: Path = typer.Option(
         ..., "--output", "-o", help="The model's folder; one that was begun is gone on with."
@@ -33,15 +34,23 @@ def debias(
         None, help="Your own terms (TOML), with --data, in place of --bias."
     ),
     data: Path | None = typer.Option(
-        None, help="Your own texts: .txt, a line each, or a table with a column text."
+        None,
+        help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
+        "columns prompt, chosen, rejected.",
     ),
     source: Path | None = typer.Option(
-        None, "--from", help="A checkout of github.com/umanlp/RedditBias, with its training texts."
+        None,
+        "--from",
+        help="A copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
-    epochs: float | None = typer.Option(None, help="Times that every text is read. Default: 2."),
-    batch_size: int | None = typer.Option(None, min=1, help="Texts at once on each device. Default: 8."),
+    epochs: float | None = typer.Option(
+        None, help="Times that every text is read. Default: 2; of our own 1."
+    ),
+    batch_size: int | None = typer.Option(
+        None, min=1, help="Texts at once on each device. Default: 8; of our own 16."
+    ),
     accumulation: int | None = typer.Option(None, min=1, help="Batches that make one step. Default: 1."),
-    learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 2e-4."),
+    learning_rate: float | None = typer.Option(None, help="Default: 5e-5; for our own sentences 1e-4."),
     schedule: str | None = typer.Option(None, help="linear (falls to 0), cosine, constant. Default: linear."),
     warm_up: float | None = typer.Option(None, help="Share of steps over which the rate rises. Default: 0."),
     longest: int | None = typer.Option(None, min=2, help="Tokens of a text; the rest is cut. Default: 36."),
@@ -93,7 +102,7 @@ def debias(
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
 ) -> None:
-    """Train a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
+    """Train or project a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. See what it
     helped and cost with `evenhand before-after MODEL DIR`. Needs pip install 'evenhand[training]'. On several

@@ -11,12 +11,16 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from evenhand.schema import DataError, atomic_write, parse_json
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+OF_BASE = "base.safetensors"
+"""What the base model said of the examples, where a method needs that."""
 OF_OPTIMISER = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW keeps of a parameter."""
 
@@ -96,6 +100,22 @@ def write_weights(path: Path, model: Any) -> None:
 def read_weights(path: Path, model: Any) -> None:
     """Put them back. Raises DataError for a damaged file."""
     _restore(path, _parameters(model), _read(path)[0])
+
+
+def kept_values(
+    path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], told: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """What a base model said before training: read from a file, or found and written there for a later sitting.
+
+    told: what the values are of; values of something else are found anew. Raises WriteError, DataError.
+    """
+    if path.is_file():
+        tensors, stored = _read(path)
+        if stored == told:
+            return {name: value.numpy() for name, value in tensors.items()}
+    values = {name: np.ascontiguousarray(value) for name, value in found().items()}
+    _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, told)
+    return values
 
 
 def drop_checkpoints(folder: Path) -> None:

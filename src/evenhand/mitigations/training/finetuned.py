@@ -28,8 +28,6 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
     into a folder of its own first and moved file by file, config.json last. Code of the base's own is named in
     auto_map only where it is written, too. Raises WriteError.
     """
-    from safetensors import SafetensorError
-
     work = folder / "training" / "model"
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -50,13 +48,13 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except Exception as error:
-        # A full disk is an OSError to Python, a SafetensorError to safetensors, and to tokenizers a plain Exception.
-        if not (isinstance(error, OSError | SafetensorError) or type(error) is Exception):
+    except Exception as error:  # safetensors and tokenizers tell of a full disk by errors of their own
+        if not isinstance(error, OSError) and "os error" not in str(error):
             raise
         shutil.rmtree(work, ignore_errors=True)
+        told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
         raise WriteError(
-            f"Could not write the model to {folder}: {getattr(error, 'strerror', None) or error}.",
+            f"Could not write the model to {folder}: {told}.",
             "Free some space and run the same command again: training is not repeated.",
         ) from error
 
@@ -124,7 +122,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "tags: [evenhand, debiased]",
             "---",
             "",
-            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            f"# {facts['base']['name']}, debiased by {facts['method']['name']} against the bias {facts['bias']}",
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
@@ -141,7 +139,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
                 if search
                 else []
             ),
-            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
             "",
@@ -151,7 +149,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"

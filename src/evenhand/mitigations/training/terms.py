@@ -146,44 +146,46 @@ class TermPairs:
 
         weight: (vocabulary, size), of the output embeddings. Source: RedditBias, footnote 12.
         """
-        # once, since the gradient of each choice of rows is as large as the whole matrix
-        rows = weight[self._tokens.to(weight.device)]
-        return self._means(rows, 0), self._means(rows, 1)
+        first, second = self._sums(weight, both=False).chunk(2)
+        return first, second
 
-    def biases(self, bias: "Tensor | None") -> "Tensor | float":
-        """Difference of the output biases of t1 and t2, (pairs,); 0 for a head without."""
+    def differences(self, weight: "Tensor", bias: "Tensor | None" = None) -> "Tensor":
+        """The output vectors of t1 less those of t2, (pairs, size); with biases those as a last column."""
+        import torch
+
+        found = self._sums(weight, both=True)
         if bias is None:
-            return 0.0
-        rows = bias[self._tokens.to(bias.device)][:, None]
-        return (self._means(rows, 0) - self._means(rows, 1))[:, 0]
+            return found
+        return torch.cat([found, self._sums(bias[:, None], both=True)], dim=1)
 
-    def _means(self, weight: "Tensor", side: int) -> "Tensor":
+    def _sums(self, weight: "Tensor", *, both: bool) -> "Tensor":
+        """Of each pair (`both`) t1 less t2, else of each t1 and then of each t2 the mean: one choice of rows, since
+        the gradient of each choice is as large as the whole matrix."""
         from torch.nn.functional import embedding_bag
 
+        tokens, starts, shares = self._pieces[both]
+        device = weight.device
         return embedding_bag(
-            self._places[side][0].to(weight.device), weight, self._places[side][1].to(weight.device)
+            tokens.to(device),
+            weight,
+            starts.to(device),
+            mode="sum",
+            per_sample_weights=shares.to(device, weight.dtype),
         )
 
     @cached_property
-    def _tokens(self) -> "Tensor":
-        """The tokens of all terms, each once."""
+    def _pieces(self) -> "tuple[tuple[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]":
+        """Tokens, where each sum of them begins, and what each weighs in it: by term, and by pair."""
         import torch
 
-        return torch.tensor(sorted({token for pair in self.ids for ids in pair for token in ids}))
+        def of(sums: "list[list[tuple[tuple[int, ...], float]]]") -> "tuple[Tensor, Tensor, Tensor]":
+            rows = [[(token, sign / len(ids)) for ids, sign in one for token in ids] for one in sums]
+            tokens, shares = zip(*(piece for row in rows for piece in row), strict=True)
+            starts = np.cumsum([0, *map(len, rows[:-1])])
+            return torch.tensor(tokens), torch.as_tensor(starts), torch.tensor(shares, dtype=torch.float64)
 
-    @cached_property
-    def _places(self) -> "tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]":
-        """Of each side: where its tokens stand in `_tokens`, and where each term of it begins."""
-        import torch
-
-        known = {token: place for place, token in enumerate(self._tokens.tolist())}
-
-        def of(side: int) -> "tuple[Tensor, Tensor]":
-            sides = [pair[side] for pair in self.ids]
-            starts = np.cumsum([0, *(len(ids) for ids in sides[:-1])])
-            return torch.tensor([known[token] for ids in sides for token in ids]), torch.as_tensor(starts)
-
-        return of(0), of(1)
+        terms = [[(pair[side], 1.0)] for side in (0, 1) for pair in self.ids]
+        return of(terms), of([[(first, 1.0), (second, -1.0)] for first, second in self.ids])
 
 
 def published_pairs(tokenizer: Any, material: Material, which: str) -> TermPairs:

@@ -151,6 +151,11 @@ class Validation:
     check: BiasCheck
     neutral: tuple[str, ...]
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that is scored: the check's first."""
+        return (*self.check.texts, *self.neutral)
+
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
         """Of all texts, the check's first: what it says, and the perplexity of the neutral ones by token."""
         n = len(self.check.texts)
@@ -218,8 +223,7 @@ def evaluator(
 
     note: is told where memory ran out and fewer are read at once from then on.
     """
-    texts = [*validation.check.texts, *validation.neutral]
-    examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
+    examples = encode_texts(tokenizer, validation.texts, longest=encoding.longest, start=encoding.start)
     at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:

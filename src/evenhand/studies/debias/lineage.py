@@ -68,6 +68,7 @@ class _Lineage(_Part):
     steps: StrictInt | None = None
     best_step: StrictInt | None = None
     stopped_early: StrictBool | None = None
+    told: StrictStr | None = None
     watched: _Watched
     search: _Search | None = None
 
@@ -75,10 +76,13 @@ class _Lineage(_Part):
 def check_lineage(folder: Path, lineage: Mapping[str, Any]) -> None:
     """Raise DataError, naming the field, where a lineage cannot be that of a finished training."""
     try:
-        watched = _Lineage.model_validate(dict(lineage)).watched
+        found = _Lineage.model_validate(dict(lineage))
     except ValidationError as error:
         first = error.errors()[0]
         raise _broken(folder, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    watched = found.watched
+    if found.told is None and None in (found.steps, found.best_step):
+        raise _broken(folder, "steps: how many it took is not said")
     if BIAS not in watched.after or not watched.after.keys() <= watched.before.keys():
         raise _broken(folder, "watched: what was watched before and after is not the same")
 

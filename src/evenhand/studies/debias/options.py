@@ -1,21 +1,29 @@
 """What a training against a bias is asked to do: every option once."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions, load_method, method_options, own_axes
-from evenhand.prompts.redditbias import BIAS_TYPES
+from evenhand.mitigations.training import (
+    TrainingMethod,
+    TrainingOptions,
+    holds_preferences,
+    load_method,
+    method_options,
+    own_axes,
+)
 from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
 from evenhand.studies.debias.choosing import Criterion, no_p
 from evenhand.studies.debias.space import Setting, Space, plain, search_space
 from evenhand.studies.options import Count, Options, Seed, validated
 
-OWN_RATE = 2e-4
-"""Learning rate for our own sentences where none is given: few of them, and a model that knows them."""
+OWN = {"epochs": 1.0, "batch_size": 16, "learning_rate": 1e-4}
+"""What our own sentences are learned with where nothing else is said: enough for the bias to fall, and little else."""
 TRIALS = 12
 """Of a random search, where their number is not said."""
 SEARCHING = ("search", "over", "trials", "choose", "guard", "keep_trials")
@@ -27,6 +35,8 @@ class DebiasConfig(Options):
 
     >>> DebiasConfig(model="gpt2", method="lmd", bias="race").training.learning_rate
     5e-05
+    >>> DebiasConfig(model="gpt2", method="lmd", bias="evenhand/age").training.learning_rate
+    0.0001
     """
 
     model: str
@@ -38,9 +48,10 @@ class DebiasConfig(Options):
     specification: str | None = None
     """A TOML file of the user's own, in place of a published type."""
     data: str | None = None
-    """A file of the user's own texts; needs a bias type or a specification for the terms."""
+    """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
+    one is preferred, which need neither."""
     source: str | None = None
-    """A checkout of RedditBias, with text_files/: its training texts."""
+    """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
@@ -48,11 +59,13 @@ class DebiasConfig(Options):
     """Tokens of a text; the rest is cut off."""
     start: Literal["auto", "none"] = "auto"
     """What stands in front of each text: the token that evenhand scores texts behind, or nothing (as published)."""
-    epochs: float = Field(default=2.0, gt=0)
-    batch_size: Count = 8
+    epochs: float | None = Field(default=None, gt=0)
+    """None: 2, as published; for our own sentences 1."""
+    batch_size: Count | None = None
+    """None: 8; for our own sentences 16."""
     accumulation: Count = 1
     learning_rate: float | None = None
-    """None: 5e-5, as published; for our own sentences 2e-4."""
+    """None: 5e-5, as published; for our own sentences 1e-4."""
     schedule: str = "linear"
     warm_up: float = 0.0
     weight_decay: float = 0.0
@@ -88,14 +101,20 @@ class DebiasConfig(Options):
         name = self.bias or ""
         return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
 
+    @cached_property
+    def own_pairs(self) -> bool:
+        """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
+        return self.data is not None and holds_preferences(Path(self.data))
+
     @property
     def training(self) -> TrainingOptions:
         """The part that the loop reads; raises UsageError for values out of range."""
         fields: dict[str, Any] = {
             name: getattr(self, name) for name in TrainingOptions.__dataclass_fields__ if hasattr(self, name)
         }
-        if self.learning_rate is None:
-            fields["learning_rate"] = OWN_RATE if self.own_axis else TrainingOptions.learning_rate
+        open_fields = [name for name in OWN if fields[name] is None]
+        for name in open_fields:
+            fields[name] = OWN[name] if self.own_axis else getattr(TrainingOptions, name)
         return TrainingOptions(**fields)
 
     def same_result(self) -> dict[str, Any]:
@@ -111,6 +130,18 @@ class DebiasConfig(Options):
             *SEARCHING,
         }
         return self.model_dump(mode="json", exclude=left_out)
+
+    def check_method(self) -> None:
+        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training."""
+        method = load_method(self.method)
+        if isinstance(method, TrainingMethod):
+            return
+        given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
+        if given:
+            raise UsageError(
+                f"{method.name} trains nothing, and was given {' and '.join(given)}.",
+                "Leave out what is of training.",
+            )
 
     @property
     def space(self) -> Space:
@@ -132,18 +163,25 @@ class DebiasConfig(Options):
         method = "?".join(filter(None, [name, "&".join(words)]))
         one = validated(DebiasConfig, {**plainly, **loop, "method": method})
         one.check()
-        load_method(one.method)
+        one.check_method()
         return one
 
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
         self._check_search()
+        if self.own_pairs:
+            if self.bias or self.specification:
+                raise UsageError(
+                    f"{self.data} holds pairs of chosen and rejected texts, which say themselves what is preferred.",
+                    "Leave out --bias and --specification, or give a table with a column text.",
+                )
+            return
         if self.bias is None and self.specification is None:
             raise UsageError(
                 "Which bias to train against was not said.",
                 "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
-                "--specification FILE with --data FILE.",
+                "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
         if self.own_axis and self.own_axis not in own_axes():
             raise unknown_name("axis", self.own_axis, own_axes())
@@ -152,18 +190,11 @@ class DebiasConfig(Options):
                 f"{self.bias} has sentences and terms of its own, and others were given.",
                 "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
             )
-        if self.specification and self.bias:
+        if self.specification and self.bias is not None:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
             raise UsageError(
                 "A specification of your own needs texts of your own.", "Give them: --data FILE."
-            )
-        if self.bias in BIAS_TYPES and not (self.data or self.source):
-            raise UsageError(
-                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
-                "measure by, and not these.",
-                "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
-                "(--data FILE).",
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")

@@ -81,7 +81,7 @@ def search_into(
     """
     searched = {"kind": config.search, "over": described(config.space), "trials": len(config.settings())}
     choosing = {"choose": config.choose, "guard": config.guard}
-    record = as_json({**record_of(config, base, ground), "search": searched, "choosing": choosing})
+    record = as_json({**record_of(config, base), "search": searched, "choosing": choosing})
     done = finished(output) if RECORD.is_in(output) else None
 
     def compared(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import load_method
+from evenhand.mitigations.training import load_method, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError
 from evenhand.studies.audit import SeedOptions
@@ -49,17 +49,16 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     task_limit: Count | None = None
     """At most so many examples to learn each dialogue task from, and to ask; None: all."""
     epochs: float | None = Field(default=None, gt=0)
-    """Times that a method reads its texts; None: the published 2."""
+    """Times that a method reads its texts; None: the published 2, and our own sentences once."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
     @field_validator("bias")
     @classmethod
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [bias for bias in value if bias not in BIAS_TYPES and not bias.startswith(OWN)]
+        known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
+        unknown = [bias for bias in value if bias not in known]
         if unknown or not value:
-            raise ValueError(
-                f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS"
-            )
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")

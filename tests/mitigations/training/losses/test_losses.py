@@ -131,6 +131,29 @@ def test_lmd_is_equation_1_at_every_occurrence(model: Any) -> None:
     same_with_gradient(model, sums["lmd"], literal)
 
 
+def test_lmd_counts_the_biases_of_an_output_head() -> None:
+    lesson, random = lesson_of("lmd"), torch.Generator().manual_seed(1)
+    batch = lesson.examples.batch(range(len(lesson.examples)), PADDING)
+    hidden = torch.randn(*batch.input_ids.shape, 8, generator=random, requires_grad=True)
+    weight = torch.randn(WORDS, 8, generator=random, requires_grad=True)
+    bias = torch.randn(WORDS, generator=random, requires_grad=True)
+    wide = torch.cat([weight, bias[:, None]], dim=1)
+    literal = torch.zeros(())
+    for row, ids in enumerate(texts_of(lesson.examples)):
+        for term in dict.fromkeys(tuple(term) for pair in PAIR_IDS for term in pair):
+            mine = [pair for pair in PAIR_IDS if list(term) in pair]
+            for place in slow.places(ids, term):
+                state = torch.cat([hidden[row, place - 1], torch.ones(1)])
+                odds = [state @ (slow.vector(wide, a) - slow.vector(wide, b)) for a, b in mine]
+                literal = literal + sum(one.abs() for one in odds) / len(mine) * (place > 0)
+    objective: Any = lesson.objective
+    found = objective.term.sum(hidden, weight, bias, batch)
+    assert float(found.detach()) == pytest.approx(float(literal.detach()), rel=1e-6)
+    of = [torch.autograd.grad(value, (hidden, weight, bias)) for value in (found, literal)]
+    for ours, theirs in zip(*of, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
 def test_the_language_model_s_term_is_the_surprise_of_all_but_first_tokens(model: Any) -> None:
     lesson = lesson_of("lmd")
     sums, sizes = terms_of(lesson, model)

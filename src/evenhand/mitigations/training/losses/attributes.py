@@ -107,12 +107,15 @@ def marked_pieces(
 
 def attribute_states(hidden: "Tensor", batch: Batch) -> "Tensor":
     """The states of all marked attributes, (marks, size): means over their tokens, zero where there are none."""
+    import torch
+    from torch.nn.functional import embedding_bag
+
     row, first, count = batch.marks[MARK].unbind(1)
-    states = hidden.new_zeros(len(row), hidden.shape[-1])
-    for ahead in range(int(count.max()) if len(count) else 0):  # a few at most: attributes are words
-        inside = (ahead < count)[:, None]
-        states = states + hidden[row, (first + ahead).clamp(max=hidden.shape[1] - 1)] * inside
-    return states / count.clamp(min=1)[:, None]
+    behind = count.cumsum(0)
+    starts = behind - count
+    ahead = torch.arange(int(count.sum()), device=count.device) - starts.repeat_interleave(count)
+    tokens = (row * hidden.shape[1] + first).repeat_interleave(count) + ahead
+    return embedding_bag(tokens, hidden.flatten(0, 1), starts, mode="mean")
 
 
 def _array(rows: list[tuple[int, int]]) -> Ints:

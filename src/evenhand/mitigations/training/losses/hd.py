@@ -86,8 +86,8 @@ class NoProjection:
 
         key = (weight.data_ptr(), weight._version)  # changed by every step of the optimiser
         if key not in self._known:
-            first, second = self.pairs.vectors(weight.detach())
-            _, values, rows = torch.linalg.svd((first - second) / 2, full_matrices=False)
+            halves = self.pairs.differences(weight.detach()) / 2
+            _, values, rows = torch.linalg.svd(halves, full_matrices=False)
             explained = values.square().cumsum(0) / values.square().sum()
             enough = explained > 0.5 if "more-than-half" in self.quirks else explained >= 0.5
             self._known.clear()

@@ -82,10 +82,15 @@ class EqualLikelihood:
 
     def sum(self, hidden: "Tensor", weight: "Tensor", bias: "Tensor | None", batch: Batch) -> "Tensor":
         """|h (w1 - w2)| over places and pairs: one matrix product."""
+        import torch
+
         row, place, combination, divisor = batch.marks[MARK].unbind(1)
-        first, second = self.pairs.vectors(weight)
-        odds = hidden[row, place] @ (first - second).T + self.pairs.biases(bias)
-        return (odds.abs() * self._shares.to(odds)[combination] / divisor[:, None]).sum()
+        states = hidden.flatten(0, 1).index_select(0, row * hidden.shape[1] + place)
+        differences = self.pairs.differences(weight, bias)
+        if bias is not None:
+            states = torch.cat([states, states.new_ones(len(states), 1)], dim=1)
+        shares = self._shares.to(states)[combination] / divisor[:, None]
+        return torch.dot((states @ differences.T).abs().flatten(), shares.flatten())
 
     @cached_property
     def _shares(self) -> "Tensor":
