@@ -61,6 +61,7 @@ def test_a_finished_folder_takes_no_other_texts_and_shows_what_differs(
         assert all(part in str(refused.value) for part in told)
 
 
+@pytest.mark.slow
 def test_a_finished_search_takes_no_other_terms(tmp_path: Path) -> None:
     options = config(tmp_path, over=("weight=1",), epochs=0.01)
     debias_with(options, output=tmp_path / "out")
@@ -98,15 +99,14 @@ def test_a_folder_that_another_process_finished_is_taken_as_it_is(
     assert begun == [0] and again.lineage == made.lineage
 
 
-@pytest.mark.parametrize("broken", [{"bias", "p"}, {"bias", "perplexity", "t", "p", "difference"}])
 def test_a_model_is_written_whose_watched_values_are_no_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: set[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = Validation.values
 
     def spoilt(self: Validation, sums: Any, counts: Any) -> dict[str, float]:
         found = original(self, sums, counts)
-        return {name: float("nan") if name in broken else value for name, value in found.items()}
+        return {name: value if name == "perplexity" else float("nan") for name, value in found.items()}
 
     monkeypatch.setattr(Validation, "values", spoilt)
     options = one(tmp_path, method="cda")

@@ -162,16 +162,18 @@ class _Session:
             decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
         )
-        lineage = {
-            **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
-            "options": {**options.deciding(), **self._read()},
-            "steps": done.steps,
-            "best_step": done.best_step,
-            "stopped_early": done.stopped_early,
-            "batch_size_in_the_end": done.batch_size,
-            "devices": done.devices,
-            "watched": {"before": before, "after": evaluate(model.eval())},
-        }
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
+                "options": {**options.deciding(), **self._read()},
+                "steps": done.steps,
+                "best_step": done.best_step,
+                "stopped_early": done.stopped_early,
+                "batch_size_in_the_end": done.batch_size,
+                "devices": done.devices,
+                "watched": {"before": before, "after": evaluate(model.eval())},
+            }
+        )
         self._write(model, lineage)
         drop_checkpoints(self.output / TRAINING)
         return lineage, done.curves
@@ -182,12 +184,14 @@ class _Session:
         self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
-        lineage = {
-            **self._lineage(method, done.facts),
-            "options": self._read(),
-            "told": done.told,
-            "watched": {"before": before, "after": evaluate(model.eval())},
-        }
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, done.facts),
+                "options": self._read(),
+                "told": done.told,
+                "watched": {"before": before, "after": evaluate(model.eval())},
+            }
+        )
         return lineage, done
 
     def written(self, model: Any, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
