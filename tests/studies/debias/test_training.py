@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from evenhand.mitigations.training import HalvedValidation, Validation
+from evenhand.runs import locked
 from evenhand.schema import DataError, Interrupted, ResumeRefused
 from evenhand.studies.debias import DebiasConfig, Debiased, debias_with
 from evenhand.studies.debias.lineage import check_lineage
 from tests.studies.debias.test_trials import TERMS, config, stop_before
 
-ONE = {"search": None, "over": (), "guard": 1.05, "epochs": 0.05}
 OTHER = TERMS.replace('["Deaf", "Hearing"]]', '["Deaf", "Christian"]]')
 
 
@@ -50,12 +50,12 @@ def test_a_killed_training_does_not_go_on_with_other_terms(
 def test_a_finished_folder_takes_no_other_texts_and_shows_what_differs(
     made: Debiased, tmp_path: Path
 ) -> None:
-    for name, changes, told in (
-        ("texts.txt", lambda text: text.replace("rude", "late"), ("given.texts", "given.watched")),
-        ("terms.toml", lambda text: text.replace('"hearing"', '"sight"'), ("given.bias", "given.groups")),
+    for name, old, new, told in (
+        ("texts.txt", "rude", "late", ("given.texts", "given.watched")),
+        ("terms.toml", '"hearing"', '"sight"', ("given.bias", "given.groups")),
     ):
         options = one(tmp_path, method="cda")
-        (tmp_path / name).write_text(changes((tmp_path / name).read_text()))
+        (tmp_path / name).write_text((tmp_path / name).read_text().replace(old, new))
         with pytest.raises(ResumeRefused) as refused:
             debias_with(options, output=made.path)
         assert all(part in str(refused.value) for part in told)
@@ -85,15 +85,11 @@ def test_the_best_weights_do_not_stay_behind(tmp_path: Path) -> None:
 def test_a_folder_that_another_process_finished_is_taken_as_it_is(
     made: Debiased, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evenhand.studies.debias import training
-
-    original = training.locked
-
     def late(path: Path) -> Any:
         shutil.copytree(made.path, path.parent, dirs_exist_ok=True)
-        return original(path)
+        return locked(path)
 
-    monkeypatch.setattr(training, "locked", late)
+    monkeypatch.setattr("evenhand.studies.debias.training.locked", late)
     begun = stop_before(-1, lambda: None, monkeypatch.setattr)
     again = debias_with(one(tmp_path, method="cda"), output=tmp_path / "out")
     assert begun == [0] and again.lineage == made.lineage
