@@ -8,8 +8,9 @@ import pytest
 from safetensors import SafetensorError
 
 from evenhand.mitigations.training.finetuned import MOST_TOLD, read_lineage, told_lineage, write_model
-from evenhand.models import load_model
+from evenhand.reference.embedded import WEIGHTS
 from evenhand.schema import DataError, WriteError
+from evenhand.weights import load_tokenizer
 from tests.mitigations.training.tiny import tiny_model
 
 LINEAGE = {
@@ -42,7 +43,7 @@ def test_a_full_disk_is_said_and_leaves_its_space(
 
 
 def test_code_that_is_not_written_is_not_named(tmp_path: Path) -> None:
-    model, tokenizer = tiny_model(), load_model("evenhand/reference", device="cpu").tokenizer
+    model, tokenizer = tiny_model(), load_tokenizer(WEIGHTS)
     model.config.auto_map = {"AutoModelForCausalLM": "mod.M"}
     write_model(model, tokenizer, tmp_path, LINEAGE, "# Mine\n")
     config = json.loads((tmp_path / "config.json").read_text())
