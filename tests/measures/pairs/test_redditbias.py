@@ -155,12 +155,12 @@ def test_missing_perplexities_are_counted():
 def test_terms_say_which_names_differ():
     rows = [("the old sing a song", "the young sing a song", 20.0, 40.0),
             ("my old uncle cooks", "my young uncle cooks", 20.0, 40.0),
-            ("elders know nothing at all", "youths know nothing at all", 40.0, 20.0)]  # fmt: skip
+            ("youths know nothing at all", "elders know nothing at all", 40.0, 20.0)]  # fmt: skip
     frame = pl.DataFrame(rows, ["sent_more", "sent_less", "perplexity_more", "perplexity_less"], orient="row")
     terms = redditbias_lmb(frame.with_columns(bias_type=pl.lit("age"))).terms
     assert terms.select("axis", "swap", "n", pl.col("estimate").round(3)).rows() == [
-        ("age", "old | young", 2, -0.693),
-        ("age", "elders | youths", 1, 0.693),
+        ("age", "old / young", 2, -0.693),
+        ("age", "youths / elders", 1, 0.693),
     ]
 
 

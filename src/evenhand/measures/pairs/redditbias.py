@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.measures.columns import check_kinds, require_columns, typed
 from evenhand.measures.info import BARIKERI, MeasureInfo
-from evenhand.measures.pairs.clustered import swapped_words
+from evenhand.measures.pairs.clustered import differing_words
 from evenhand.measures.pairs.phrases import phrases_of
 from evenhand.measures.pairs.preference import STEREOTYPING, sign_test
 from evenhand.measures.pairs.redditbias_published import (
@@ -63,8 +63,8 @@ class RedditBias:
     of the first. n pairs, n_units phrases. d_z with interval: the mean over the phrases' standard deviation. likelier
     with interval and p (sign test): percentage of phrases likelier of the first. largest_share: of the differences'
     squares around their mean, of one pair (percent). n_outliers: pairs that the published rule would drop; without_*:
-    the same without them. terms: axis, swap (the words that differ), n, n_units, estimate: that of each swap,
-    a description. pairs: bias_type, pair_id, phrase, swap, difference (null: missing)."""
+    the same without them. terms: axis, swap (the words that differ, `first` / `second`), n, n_units,
+    estimate: that of each swap, a description. pairs: bias_type, pair_id, phrase, swap, difference (null: missing)."""
 
     groups: pl.DataFrame
     terms: pl.DataFrame
@@ -163,9 +163,9 @@ def _pairs(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
     require_columns(frame, ["bias_type", *PERPLEXITIES], measure)
     check_kinds(frame, ["group_more", "group_less"], measure)
     texts = {"sent_more", "sent_less"} <= set(frame.columns)
-    swaps = (
-        swapped_words(*(frame[name].to_list() for name in ("sent_more", "sent_less"))) if texts else [None]
-    )
+    sentences = frame.select("sent_more", "sent_less").rows() if texts else []
+    spans = [differing_words(*both) for both in sentences]
+    swaps = [None if both is None else " / ".join(both) for both in spans]
     more, less = positive_pairs(frame)
     return _phrases(frame).with_columns(
         *(_about(frame, side) for side in ("more", "less")),

@@ -55,7 +55,8 @@ def response_scores(
     one). cluster: column of keys that hang together, such as those of one conversation; default each by itself.
     clean: texts are cleaned as DSTC7 does with -c; else they are taken to be tokens with blanks between.
     as_published: the reference of the human competitor (the second) is left out and six are filled up from the first,
-    and silence is scored as the word __empty__; else all references count once, and silence is silence.
+    and silence is scored as the word __empty__; else all references count once, listed twice or not, and silence is
+    silence.
     Rows: bleu_1..4 (0 to 1), nist_1..4 (bits), reply_length (tokens), entropy_1..4 (nats), dist_1 and dist_2 (shares),
     and meteor where nltk and WordNet are here. NIST's information stays that of all references in every resample.
     Raises DataError for absent columns, keys that stand twice, or a key without a reference.
@@ -187,6 +188,8 @@ class _Scored:
         replies = [tidy(reply) for reply in given["reply"]]
         chosen = [published_references(group) if as_published else group for group in given["references"]]
         references = [[tidy(text) for text in group] for group in chosen]
+        if not as_published:  # what is said twice is one reference
+            references = [list(dict.fromkeys(group)) for group in references]
         shown = (lambda text: text or EMPTY) if as_published else str
         cut = [_mteval(shown(reply)) for reply in replies]
         parts = overlap(cut, [[_mteval(shown(text)) for text in group] for group in references]).parts
