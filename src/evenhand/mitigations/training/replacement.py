@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.mitigations.contract import Mitigated, Mitigation
-from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.finetuned import read_lineage, told_lineage
 from evenhand.models import Decoding, Generations, LanguageModel, Likelihoods, Texts
 from evenhand.models.huggingface import CausalModel
 from evenhand.schema import Card, ModelError, Unsupported
@@ -72,14 +72,14 @@ class TrainedFolder:
         raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
-        """The folder, a SHA-256 of its weights, and its lineage, where it has one."""
+        """The folder, a SHA-256 of its weights, and its lineage (see `told_lineage`), where it has one."""
         return self._parameters
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         lineage = read_lineage(self.path)
         found: dict[str, Any] = {"folder": self.folder, "weights": self.weights()}
-        return found if lineage is None else {**found, "lineage": lineage}
+        return found if lineage is None else {**found, "lineage": told_lineage(lineage)}
 
 
 def base_of(model: LanguageModel, name: str) -> CausalModel:
