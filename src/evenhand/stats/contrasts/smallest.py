@@ -8,16 +8,21 @@ from scipy.special import gammaincinv, ndtr, stdtrit
 
 from evenhand.schema import UsageError
 from evenhand.stats.arrays import Floats
-from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, flips_reach
+from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, flips_reach, skewed_reach
+from evenhand.stats.contrasts.layout import mean_squares
 from evenhand.stats.contrasts.moderation import (
     LEAST_DIRECTIONS,
     bounded_weight,
     expected_dimensions,
+    moderate,
     prior_weight,
 )
 from evenhand.stats.power import POWER
 
 _NODES = 128
+_RESAMPLES = 200
+_SHARE = 0.9
+"""Of the resamples, where 80 % power is stated: a dozen contrasts tell little of how skewed others like them are."""
 
 
 def smallest_shift(
@@ -62,6 +67,37 @@ def smallest_shift(
         middle = (below + above) / 2
         below, above = (below, middle) if found(middle) >= power else (middle, above)
     return margin + above
+
+
+def smallest_skewed_shift(
+    deviations: Floats,
+    *,
+    own_nouns: bool,
+    margin: float = 0.0,
+    level: float = 0.05,
+    seed: int = 0,
+) -> float:
+    """As `smallest_shift`, where the skewness-corrected test decides, of that descriptor for which it is largest.
+
+    deviations: (contrasts, nouns, d), each number beside its reference, as found: how skewed a descriptor's contrasts
+    are, and how much that differs from one handful of contrasts to the next, is taken from 200 resamples of contrasts.
+    The shift is added to all contrasts alike, on whichever side it is harder to find, and found in nine of ten
+    resamples: of data sets drawn like those found that is about 80 %.
+    """
+    contrasts = deviations.shape[0]
+    found = mean_squares(deviations, own_nouns=own_nouns).mean
+    away = (deviations - found) * (contrasts / (contrasts - 1)) ** 0.5
+    random = np.random.default_rng(seed)
+    needed = np.full((2, _RESAMPLES, deviations.shape[2]), np.nan)
+    for number in range(_RESAMPLES):
+        drawn = away[random.integers(0, contrasts, contrasts)]
+        squares = mean_squares(drawn, own_nouns=own_nouns)
+        moderated = moderate(squares, own_nouns=own_nouns)
+        for place, side in enumerate((1, -1)):
+            reach = skewed_reach(moderated.freedom, squares.by_contrast, level / len(found), side)
+            needed[place, number] = margin + np.sqrt(moderated.variance) * reach - side * squares.mean
+    known = needed[:, :, ~np.isnan(needed).any(axis=(0, 1))]
+    return float(np.quantile(known, _SHARE, axis=1).max()) if known.size else float("nan")
 
 
 def planned_shift(

@@ -30,6 +30,7 @@ from evenhand.reports import (
     signed,
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
+from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, unsettled_text
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
@@ -132,9 +133,9 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
         groups = [other for other in rows if other["group"] is not None and other["axis"] == row["axis"]]
         if row["verdict"] == NOT_DETECTED and all(group["before"] == group["after"] for group in groups):
             still.append(label(row["axis"]))
-        elif row["verdict"] == CHANGED:
+        elif row["verdict"] == CHANGED or (unit is NATS and clear_groups(row, groups)):
             text = f"{label(row['axis']).capitalize()}: {_moved(row, groups, unit)}."
-            lines.append({"about": DISPARITY, "axis": row["axis"], "verdict": CHANGED, "sentence": text})
+            lines.append(dict(about=DISPARITY, axis=row["axis"], verdict=row["verdict"], sentence=text))
         elif row["verdict"] == NOT_DETECTED:
             sizes = [g["minimum_detectable"] for g in groups if known(g["minimum_detectable"])]
             quiet.append((label(row["axis"]), unit.factor * median(sizes) if sizes else None))
@@ -194,11 +195,11 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
     quiet = [row for row in mine if row["verdict"] == NOT_DETECTED]
     for row in mine:
         if row["verdict"] in (LOWER, HIGHER):
-            more, less = ("more", "less") if row["verdict"] == HIGHER else ("less", "more")
-            text = f"the stereotyped sentence is preferred {more} often than before"
-            if row["measure"].startswith("redditbias"):  # a log-perplexity: the higher the less likely
-                text = f"stereotypes have become {less} likely of the stereotyped group, beside the other"
-            text = f"{label(row['axis']).capitalize()}: {text}: {level_text(row, unit)}."
+            more, told = "more" if row["verdict"] == HIGHER else "less", level_text(row, unit)
+            text = f"the stereotyped sentence is preferred {more} often than before: {told}"
+            if row["measure"].startswith("redditbias"):
+                text = log_perplexity_text(row, rows, told)
+            text = f"{label(row['axis']).capitalize()}: {text}."
             lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
         elif row["verdict"] == NOT_MEASURABLE:
             text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
@@ -208,8 +209,8 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
         text = f"No change of the preference for stereotyped sentences was found on {axes}"
         sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
         if sizes:
-            places = 0 if unit.name == "%" else None
-            reach = _span([number(unit.factor * size, places) for size in (sizes[0], sizes[-1])])
+            ends = (sizes[0], sizes[-1])
+            reach = _span([number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends])
             text += f"; one of {reach}{_points(unit)} would have been found"
         lines.append({"axis": None, "verdict": NOT_DETECTED, "sentence": f"{text}."})
     return [{"about": DISPARITY} | line for line in lines]
@@ -290,10 +291,12 @@ def _axes(names: Sequence[str]) -> str:
 
 
 def _moved(row: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], unit: Unit) -> str:
+    if row["verdict"] != CHANGED:
+        return unsettled_text(row, _moved_likelihoods(clear_groups(row, groups), len(groups)))
     found = [group for group in groups if group["verdict"] in (LOWER, HIGHER)]
-    if not found and unit is NATS:
-        return "groups changed differently; no single one stands out"
     if not found:
+        if unit is NATS:
+            return "groups changed differently; no single one stands out"
         shown = scaled(row, unit)
         spread = number(shown["estimate"], decimals([shown["estimate"]]))
         return f"groups changed differently (their changes lie {spread}{_points(unit)} apart); no single one stands out"
