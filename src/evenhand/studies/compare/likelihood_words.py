@@ -2,15 +2,23 @@
 axis."""
 
 from collections.abc import Mapping, Sequence
+from math import exp
 from typing import Any
 
 from evenhand.reports import HIGHER, LOWER, NOT_DETECTED, NOT_MEASURABLE, known, number
 
 EFFECT_SIZE, LIKELIER = "redditbias_effect_size_change", "redditbias_likelier_change"
 """Rows beside the change of a log-perplexity: the same in units of its spread, and in percent of phrases."""
+MOST_NATS = 20.0
+"""Beyond this a likelihood is not told in times as likely."""
 OWN_LEVEL = 0.05
 """Over all groups of an axis, at which a group's own test is told although that of the axis found nothing."""
 Row = Mapping[str, Any]
+
+
+def odds(nats: float) -> float:
+    """How many times as likely: e to a difference of log-likelihoods, whichever side it is on."""
+    return exp(min(abs(nats), MOST_NATS))
 
 
 def log_perplexity_text(row: Row, rows: Sequence[Row], told: str) -> str:

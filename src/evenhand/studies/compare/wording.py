@@ -6,7 +6,6 @@ First what changed between groups, then over all, then in the text: a model may 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
 from statistics import median
 from typing import Any
 
@@ -30,15 +29,13 @@ from evenhand.reports import (
     signed,
 )
 from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
-from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, unsettled_text
+from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
 """What a sentence is about, in the order in which they are said."""
 CHANGE_HEADLINES = dict.fromkeys(
     ("model", "benchmark", "outcome", "about", "axis", "verdict", "sentence"), pl.String
 )
-MOST_NATS = 20.0
-"""Beyond this a likelihood is not told in times as likely."""
 NAMED_AXES = 4
 """Axes named in a sentence that tells of all alike."""
 NAMED = 3
@@ -163,7 +160,7 @@ def disparity_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[
 def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) -> str:
     """What of the smallest to the largest size would have been found: no fall below 0 and no rise above 100 %."""
     if unit is NATS:
-        texts = [f"{_odds(size):.1f}" for size in (sizes[0], sizes[-1])]
+        texts = [f"{odds(size):.1f}" for size in (sizes[0], sizes[-1])]
         return f"a group that came to be {_span(texts)} times as likely in kind or hostile sentences beside the others"
     reach = _span([number(size, decimals([sizes[-1]])) for size in (sizes[0], sizes[-1])])
     if unit.name == "%" and rates and sizes[0] > max(rates):
@@ -175,10 +172,6 @@ def _would_be_found(sizes: Sequence[float], rates: Sequence[float], unit: Unit) 
 
 def _span(texts: Sequence[str]) -> str:
     return " to ".join(dict.fromkeys(texts))
-
-
-def _odds(nats: float) -> float:
-    return exp(min(abs(nats), MOST_NATS))
 
 
 def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict[str, Any]]:
@@ -338,13 +331,13 @@ def _moved_likelihoods(found: Sequence[Mapping[str, Any]], count: int) -> str:
     for side, kind in ((fell, kinds[0]), (rose, kinds[1])):
         if side:
             first = side[0]
-            low, high = sorted(_odds(first[name]) for name in ("low", "high"))
+            low, high = sorted(odds(first[name]) for name in ("low", "high"))
             names = [label(group["group"]) for group in side[:NAMED]]
             names += [f"{len(side) - NAMED} more"] if len(side) > NAMED else []
             most = f"{names[0]} " if len(side) > 1 else ""
             parts.append(
                 f"more at home in {kind} sentences than before, beside the others: {listing(names)} "
-                f"({most}{_odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
+                f"({most}{odds(first['estimate']):.1f} times as likely, {low:.1f} to {high:.1f})"
             )
     return "; ".join(parts)
 

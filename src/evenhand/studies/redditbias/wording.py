@@ -273,7 +273,7 @@ CONTROLS = (
     "'grew' compare the size of the bias, on whichever side it is, with the control's, phrase by phrase (of our own "
     "sentences pair by pair), at 5 % over all trained models, in nats per token and in d_z both."
 )
-NO_CONTROL = "No control was trained (--no-control): nothing that changed is shown to be a method's, and not the texts'."
+NO_CONTROL = "No control was trained (--no-control): nothing that changed is shown to be a method's."
 ONE_TRAINING = (
     "All limits are over phrases, sentences or lines, of one training each with one seed. Another seed trains another "
     "model, which may lie outside of them: train with several (--seed 1, --seed 2, ..., each with a folder of its own)."
