@@ -62,7 +62,7 @@ def clear_groups(row: Row, groups: Sequence[Row]) -> list[Row]:
     return [
         {**group, "verdict": HIGHER if group["estimate"] > 0 else LOWER}
         for group in groups
-        if known(group["p"]) and known(group["low"]) and group["p"] * len(groups) <= OWN_LEVEL
+        if known(group.get("p")) and known(group["low"]) and group["p"] * len(groups) <= OWN_LEVEL
     ]
 
 

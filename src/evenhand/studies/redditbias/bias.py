@@ -129,10 +129,7 @@ def _sizes(folder: Path, base: Path, control: Path | None, kind: str, axis: str)
                 *mine, positive=sides["positive"].to_list(), negative=sides["negative"].to_list()
             )
         else:
-            biases = (
-                redditbias_lmb(one_row_per_pair(scored_as("corrected", frame)).with_columns(bias_type="axis"))
-                for frame in mine
-            )
+            biases = (redditbias_lmb(one_row_per_pair(scored_as("corrected", frame))) for frame in mine)
             table = redditbias_size_change(*biases)
         found[what] = table.row(0, named=True)
     return found

@@ -20,6 +20,8 @@ from evenhand.weights import quiet_transformers
 
 LONGEST = 36
 """Tokens behind which the published program cuts a line."""
+MORE = 8
+"""Tokens that are read behind it, so that none in front of it is another for the cut."""
 OWN_LINES = 1000
 MOST_FAILED = 0.05
 PUBLISHED, USUAL = "redditbias_lmp_published", "redditbias_lmp"
@@ -118,10 +120,8 @@ def _beginnings(model: CausalModel, lines: Sequence[str]) -> list[str]:
     """As much of each line as is read by the published rule, and a little more, so that no token of it is another."""
     with quiet_transformers():
         found = model.tokenizer(list(lines), add_special_tokens=False, return_offsets_mapping=True)
-    ends = [
-        offsets[2 * LONGEST - 1][1] if len(offsets) >= 2 * LONGEST else None
-        for offsets in found["offset_mapping"]
-    ]
+    most = LONGEST + MORE
+    ends = [offsets[most - 1][1] if len(offsets) >= most else None for offsets in found["offset_mapping"]]
     return [line[:end] for line, end in zip(lines, ends, strict=True)]
 
 

@@ -201,7 +201,7 @@ class _Moved:
         if effect["beyond_verdict"] != verdict or None in shares:
             return False
         before, after = (abs(share - 50) for share in shares)
-        return after <= before if verdict == LOWER else after >= before
+        return bool(after <= before if verdict == LOWER else after >= before)
 
 
 def _cost(cells: Sequence[Cell]) -> str:
