@@ -45,9 +45,11 @@ def fetch(
 ) -> None:
     """Download a data set from where its owners publish it, verify it, and show its licence.
 
-    Files that have arrived are not fetched again; one whose content is not what was pinned is refused.
+    Files that have arrived are not fetched again; one whose content is not what was pinned is refused. Where no
+    checksum is known, that is said, and what first arrived is recorded and compared with from then on.
     """
-    from evenhand.prompts.datasets import dataset, fetch as fetch_dataset
+    from evenhand.prompts.datasets import FIRST_FETCHED, dataset, fetch as fetch_dataset
+    from evenhand.schema import DataError, EvenhandError
 
     reported: dict[str, int] = {}
 
@@ -58,14 +60,34 @@ def fetch(
             size = f" of {total / 1e6:.1f}" if total else ""
             typer.echo(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
 
-    versions = [one.name for one in dataset(name).versions] if version == "all" else [version]
+    entry = dataset(name)
+    versions = [one.name for one in entry.versions] if version == "all" else [version]
+    failed: dict[str | None, EvenhandError] = {}
     for wanted in versions:
-        fetched = fetch_dataset(name, wanted, from_dir=source, progress=tell)
-        typer.echo(f"{fetched.dataset.name} {fetched.version} is in {fetched.folder}")
+        try:
+            fetched = fetch_dataset(name, wanted, from_dir=source, progress=tell)
+        except EvenhandError as error:
+            if version != "all":
+                raise
+            failed[wanted] = error
+            typer.echo(f"{name} {wanted} did not arrive: {error.message}", err=True)
+            continue
+        typer.echo(f"{name} {fetched.version} is in {fetched.folder}")
+        for file in fetched.lacking:
+            typer.echo(f"Not in {source}, and needed for `{file.only_for}`: {file.path}")
         if fetched.unchecked:
             typer.echo(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
-    typer.echo(f"Licence: {fetched.dataset.licence}")
-    typer.echo(f"Please cite: {fetched.dataset.citation}")
+        if fetched.recorded:
+            typer.echo(
+                f"They were recorded when they first arrived ({fetched.recorded}); whatever is fetched or used later "
+                f"must be the same ({fetched.folder.with_name(FIRST_FETCHED)})."
+            )
+    if failed:
+        others = "; the others are here" if len(failed) < len(versions) else ""
+        missed = ", ".join(map(str, failed))
+        raise DataError(f"Of {name} did not arrive: {missed}{others}.", next(iter(failed.values())).hint)
+    typer.echo(f"Licence: {entry.licence}")
+    typer.echo(f"Please cite: {entry.citation}")
 
 
 @app.command()

@@ -17,7 +17,8 @@ def debias(
         ...,
         "--method",
         "-m",
-        help="lmd, add, hd, cda (`evenhand list methods`), with options: lmd?weight=10.",
+        help="lmd, add, hd, cda, dpo; without training inlp, sentence-debias (`evenhand list methods`). With options: "
+        "lmd?weight=10.",
     ),
     output: Path = typer.Option(
         ..., "--output", "-o", help="The model's folder; one that was begun is gone on with."
@@ -33,10 +34,14 @@ def debias(
         None, help="Your own terms (TOML), with --data, in place of --bias."
     ),
     data: Path | None = typer.Option(
-        None, help="Your own texts: .txt, a line each, or a table with a column text."
+        None,
+        help="Your own texts: .txt, a line each, or a table with a column text. For dpo also pairs: a table with the "
+        "columns prompt, chosen, rejected.",
     ),
     source: Path | None = typer.Option(
-        None, "--from", help="A checkout of github.com/umanlp/RedditBias, with its training texts."
+        None,
+        "--from",
+        help="A copy of github.com/umanlp/RedditBias. Default: the cache of `evenhand data fetch redditbias`.",
     ),
     epochs: float | None = typer.Option(
         None, help="Times that every text is read. Default: 2; of our own 1."
@@ -97,7 +102,7 @@ def debias(
     revision: flags.Revision = None,
     trust_remote_code: flags.TrustRemoteCode = None,
 ) -> None:
-    """Train a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
+    """Train or project a bias out of a causal model; the folder holds weights, tokenizer, model card and lineage.
 
     Press Ctrl-C at any time: the same command goes on after the last checkpoint, to the same weights. See what it
     helped and cost with `evenhand before-after MODEL DIR`. Needs pip install 'evenhand[training]'. On several

@@ -1,5 +1,6 @@
 """Adapters and trained folders as mitigations: they change what they say they change, and traps are refused."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,33 @@ def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) 
     (tmp_path / "pickled" / "adapter_model.safetensors").rename(tmp_path / "pickled" / "adapter_model.bin")
     with pytest.raises(ModelError, match=r"pickled \(adapter_model.bin\), and pickles can run code"):
         load_mitigation(f"adapter={tmp_path / 'pickled'}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("[]", "holds no settings"),
+        ({"peft_type": "PROMPT_TUNING"}, "peft_type PROMPT_TUNING, not LORA"),
+        ({"task_type": "SEQ_CLS"}, "task_type SEQ_CLS, not CAUSAL_LM"),
+        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "names code to be imported"),
+        ({"r": "one"}, "does not fit this model"),
+    ],
+)
+def test_settings_of_a_stranger_are_refused(
+    base: Any, folder: Path, tmp_path: Path, settings: Any, told: str
+) -> None:
+    shutil.copytree(folder / "adapter", tmp_path / "strange")
+    config = tmp_path / "strange" / "adapter_config.json"
+    whole = json.loads(config.read_text())
+    config.write_text(settings if isinstance(settings, str) else json.dumps({**whole, **settings}))
+    with pytest.raises(ModelError, match=told):
+        load_mitigation(f"adapter={tmp_path / 'strange'}")(base)
+
+
+def test_weights_that_are_no_numbers_are_refused(base: Any, folder: Path, tmp_path: Path) -> None:
+    spoilt = with_weights(folder, tmp_path / "nan", lambda name, tensor: tensor * float("nan"))
+    with pytest.raises(ModelError, match="holds NaN or infinity"):
+        load_mitigation(f"adapter={spoilt}")(base)
 
 
 def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> None:

@@ -2,9 +2,11 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from rich.console import Console
 
@@ -20,7 +22,8 @@ def row(model: str, measure: str, estimate: float, **more: Any) -> dict[str, Any
 
 def beyond(estimate: float, p: float, control: str = "control") -> dict[str, Any]:
     ends = {"beyond_low": estimate - 0.1, "beyond_high": estimate + 0.1}
-    return {"beyond": estimate, **ends, "beyond_p": p, "control": control}
+    size = {"size": estimate - 0.1, "size_low": estimate - 0.2, "size_high": estimate, "size_p": p}
+    return {"beyond": estimate, **ends, "beyond_p": p, "control": control, **size}
 
 
 def hand_made(
@@ -106,6 +109,14 @@ def test_a_difference_that_shrank_in_nats_alone_is_no_bias_that_fell(tmp_path: P
         assert "the bias fell" not in text and "nothing is shown of the bias" in text
 
 
+def test_what_is_less_than_the_controls_only_is_no_bias_that_fell(tmp_path: Path) -> None:
+    study = hand_made(tmp_path)
+    cells = study.cells.with_columns(size_verdict=pl.lit("not detected"))
+    text = " ".join(printed(replace(study, cells=cells)).split())
+    assert "the bias fell" not in text and "less bias than the texts alone leave" in text
+    assert "not shown to be less than the model by itself has" in text
+
+
 def test_another_sign_is_called_another_side_and_no_smaller_bias(tmp_path: Path) -> None:
     text = " ".join(printed(hand_made(tmp_path, after=0.4, p=0.9)).split())
     assert "it changed sides, from −0.500 to 0.400, where it is not detected" in text
@@ -132,6 +143,7 @@ def test_a_method_gets_a_control_of_its_texts_and_steps() -> None:
         "control of add?lm_weight=0.01&weight=50",
         "add?lm_weight=0.01&weight=0",
     )
+    assert made("inlp") == [("inlp", "inlp", "base")]  # trains nothing
     assert made("lmd", control=False) == [("lmd", "lmd", None)]
 
 

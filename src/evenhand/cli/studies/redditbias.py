@@ -80,7 +80,7 @@ def redditbias(
     from evenhand.runs import resumable
     from evenhand.studies.redditbias import is_study, redditbias_config, redditbias_with, resumed_study
 
-    given |= {"bias": _split(bias), "methods": _split(methods)}
+    given |= {"bias": _split("--bias", bias), "methods": _split("--methods", methods)}
     if is_study(Path(model)):
         options, output = resumed_study(Path(model), given, trust_addresses=trust_addresses), Path(model)
     else:
@@ -90,5 +90,10 @@ def redditbias(
         show(study, {"study": study.path, "report": study.paths["report"]})
 
 
-def _split(named: list[str]) -> tuple[str, ...]:
-    return tuple(part.strip() for value in named for part in value.split(",") if part.strip())
+def _split(flag: str, named: list[str]) -> tuple[str, ...]:
+    from evenhand.schema import UsageError
+
+    parts = tuple(part.strip() for value in named for part in value.split(","))
+    if not all(parts):
+        raise UsageError(f"{flag} was given without a name.", "Leave it out, or name what is meant.")
+    return parts

@@ -1,13 +1,24 @@
 from .checkpoints import (
     CHECKPOINT as CHECKPOINT,
+    OF_BASE as OF_BASE,
+    kept_values as kept_values,
 )
 from .curves import (
     CURVES as CURVES,
+    CurveWriter as CurveWriter,
     read_curves as read_curves,
+)
+from .data.cda import (
+    CounterfactualAugmentation as CounterfactualAugmentation,
 )
 from .data.own_sentences import (
     own_axes as own_axes,
     own_material as own_material,
+)
+from .data.preferences import (
+    By as By,
+    holds_preferences as holds_preferences,
+    own_preferences as own_preferences,
 )
 from .data.texts import (
     material_of as material_of,
@@ -31,10 +42,13 @@ from .finetuned import (
 from .material import (
     Encoding as Encoding,
     Material as Material,
+    Preference as Preference,
     material_hash as material_hash,
 )
 from .methods import (
     METHOD_MAKERS as METHOD_MAKERS,
+    Edit as Edit,
+    EditingMethod as EditingMethod,
     Lesson as Lesson,
     TrainingMethod as TrainingMethod,
     load_method as load_method,

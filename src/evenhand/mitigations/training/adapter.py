@@ -18,6 +18,7 @@ from evenhand.models import LanguageModel
 from evenhand.models.huggingface import CausalModel
 from evenhand.schema import (
     Card,
+    EvenhandError,
     ModelError,
     UsageError,
     is_file,
@@ -90,12 +91,8 @@ class Adapter(TrainedFolder):
         import torch
 
         peft = needed("peft")
-        self._check_changes()
-        task = read_json(self.path / CONFIG, "Give a folder that peft wrote.").get("task_type")
-        if task not in (None, "CAUSAL_LM"):
-            raise ModelError(
-                f"The adapter in {self.path} is of the task {task}, not CAUSAL_LM.", "Give another."
-            )
+        self._check_config()
+        self._check_weights()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
@@ -109,20 +106,48 @@ class Adapter(TrainedFolder):
                 if torch.equal(before, after):
                     raise nothing_changes(self.path, "the model's outputs are the same with it")
                 return changed.merge_and_unload().eval().requires_grad_(False)
-        except (RuntimeError, ValueError, KeyError, UserWarning) as error:
+        except EvenhandError:
+            raise
+        except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
+            told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path} does not fit this model: {str(error).splitlines()[0]}",
+                f"The adapter in {self.path} does not fit this model: {told}",
                 "Name the model it was trained on.",
             ) from error
 
-    def _check_changes(self) -> None:
-        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
+    def _check_config(self) -> None:
+        """Raise ModelError for what is no LoRA of a causal model, or would have a module of its choice imported."""
+        hint = "Give a folder that peft wrote of a LoRA of a causal model."
+        config = read_json(self.path / CONFIG, hint)
+        if not isinstance(config, dict):
+            raise ModelError(f"{self.path / CONFIG} holds no settings of an adapter.", hint)
+        for name, known in (("peft_type", ("LORA",)), ("task_type", (None, "CAUSAL_LM"))):
+            if config.get(name) not in known:
+                wanted = known[-1]
+                raise ModelError(
+                    f"The adapter in {self.path} has the {name} {config.get(name)}, not {wanted}.", hint
+                )
+        if config.get("megatron_config"):  # peft imports the module that megatron_core names
+            raise ModelError(
+                f"The adapter in {self.path} names code to be imported (megatron_config).",
+                "Where you trust it, merge it with peft and give the folder of the model.",
+            )
+
+    def _check_weights(self) -> None:
+        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is; and for
+        numbers that are none."""
         from safetensors import SafetensorError, safe_open
 
         try:
             with safe_open(self.path / WEIGHTS, "pt") as file:
-                second = [file.get_tensor(name) for name in file.keys() if "lora_B" in name]  # noqa: SIM118
+                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{self.path / WEIGHTS} cannot be read: {error}.", "Copy it again.") from error
+        for name, one in weights.items():
+            if not bool(one.isfinite().all()):
+                raise ModelError(
+                    f"{self.path / WEIGHTS}: {name} holds NaN or infinity.", "Train or export it again."
+                )
+        second = [one for name, one in weights.items() if "lora_B" in name]
         if second and not any(bool(one.any()) for one in second):
             raise nothing_changes(self.path, "all its B matrices are zero")

@@ -4,17 +4,21 @@ One safetensors file holds all of it, so that reading it runs no code and there 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.schema import DataError, atomic_write, parse_json
+from evenhand.schema import DataError, EvenhandError, atomic_write, check_fields, parse_json
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+OF_BASE = "base.safetensors"
+"""What the base model said of the examples, where a method needs that."""
 
 
 @dataclass
@@ -54,12 +58,12 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
             for key, value in tensors.items()
             if key.endswith(f":{name}") and not key.startswith("weight:")
         }
-    return Position(**told)
+    return _position(path, told)
 
 
 def stored_position(path: Path) -> Position:
     """The counters alone. Raises DataError for a damaged file."""
-    return Position(**_read(path)[1])
+    return _position(path, _read(path)[1])
 
 
 def write_weights(path: Path, model: Any) -> None:
@@ -70,6 +74,22 @@ def write_weights(path: Path, model: Any) -> None:
 def read_weights(path: Path, model: Any) -> None:
     """Put them back. Raises DataError for a damaged file."""
     _restore(path, _parameters(model), _read(path)[0])
+
+
+def kept_values(
+    path: Path, found: Callable[[], Mapping[str, NDArray[Any]]], told: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """What a base model said before training: read from a file, or found and written there for a later sitting.
+
+    told: what the values are of; values of something else are found anew. Raises WriteError, DataError.
+    """
+    if path.is_file():
+        tensors, stored = _read(path)
+        if stored == told:
+            return {name: value.numpy() for name, value in tensors.items()}
+    values = {name: np.ascontiguousarray(value) for name, value in found().items()}
+    _write(path, {name: torch.from_numpy(value) for name, value in values.items()}, told)
+    return values
 
 
 def trained(model: Any) -> dict[str, Tensor]:
@@ -101,6 +121,20 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise DataError(
             f"The checkpoint {path} cannot be read: {error}.", "Delete it: training then begins anew."
         ) from error
+
+
+def _position(path: Path, told: Any) -> Position:
+    try:
+        found = Position(**told)
+        check_fields(found)
+        if min(found.step, found.halvings, found.best_step, found.since_best) < 0:
+            raise ValueError("a counter is below 0")
+    except (TypeError, ValueError, EvenhandError) as error:
+        raise DataError(
+            f"The checkpoint {path} does not say where training stands: {error}.",
+            "Delete it: training then begins anew.",
+        ) from error
+    return found
 
 
 def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -52,7 +52,10 @@ def read_curves(path: Path) -> pl.DataFrame:
     """The curves of a training: columns step, epoch, split, name, value. Raises DataError if there are none."""
     if not path.is_file():
         raise DataError(f"There are no curves in {path}.", "Give the folder of a training.")
-    return pl.DataFrame(_rows(path), SCHEMA, strict=False)
+    try:
+        return pl.DataFrame(_rows(path), SCHEMA, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise DataError(f"{path} holds no curves: {error}.", "Restore the file from a copy.") from error
 
 
 def _line(row: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
-from evenhand.schema import WriteError, as_json, read_json, write_json, write_text
+from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
 from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
@@ -41,9 +41,12 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except OSError as error:
+    except Exception as error:  # safetensors and tokenizers tell of a full disk by errors of their own
+        if not isinstance(error, OSError) and "os error" not in str(error):
+            raise
+        told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
         raise WriteError(
-            f"Could not write the model to {folder}: {error.strerror or error}.",
+            f"Could not write the model to {folder}: {told}.",
             "Free some space and run the same command again: training is not repeated.",
         ) from error
 
@@ -53,9 +56,10 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     path = folder / LINEAGE
     if not path.is_file():
         return None
-    found: dict[str, Any] = read_json(
-        path, "Restore it from a copy, or delete it: the model itself does not need it."
-    )
+    hint = "Restore it from a copy, or delete it: the model itself does not need it."
+    found: dict[str, Any] = read_json(path, hint)
+    if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
+        raise DataError(f"{path} is no lineage of a trained model.", hint)
     return found
 
 
@@ -73,7 +77,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "tags: [evenhand, debiased]",
             "---",
             "",
-            f"# {facts['base']['name']}, trained by {facts['method']['name']} against the bias {facts['bias']}",
+            f"# {facts['base']['name']}, debiased by {facts['method']['name']} against the bias {facts['bias']}",
             "",
             f"Made by evenhand {facts['evenhand']}. {facts['method']['summary']}",
             "",
@@ -90,7 +94,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
                 if search
                 else []
             ),
-            "These were watched, and may have been chosen by; they are no audit. What the training helped and cost:",
+            "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
             "    evenhand before-after BASE THIS_FOLDER",
             "",
@@ -100,7 +104,7 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             "",
             "## Lineage",
             "",
-            f"All of it stands in {LINEAGE}; the losses of each step in training/curves.jsonl.",
+            f"All of it stands in {LINEAGE}; what was watched at each step in training/curves.jsonl.",
             "",
             *(
                 f"- {name}: `{facts[name]}`"

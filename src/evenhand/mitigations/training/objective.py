@@ -100,4 +100,9 @@ def hidden_and_logits(model: Any, batch: Batch) -> "tuple[Tensor, Tensor]":
         output = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False)
     finally:
         handle.remove()
+    if not seen:
+        raise Unsupported(
+            f"{type(inner).__name__} does not use its output embeddings as a layer: what they are given is unknown.",
+            "Use a causal model with a language modelling head, or a method that needs none: --method cda.",
+        )
     return seen[0], output.logits

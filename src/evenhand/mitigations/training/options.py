@@ -8,6 +8,7 @@ from evenhand.schema import UsageError
 
 Schedule = Literal["linear", "cosine", "constant"]
 Precision = Literal["float32", "bfloat16"]
+MOST_EPOCHS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,8 @@ class TrainingOptions:
             self._need(name, getattr(self, name) >= 1, "at least 1")
         for name in ("lora_rank", "evaluate_every", "patience"):
             self._need(name, getattr(self, name) is None or getattr(self, name) >= 1, "at least 1, or None")
-        for name in ("epochs", "learning_rate", "epsilon"):
+        self._need("epochs", 0 < self.epochs <= MOST_EPOCHS, f"a number above 0, at most {MOST_EPOCHS:,}")
+        for name in ("learning_rate", "epsilon"):
             self._need(name, 0 < getattr(self, name) < math.inf, "a number above 0")
         for name in ("weight_decay", "checkpoint_seconds"):
             self._need(name, 0 <= getattr(self, name) < math.inf, "0 or more")

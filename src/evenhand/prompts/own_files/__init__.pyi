@@ -8,6 +8,7 @@ from .prompts import (
     read_scores as read_scores,
 )
 from .tables import (
+    READERS as READERS,
     number_column as number_column,
     read_table as read_table,
     require_columns as require_columns,

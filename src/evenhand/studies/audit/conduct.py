@@ -279,7 +279,8 @@ def _notes(selection: Selection) -> list[str]:
 
 
 def _record(prompts: PromptSet) -> PromptSetRecord:
-    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=prompts.card.to_dict())
+    card = prompts.card.to_dict()
+    return PromptSetRecord(content_hash=prompts.content_hash, rows=len(prompts), card=card, own=prompts.own)
 
 
 def _named(classifiers: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A training against a bias from options to folder, or a search among trainings; both go on where they were stopped."""
+"""A training against a bias, or a projection, from options to folder, or a search among them; all go on."""
 
 from functools import cache
 from pathlib import Path
@@ -8,18 +8,15 @@ from evenhand.mitigations.training import (
     HalvedValidation,
     Material,
     Validation,
-    load_method,
-    own_axes,
     own_material,
-    own_texts,
+    own_preferences,
     pad_token,
-    published_texts,
 )
 from evenhand.models import LanguageModel, load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.redditbias import BIAS_TYPES, Specification, load_specification, specification
 from evenhand.runs import Progress, Silence
-from evenhand.schema import Unsupported, UsageError, unknown_name
+from evenhand.schema import Unsupported, UsageError
+from evenhand.studies.debias.given import given_texts, specification_of
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
 from evenhand.studies.debias.trials import search_into
@@ -35,11 +32,11 @@ def debias_model(
     """Train as options say, or go on with a training or a search; see `debias`."""
     progress = progress or Silence()
     config.check()
-    load_method(config.method)
+    config.check_method()
     if config.search:
         for setting in config.settings():
             config.of_trial(setting)
-    chosen = None if config.own_axis else _specification(config)
+    specification_of(config)
     base = trainable(model or _loaded(config))
     if base.longest is not None and config.longest > base.longest:
         raise UsageError(
@@ -49,7 +46,7 @@ def debias_model(
     @cache
     def ground() -> Ground:
         encoding = Encoding(config.longest, tuple(base.start) if config.start == "auto" else ())
-        material, validation = _material(config, chosen, base, encoding)
+        material, validation = _material(config, base, encoding)
         if config.search:
             validation = HalvedValidation(validation.check, validation.neutral, config.seed)
         return Ground(encoding, material, validation)
@@ -87,23 +84,13 @@ def _loaded(config: DebiasConfig) -> LanguageModel:
     return loaded
 
 
-def _material(
-    config: DebiasConfig, chosen: Specification | None, base: CausalModel, encoding: Encoding
-) -> tuple[Material, Validation]:
-    if chosen is None:
-        pad = pad_token(base.tokenizer)
-        own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
-        return own.material, own.validation
-    if config.data:
-        return own_texts(chosen, Path(config.data), config.seed)
-    return published_texts(chosen, Path(str(config.source)))
-
-
-def _specification(config: DebiasConfig) -> Specification:
-    if config.specification:
-        return load_specification(Path(config.specification))
-    if config.bias not in BIAS_TYPES:
-        raise unknown_name(
-            "bias type", str(config.bias), [*BIAS_TYPES, *(f"evenhand/{axis}" for axis in own_axes())]
-        )
-    return specification(str(config.bias))
+def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:
+    pad = pad_token(base.tokenizer)
+    if config.own_pairs:
+        file = Path(str(config.data)).expanduser()
+        return own_preferences(file, base.model, base.tokenizer, encoding, pad, config.seed)
+    given = given_texts(config)
+    if given is not None:
+        return given
+    own = own_material(str(config.own_axis), base.model, base.tokenizer, encoding, pad, config.seed)
+    return own.material, own.validation

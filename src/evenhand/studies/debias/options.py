@@ -1,13 +1,21 @@
 """What a training against a bias is asked to do: every option once."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
 
-from evenhand.mitigations.training import TrainingOptions, load_method, method_options, own_axes
-from evenhand.prompts.redditbias import BIAS_TYPES
+from evenhand.mitigations.training import (
+    TrainingMethod,
+    TrainingOptions,
+    holds_preferences,
+    load_method,
+    method_options,
+    own_axes,
+)
 from evenhand.schema import UsageError, split_options, unknown_name
 from evenhand.studies.audit import assign
 from evenhand.studies.debias.choosing import Criterion, no_p
@@ -40,9 +48,10 @@ class DebiasConfig(Options):
     specification: str | None = None
     """A TOML file of the user's own, in place of a published type."""
     data: str | None = None
-    """A file of the user's own texts; needs a bias type or a specification for the terms."""
+    """A file of the user's own: texts, with a bias type or a specification for the terms, or pairs of texts of which
+    one is preferred, which need neither."""
     source: str | None = None
-    """A checkout of RedditBias, with text_files/: its training texts."""
+    """A copy of RedditBias's repository; None: what `evenhand data fetch redditbias` got."""
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
@@ -92,6 +101,11 @@ class DebiasConfig(Options):
         name = self.bias or ""
         return name.removeprefix("evenhand/") if name.startswith("evenhand/") else None
 
+    @cached_property
+    def own_pairs(self) -> bool:
+        """Whether the user's file holds pairs of texts of which one is preferred; raises DataError for no table."""
+        return self.data is not None and holds_preferences(Path(self.data))
+
     @property
     def training(self) -> TrainingOptions:
         """The part that the loop reads; raises UsageError for values out of range."""
@@ -117,6 +131,18 @@ class DebiasConfig(Options):
         }
         return self.model_dump(mode="json", exclude=left_out)
 
+    def check_method(self) -> None:
+        """Raise UsageError for an unknown method, and where one that trains nothing was given options of training."""
+        method = load_method(self.method)
+        if isinstance(method, TrainingMethod):
+            return
+        given = sorted(self.model_fields_set & set(TrainingOptions.__dataclass_fields__) - {"seed"})
+        if given:
+            raise UsageError(
+                f"{method.name} trains nothing, and was given {' and '.join(given)}.",
+                "Leave out what is of training.",
+            )
+
     @property
     def space(self) -> Space:
         """What is varied; raises UsageError as `search_space`."""
@@ -137,18 +163,25 @@ class DebiasConfig(Options):
         method = "?".join(filter(None, [name, "&".join(words)]))
         one = validated(DebiasConfig, {**plainly, **loop, "method": method})
         one.check()
-        load_method(one.method)
+        one.check_method()
         return one
 
     def check(self) -> None:
         """Raise UsageError where the options contradict each other or leave open what to train against."""
         self.training  # noqa: B018  # says which value is out of range
         self._check_search()
+        if self.own_pairs:
+            if self.bias or self.specification:
+                raise UsageError(
+                    f"{self.data} holds pairs of chosen and rejected texts, which say themselves what is preferred.",
+                    "Leave out --bias and --specification, or give a table with a column text.",
+                )
+            return
         if self.bias is None and self.specification is None:
             raise UsageError(
                 "Which bias to train against was not said.",
                 "For example: --bias evenhand/religion (our own sentences), --bias race (RedditBias), or "
-                "--specification FILE with --data FILE.",
+                "--specification FILE with --data FILE, or --data PAIRS.csv with --method dpo.",
             )
         if self.own_axis and self.own_axis not in own_axes():
             raise unknown_name("axis", self.own_axis, own_axes())
@@ -157,18 +190,11 @@ class DebiasConfig(Options):
                 f"{self.bias} has sentences and terms of its own, and others were given.",
                 "Leave out --specification, --data and --from, or name a bias type of RedditBias.",
             )
-        if self.specification and self.bias:
+        if self.specification and self.bias is not None:
             raise UsageError("Both --bias and --specification say what is compared.", "Give one of them.")
         if self.specification and not self.data:
             raise UsageError(
                 "A specification of your own needs texts of your own.", "Give them: --data FILE."
-            )
-        if self.bias in BIAS_TYPES and not (self.data or self.source):
-            raise UsageError(
-                f"Where the training texts of {self.bias} are was not said: `evenhand data fetch` gets pairs to "
-                "measure by, and not these.",
-                "Give the folder of a checkout of github.com/umanlp/RedditBias (--from FOLDER), or texts of your own "
-                "(--data FILE).",
             )
         if self.data and self.source:
             raise UsageError("Both --data and --from say where the texts are.", "Give one of them.")

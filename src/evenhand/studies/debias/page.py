@@ -16,7 +16,7 @@ from evenhand.studies.debias.shown import (
     search_sentences,
     search_tables,
 )
-from evenhand.studies.debias.wording import WATCHED, cautions, sentences
+from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
@@ -62,15 +62,20 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
     drawings = [
         (WATCHED[name], curve_svg(watched.filter(name=name), WATCHED[name]))
         for name in (BIAS, PERPLEXITY)
-        if name in after
+        if name in after and "steps" in lineage
     ]
     learned = curves.filter(split="training")
     names = [
         name for name in learned["name"].unique(maintain_order=True) if name not in ("loss", "learning_rate")
     ]
     drawings += [(_loss_name(name), curve_svg(learned.filter(name=name), _loss_name(name))) for name in names]
+    found = curves.filter(split="projection")
+    names = found["name"].unique(maintain_order=True).to_list()
+    drawings += [(PROJECTED.get(name, name), curve_svg(found.filter(name=name), name)) for name in names]
     facts = {name: lineage[name] for name in ("base", "method", "data", "options")}
-    facts["training"] = {name: lineage[name] for name in TOLD}
+    facts["training" if "steps" in lineage else "made"] = {
+        name: lineage[name] for name in TOLD if name in lineage
+    }
     return rendered(
         Path(__file__).with_name("debias.html.j2"),
         lineage=lineage,

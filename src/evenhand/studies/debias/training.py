@@ -1,7 +1,8 @@
-"""One training against a bias, from texts to a folder; it goes on where it was stopped."""
+"""One training against a bias, or one projection, from texts to a folder; it goes on where it was stopped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,19 @@ from evenhand.mitigations.training import (
     BIAS,
     CHECKPOINT,
     CURVES,
+    LINEAGE,
+    OF_BASE,
+    CurveWriter,
+    Edit,
+    EditingMethod,
     Encoding,
+    Examples,
     Lesson,
     Material,
-    Trained,
     TrainingMethod,
     Validation,
     evaluator,
+    kept_values,
     load_method,
     material_hash,
     model_card,
@@ -28,9 +35,11 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
-from evenhand.schema import VERSION, as_json, is_file, is_folder
+from evenhand.schema import VERSION, DataError, as_json, is_file, is_folder
+from evenhand.studies.debias.given import given_hash
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
+from evenhand.studies.debias.wording import cautions, sentences
 
 TRAINING = "training"
 """Within the folder: checkpoint and curves."""
@@ -38,7 +47,7 @@ TRAINING = "training"
 
 @dataclass(frozen=True)
 class DebiasStudy:
-    """What came of a training.
+    """What came of a training or a projection.
 
     folder: the model. lineage: what it was made of, as in lineage.json. curves: see `read_curves`.
     """
@@ -58,18 +67,34 @@ class Ground:
 
 
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
-    """What decides the weights, JSON-serialisable."""
+    """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
-    record: dict[str, Any] = as_json({**config.same_result(), "method": told, "base": base.fingerprint})
+    record: dict[str, Any] = as_json(
+        {**config.same_result(), "given": given_hash(config), "method": told, "base": base.fingerprint}
+    )
     return record
 
 
 def finished(folder: Path) -> DebiasStudy | None:
-    """What a folder holds, if its training has ended."""
+    """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
+    _check_lineage(lineage, folder)
     return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
+
+
+def _check_lineage(lineage: Mapping[str, Any], output: Path) -> None:
+    """Raise DataError for a lineage that does not tell of a training any more."""
+    try:
+        model_card(lineage)
+        sentences(lineage)
+        cautions(lineage)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(
+            f"{output / LINEAGE} does not tell of a training ({type(error).__name__}: {error}).",
+            "It was changed by hand or by another program: restore it, or train again with another -o.",
+        ) from error
 
 
 def train_into(
@@ -99,13 +124,17 @@ def train_into(
     go_on = f"The same command goes on after its last checkpoint ({output})."
     with resumable(go_on, "The training was stopped."):
         shared = ground()
-        method = load_method(config.method)
-        lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
-        if not there:  # nothing is written of a training that cannot begin
+        method, session = load_method(config.method), _Session(config, base, shared, output, progress)
+        changed = base.model if model is None else model()
+        if isinstance(method, TrainingMethod):
+            lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
+            finish = partial(session.trained, changed, method, lesson)
+        else:
+            finish = partial(session.written, changed, *session.edited(changed, method))
+        if not there:  # nothing is written of what cannot begin
             begin()
         with locked(output / "lock"):
-            session = _Session(config, base, method, shared, lesson, output, progress)
-            lineage, curves = session.run(base.model if model is None else model())
+            lineage, curves = finish()
     return DebiasStudy(output, lineage, curves)
 
 
@@ -115,25 +144,21 @@ class _Session:
 
     config: DebiasConfig
     base: CausalModel
-    method: TrainingMethod
     ground: Ground
-    lesson: Lesson
     output: Path
     progress: Progress
 
-    def run(self, model: Any) -> tuple[dict[str, Any], Any]:
+    def trained(self, model: Any, method: TrainingMethod, lesson: Lesson) -> tuple[dict[str, Any], Any]:
         """Train a model and write the folder; returns lineage and curves."""
-        pad, options = pad_token(self.base.tokenizer), self.config.training
-        evaluate = evaluator(self.ground.validation, self.base.tokenizer, self.ground.encoding, pad)
-        self.progress.note(
-            f"{self.method.name} against {self.ground.material.bias}: {_told(self.lesson.facts)}"
-        )
+        pad, options, evaluate = pad_token(self.base.tokenizer), self.config.training, self._evaluator()
+        self.progress.note(f"{method.name} against {self.ground.material.bias}: {_told(lesson.facts)}")
         before = evaluate(model.eval())
+        examples = self._examples(model, lesson)
         model = prepared_model(model, options)
         done = train(
             model,
-            self.lesson.examples,
-            self.lesson.objective,
+            examples,
+            lesson.objective,
             options,
             self.output / TRAINING,
             pad=pad,
@@ -142,39 +167,82 @@ class _Session:
             watched=BIAS if options.patience else None,
             note=self.progress.note,
         )
-        lineage = self.lineage(done, before, evaluate(model.eval()))
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+        lineage = {
+            **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
+            "options": {**options.deciding(), **self._read()},
+            "steps": done.steps,
+            "best_step": done.best_step,
+            "stopped_early": done.stopped_early,
+            "batch_size_in_the_end": done.batch_size,
+            "devices": done.devices,
+            "watched": {"before": before, "after": evaluate(model.eval())},
+        }
+        self._write(model, lineage)
         (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
         return lineage, done.curves
 
-    def lineage(
-        self, done: Trained, before: Mapping[str, float], after: Mapping[str, float]
-    ) -> dict[str, Any]:
-        """What the model was made of."""
-        card, config = self.method.card, self.config
-        method = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
-        data = {
-            "sha256": material_hash(self.ground.material),
-            "examples_sha256": self.lesson.examples.digest(),
+    def edited(self, model: Any, method: EditingMethod) -> tuple[dict[str, Any], Edit]:
+        """Change a model at once; returns its lineage and what came of it."""
+        evaluate, ground = self._evaluator(), self.ground
+        self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
+        before = evaluate(model.eval())
+        done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
+        lineage = {
+            **self._lineage(method, done.facts),
+            "options": self._read(),
+            "told": done.told,
+            "watched": {"before": before, "after": evaluate(model.eval())},
         }
-        return as_json(
+        return lineage, done
+
+    def written(self, model: Any, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
+        """Write the folder of a model that was changed at once; returns lineage and curves."""
+        path = self.output / TRAINING / CURVES
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # of a sitting that was stopped
+        writer = CurveWriter(path, 0)
+        for step, name, value in done.curves:
+            writer.add(step, 0.0, "projection", {name: value})
+        writer.flush()
+        self._write(model, lineage)
+        return lineage, read_curves(path)
+
+    def _evaluator(self) -> Callable[[Any], Mapping[str, float]]:
+        tokenizer, ground = self.base.tokenizer, self.ground
+        return evaluator(ground.validation, tokenizer, ground.encoding, pad_token(tokenizer))
+
+    def _examples(self, model: Any, lesson: Lesson) -> Examples:
+        """Those of a lesson, with what it needs to know of the base model: found once, and kept."""
+        if (of_base := lesson.of_base) is None:
+            return lesson.examples
+        path, told = self.output / TRAINING / OF_BASE, {"examples": lesson.examples.digest()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        values = kept_values(path, lambda: of_base(model, lesson.examples), told)
+        return lesson.examples.with_values(values)
+
+    def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
+        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+
+    def _read(self) -> dict[str, Any]:
+        """How texts are read."""
+        return {"longest": self.config.longest, "start": self.config.start}
+
+    def _lineage(self, method: TrainingMethod | EditingMethod, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """What a model is made of, whatever is done to it."""
+        card, config, material = method.card, self.config, self.ground.material
+        known = {"summary": card.summary, "critique": card.critique, "citation": card.citation}
+        found: dict[str, Any] = as_json(
             {
                 "evenhand": VERSION,
                 "base": {"name": config.model, **self.base.fingerprint},
-                "method": {"name": self.method.name, **self.method.parameters(), **method},
-                "bias": self.ground.material.bias,
-                "groups": self.ground.material.groups,
-                "data": {**data, **self.lesson.facts},
-                "options": {**config.training.deciding(), "longest": config.longest, "start": config.start},
+                "method": {"name": method.name, **method.parameters(), **known},
+                "bias": material.bias,
+                "groups": material.groups,
+                "data": {"source": material.source, "sha256": material_hash(material), **facts},
                 "seed": config.seed,
-                "steps": done.steps,
-                "best_step": done.best_step,
-                "stopped_early": done.stopped_early,
-                "batch_size_in_the_end": done.batch_size,
-                "devices": done.devices,
-                "watched": {"before": before, "after": after},
             }
         )
+        return found
 
 
 def _told(facts: Mapping[str, Any]) -> str:

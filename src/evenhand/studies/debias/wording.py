@@ -1,4 +1,4 @@
-"""A training against a bias in words: what changed, and what to beware of."""
+"""What was done against a bias in words: what changed, and what to beware of."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,15 @@ WATCHED = {
     "difference": "difference of log perplexities, nats a token",
     "t": "t of the published test",
     "p": "p of the published test",
+    "margin": "preferred text over the other, nats a text",
 }
 """What is watched, in words."""
+PROJECTED = {
+    "accuracy": "accuracy of a classifier of the group on sentences kept apart, by iteration",
+    "removed": "directions removed, by iteration",
+    "explained": "share of the difference between groups, by components",
+}
+"""What projections were watched by, in words."""
 MOST_LOSS = 0.05
 """Rise of the perplexity above which it is said."""
 
@@ -24,14 +31,17 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     """What was done, and what was watched before and after."""
     method, watched = lineage["method"], lineage["watched"]
     before, after = watched["before"], watched["after"]
-    first = (
-        f"{lineage['base']['name']} was trained by {method['name']} against the bias {lineage['bias']} for "
-        f"{lineage['steps']:,} steps."
-    )
+    base = lineage["base"]["name"]
+    if "steps" in lineage:
+        how = (
+            f"trained by {method['name']} against the bias {lineage['bias']} for {lineage['steps']:,} steps."
+        )
+    else:
+        how = f"changed by {method['name']} against the bias {lineage['bias']}. {lineage['told']}"
     if "search" in lineage:
-        return [first, *search_sentences(lineage["search"])]
+        return [f"{base} was {how}", *search_sentences(lineage["search"])]
     told = [
-        first,
+        f"{base} was {how}",
         f"On texts kept apart the watched bias went from {wording.number(before[BIAS])} to "
         f"{wording.number(after[BIAS])}.",
     ]
@@ -52,8 +62,10 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
     if PERPLEXITY in after and after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]:
         told.append(
             "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
+            if "steps" in lineage
+            else "It reads neutral texts worse than before; remove fewer directions."
         )
-    if lineage["stopped_early"]:
+    if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")
     if "search" in lineage:
         told += search_cautions(lineage["search"])

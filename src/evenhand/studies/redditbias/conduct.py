@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.mitigations.training import load_method, read_lineage
+from evenhand.mitigations.training import TrainingMethod, load_method, published_texts, read_lineage
 from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
-from evenhand.prompts.redditbias import load_redditbias
+from evenhand.prompts.redditbias import load_redditbias, specification
 from evenhand.reports import listing
 from evenhand.runs import Progress, Silence, default_path, locked, resumable
 from evenhand.schema import Unsupported, read_kept, write_table
@@ -64,6 +64,8 @@ def study_redditbias(
     progress = progress or Silence()
     path = output or default_path(config.model, "redditbias")
     published = [bias for bias in config.bias if not bias.startswith(OWN)]
+    for bias in published:
+        published_texts(specification(bias), config.folder)
     if published:
         load_redditbias(config.folder, bias_types=published)
     audits_of(config, config.model)
@@ -170,7 +172,7 @@ class _Session:
     def _train(self, made: Made, bias: str, words: str) -> None:
         config = self.config
         options: dict[str, Any] = {"seed": config.seed, "device": config.device}
-        if config.epochs is not None:
+        if config.epochs is not None and isinstance(load_method(words), TrainingMethod):
             options["epochs"] = config.epochs
         if made.steps_of is not None:
             options["epochs"] = epochs_as_long(read_lineage(self.path / "models" / made.steps_of) or {})

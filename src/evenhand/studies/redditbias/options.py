@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from evenhand.mitigations.training import load_method, method_options
+from evenhand.mitigations.training import TrainingMethod, load_method, method_options, own_axes
 from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import UsageError, split_options
 from evenhand.studies.audit import SeedOptions
@@ -84,11 +84,10 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
     @field_validator("bias")
     @classmethod
     def _known_bias(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [bias for bias in value if bias not in BIAS_TYPES and not bias.startswith(OWN)]
+        known = (*BIAS_TYPES, *(f"{OWN}{axis}" for axis in own_axes()))
+        unknown = [bias for bias in value if bias not in known]
         if unknown or not value:
-            raise ValueError(
-                f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(BIAS_TYPES)}, {OWN}AXIS"
-            )
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} is none of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
 
     @field_validator("methods")
@@ -112,14 +111,17 @@ class RedditBiasConfig(SeedOptions, ModelOptions):
                 if self.control and not is_plain(words):
                     one = self._control(bias, words)
                     held_against = one.name
-                    if one.name not in self.methods:
+                    if one.name not in (BASE, *self.methods):
                         controls.setdefault(one.key, one)
                 made.append(Made(key, words, bias, words, held_against))
             made += controls.values()
         return made
 
     def _control(self, bias: str, words: str) -> Made:
-        """What a method is held against: its own texts and steps with its term at weight 0, else plain fine-tuning."""
+        """What a method is held against: its texts and steps with its term at weight 0, else plain fine-tuning; what is
+        not trained, the model by itself."""
+        if not isinstance(load_method(words), TrainingMethod):  # a projection learns nothing from texts
+            return Made("", BASE)
         same = next((plain for plain in self.methods if is_plain(plain)), None)
         if not _is_weighted(words):
             called = f"{CONTROL} of {words}"

@@ -157,12 +157,27 @@ class _Moved:
                 f"in how many phrases, that is not shown, so that nothing is shown of the bias{turned}."
             )
             return text, SYMBOLS[NOT_DETECTED]
-        word = "fell" if verdict == LOWER else "grew"
         still = ", and is still found" if cell["verdict"] == BIASED else ""
         if not still and base["verdict"] == BIASED:
             still = ", and is not detected any more"
-        text = f"the bias {word} beyond what the texts alone do{still}: {called} {numbers}{turned}."
-        return text, SYMBOLS[verdict]
+        if not self._also_beside_base(verdict):
+            less = "less" if verdict == LOWER else "more"
+            text = (
+                f"{less} bias than the texts alone leave{still}: {called} {numbers}; but not shown to be {less} than the "
+                f"model by itself has ({ways}{self._beside(BASE)}){turned}."
+            )
+            return text, SYMBOLS[NOT_DETECTED]
+        word = "fell" if verdict == LOWER else "grew"
+        beyond = "" if other == BASE else " beyond what the texts alone do"
+        return f"the bias {word}{beyond}{still}: {called} {numbers}{turned}.", SYMBOLS[verdict]
+
+    def _also_beside_base(self, verdict: str) -> bool:
+        """Whether the bias is shown to have moved that way from the model by itself, too, in every unit."""
+        effect = self.cells.get((self.model, EFFECT_SIZE))
+        sizes = [
+            one["size_verdict"] for one in (self.cells[self.model, self.measure], effect) if one is not None
+        ]
+        return all(size == verdict for size in sizes)
 
     def _turned(self, cell: Cell, base: Cell) -> str:
         """That the other group is now favoured, where the change from the model by itself is shown."""

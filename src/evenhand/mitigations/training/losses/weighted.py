@@ -3,13 +3,14 @@
 Source: RedditBias, equation 2.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from evenhand.mitigations.training.examples import Batch
 from evenhand.mitigations.training.objective import hidden_and_logits, token_losses
-from evenhand.schema import unknown_name
+from evenhand.schema import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -87,7 +88,8 @@ class WeightedMethod:
     """What methods have in common whose loss is that of `WeightedDebiasing`; they add a name, a card and a lesson.
 
     weight, lm_weight: lambda_D and lambda_LM. quirks: of `QUIRKS`, each a way in which the published code departs
-    from its paper; as_published: all of them. Raises UsageError for unknown quirks.
+    from its paper; as_published: all of them. Raises UsageError for unknown quirks and for weights
+    below 0.
     """
 
     QUIRKS: ClassVar[Mapping[str, str]]
@@ -98,6 +100,9 @@ class WeightedMethod:
     as_published: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("weight", "lm_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} is {getattr(self, name)}; 0 or more was expected.")
         for name in self.quirks:
             if name not in self.QUIRKS:
                 raise unknown_name("quirk", name, self.QUIRKS)
