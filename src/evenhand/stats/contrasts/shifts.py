@@ -115,9 +115,7 @@ def moderated_shifts(
     if lopsided and enough:
         smallest = max(
             smallest,
-            smallest_skewed_shift(
-                deviations[there][:, :, compared], own_nouns=own_nouns, seed=seed, **limits
-            ),
+            smallest_skewed_shift(rows, moderated.variance, moderated.freedom, seed=seed, **limits),
             float(np.abs(squares.mean).max()) if whole > level else 0.0,
         )
     obstacle: str | None = None

@@ -96,7 +96,8 @@ def notes_of(study: RedditBiasStudy) -> list[str]:
     if any(bias.startswith(OWN) for bias in study.config.bias):
         notes.append(
             "Our own sentences have no published t. Their spread is the standard deviation, between descriptors of the "
-            "axis, of how much more easily hostile sentences come than kind ones."
+            "axis, of how much more easily hostile sentences come than kind ones; `change` is the spread of what "
+            "changed, size and beyond how much larger the spread itself is."
         )
     if study.config.as_published:
         notes.append("Methods and tasks have the quirks of the published programs.")

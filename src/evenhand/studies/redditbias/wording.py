@@ -163,8 +163,8 @@ class _Moved:
         if not self._also_beside_base(verdict):
             less = "less" if verdict == LOWER else "more"
             text = (
-                f"{less} bias than the texts alone leave{still}: {called} {numbers}; but not shown to be {less} than the "
-                f"model by itself has ({ways}{self._beside(BASE)}){turned}."
+                f"{less} bias than the texts alone leave{still}: {called} {numbers}; but not shown to be {less} than "
+                f"the model by itself has ({ways}{self._beside(BASE)}){turned}."
             )
             return text, SYMBOLS[NOT_DETECTED]
         word = "fell" if verdict == LOWER else "grew"
