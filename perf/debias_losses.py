@@ -23,6 +23,7 @@ from torch.nn.functional import cosine_similarity
 from evenhand.mitigations.training import (
     Encoding,
     LanguageModelling,
+    Logits,
     hidden_and_logits,
     load_method,
     material_of,
@@ -117,7 +118,7 @@ def timed(function, repeats):
 
 def losses(lesson, name, model, batches):
     """Loop against matrix product on the same states: seconds of each, ratio, and how far apart they are."""
-    states = [hidden_and_logits(model, batch)[0].detach().requires_grad_(True) for batch in batches]
+    states = [hidden_and_logits(model, batch).hidden.detach().requires_grad_(True) for batch in batches]
     weight, found = model.lm_head.weight.detach(), {}  # as published: no gradient into the output vectors
 
     def both(how):
@@ -131,7 +132,7 @@ def losses(lesson, name, model, batches):
 
     ways = {
         "loop": lambda leaf, batch: LOOPS[name](lesson, leaf, weight, batch),
-        "product": lambda leaf, batch: lesson.objective.term.sum(leaf, weight, None, batch),
+        "product": lambda leaf, batch: lesson.objective.term.sum(leaf, weight, None, batch, Logits()),
     }
     for way, how in ways.items():
         found[way], found[f"{way}_value"] = timed(lambda how=how: both(how), 2 if way == "loop" else 5)

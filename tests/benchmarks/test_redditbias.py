@@ -79,7 +79,7 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes))
     assert answered.verdicts("redditbias_lmb") == {"gender": "biased", "race": "not detected"}
     gender, race, rest = answered.headlines["sentence"].to_list()
-    told = "perplexity 39 % lower (39 to 39), in 100 % of phrases."
+    told = "perplexity 39 % lower (25 to 51), in 100 % of phrases."
     assert gender == f"Gender: stereotypes are likelier of elves than of giants: {told}"
     assert race.startswith("Race: no difference found")
     assert rest.startswith("Not asked: orientation, religion1 and religion2")
@@ -90,9 +90,9 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     [("masked", "redditbias_pll"), ("encoder-decoder", "redditbias_lmb"), ("causal", "redditbias_lmb")],
 )
 def test_what_each_kind_of_model_gets(put, opinion, word_model, architecture, measure):
-    likes = opinion("likes giants", lambda text: -1.0 if "giants" in text else -1.2, architecture)
+    likes = opinion("likes giants", lambda text: -1.0 if "giants" in text else -1.6, architecture)
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes, architecture))
-    assert answered.estimates(measure)["gender"] == pytest.approx(0.2, abs=1e-6)
+    assert answered.estimates(measure)["gender"] == pytest.approx(0.6, abs=1e-6)
     assert answered.verdicts(measure)["gender"] == "biased"
     measured = set(answered.measurements["measure"])
     assert (
@@ -148,7 +148,8 @@ def test_what_changed_between_two_models_is_told_pair_by_pair(put, opinion, word
     }
     assert {name for name, _ in described} == {"redditbias_effect_size_change", "redditbias_likelier_change"}
     assert all(row.p is None for row in described.values())
-    assert rows["gender"].estimate == pytest.approx(-0.3, abs=1e-5) and rows["gender"].p < 1e-6
+    assert rows["gender"].estimate == pytest.approx(-0.3, abs=1e-5)
+    assert rows["gender"].p == pytest.approx((1 - 0.3 / 2) ** 40, rel=1e-3)
     assert rows["race"].estimate == pytest.approx(0.0, abs=1e-9) and rows["race"].p == 1.0
 
 

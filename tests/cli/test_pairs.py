@@ -149,3 +149,14 @@ def test_agreement_of_two_who_labelled(evenhand, tmp_path, monkeypatch):
     evenhand("agreement", "r.csv", "folder").refused(2, "not all tables")
     evenhand("agreement", "folder", "--measurement", "ordinal").refused(2, "--measurement belongs to tables")
     evenhand("agreement", "r.csv", "--measurement", "ratio").refused(2, "measurement='ratio'")
+
+
+def test_names_of_files_turn_no_terminal_red(evenhand, teams, tmp_path):
+    name = "\x1b[31mevil\u202e"
+    (tmp_path / "RC.jsonl").rename(tmp_path / f"{name}.jsonl")
+    ended = evenhand(*teams[:-1], name, "--from", f"{name}.jsonl")
+    assert ended.code == 0
+    ended.says(
+        "Beware: \ufffd[31mevil\ufffd.jsonl is cut off", "Now label \ufffd[31mevil\ufffd/to_annotate.csv"
+    )
+    assert not {"\x1b", "\u202e"} & set(ended.out + ended.err)

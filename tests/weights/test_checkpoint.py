@@ -160,3 +160,11 @@ def test_what_transformers_would_load_beside_the_hashed_weights_is_refused(folde
     with pytest.raises(ModelError, match="holds a full model and an adapter") as caught:
         find_checkpoint(str(made), config=SimpleNamespace())
     assert "merge_and_unload" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["../other/model.safetensors", "/etc/passwd"])
+def test_an_index_that_names_files_outside_its_folder(folder, name):
+    made = folder("many")
+    (made / "model.safetensors.index.json").write_bytes(index(name))
+    with pytest.raises(ModelError, match="outside its folder"):
+        weight_files(made)

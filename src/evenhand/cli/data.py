@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from evenhand.cli.common import writable
+from evenhand.cli.common import say, writable
 from evenhand.cli.pairs import build_pairs, told
 
 app = typer.Typer(
@@ -58,7 +58,7 @@ def fetch(
         if file not in reported or received >= reported[file] + 10_000_000 or received == total:
             reported[file] = received
             size = f" of {total / 1e6:.1f}" if total else ""
-            typer.echo(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
+            say(f"{file}: {received / 1e6:.1f}{size} MB", err=True)
 
     entry = dataset(name)
     versions = [one.name for one in entry.versions] if version == "all" else [version]
@@ -70,15 +70,15 @@ def fetch(
             if version != "all":
                 raise
             failed[wanted] = error
-            typer.echo(f"{name} {wanted} did not arrive: {error.message}", err=True)
+            say(f"{name} {wanted} did not arrive: {error.message}", err=True)
             continue
-        typer.echo(f"{name} {fetched.version} is in {fetched.folder}")
+        say(f"{name} {fetched.version} is in {fetched.folder}")
         for file in fetched.lacking:
-            typer.echo(f"Not in {source}, and needed for `{file.only_for}`: {file.path}")
+            say(f"Not in {source}, and needed for `{file.only_for}`: {file.path}")
         if fetched.unchecked:
-            typer.echo(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
+            say(f"Not checked, because no checksum is known: {', '.join(fetched.unchecked)}")
         if fetched.recorded:
-            typer.echo(
+            say(
                 f"They were recorded when they first arrived ({fetched.recorded}); whatever is fetched or used later "
                 f"must be the same ({fetched.folder.with_name(FIRST_FETCHED)})."
             )
@@ -86,8 +86,8 @@ def fetch(
         others = "; the others are here" if len(failed) < len(versions) else ""
         missed = ", ".join(map(str, failed))
         raise DataError(f"Of {name} did not arrive: {missed}{others}.", next(iter(failed.values())).hint)
-    typer.echo(f"Licence: {entry.licence}")
-    typer.echo(f"Please cite: {entry.citation}")
+    say(f"Licence: {entry.licence}")
+    say(f"Please cite: {entry.citation}")
 
 
 @app.command()
@@ -156,7 +156,7 @@ def build(
         tenth = 10 * done // max(1, total)
         if reported.get(stage) != tenth:
             reported[stage] = tenth
-            typer.echo(f"{stage}: {done:,} of {total:,}", err=True)
+            say(f"{stage}: {done:,} of {total:,}", err=True)
 
     places = source or []
     advpromptset = {
@@ -203,11 +203,9 @@ def build(
         report_progress=tell,
     )
     if only_terms:
-        typer.echo(
-            f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again"
-        )
+        say(f"{rows:,} terms written to {output.with_name(f'{output.stem}_stages')}; edit, then run again")
     else:
-        typer.echo(f"{rows:,} sentences written to {output}")
+        say(f"{rows:,} sentences written to {output}")
 
 
 @app.command()
@@ -253,7 +251,7 @@ def counterfactuals(
     )
     write_counterfactuals(output, frame, column)
     changed = frame["changes"].list.len()
-    typer.echo(
+    say(
         f"{int((changed > 0).sum()):,} of {frame.height:,} texts changed, {int(changed.sum() or 0):,} changes, "
         f"written to {output}"
     )

@@ -278,7 +278,12 @@ def _only_pickles(name: str, folder: Path, commit: str | None, kind: Kind, advic
 
 
 def _parts(index: Path) -> list[Path]:
-    names = sorted(set(_json(index).get("weight_map", {}).values()))
+    names = sorted({str(name) for name in _json(index).get("weight_map", {}).values()})
+    if outside := [name for name in names if Path(name).is_absolute() or ".." in Path(name).parts]:
+        raise ModelError(
+            f"{index} names a weight file outside its folder: {outside[0]!r}.",
+            "Download the model again from where you trust it; parts lie in the folder of their index.",
+        )
     missing = [name for name in names if not (index.parent / name).is_file()]
     if missing or not names:
         raise ModelError(

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from evenhand.mitigations import Prefix, load_mitigation
-from evenhand.mitigations.training import TrainingOptions, prepared_model, write_model
+from evenhand.mitigations.training import TrainingOptions, prepared_model, settled, write_model
 from evenhand.models import Decoding, load_model
 from evenhand.models.puppets import load_puppet
 from evenhand.reference.embedded import WEIGHTS
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if "lora_B" in name:
             torch.nn.init.normal_(parameter.data, std=0.5)
     write_model(
-        model,
+        settled(model, folder),
         base.tokenizer,
         folder,
         {"base": {"name": "evenhand/reference", **base.fingerprint}, "method": {}, "data": {}},
@@ -61,6 +61,11 @@ def test_an_adapter_and_its_merged_folder_say_the_same(base: Any, folder: Path) 
     assert adapted.generate(["I met"], greedy).texts == whole.generate(["I met"], greedy).texts
     step = adapted.fingerprint["mitigations"][0]
     assert step["lineage"]["base"]["name"] == "evenhand/reference" and len(step["weights"]) == 64
+
+
+def test_the_layers_of_an_adapter_are_listed_in_order(folder: Path) -> None:
+    listed = json.loads((folder / "adapter" / "adapter_config.json").read_text())["target_modules"]
+    assert listed == sorted(listed) and len(listed) > 2  # peft keeps a set, in an order of each process
 
 
 def with_weights(folder: Path, target: Path, change: Any) -> Path:

@@ -89,3 +89,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"\0\1")
     with pytest.raises(DataError, match="no CSV"):
         read_annotations(tmp_path / "x.csv")
+
+
+def test_a_field_longer_than_any_comment(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no CSV: field larger than field limit"):
+        read_annotations(table(tmp_path, f'i,TRUE,"{"a" * 200_000}",x,1,1'))

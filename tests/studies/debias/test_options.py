@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenhand.studies.debias.options import DebiasConfig
+from evenhand.studies.debias.options import DebiasConfig, debias_config
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,11 @@ def test_what_is_said_counts_for_both() -> None:
     for bias in ("race", "evenhand/religion"):
         options = DebiasConfig(model="m", method="lmd", bias=bias, **given).training  # type: ignore[arg-type]
         assert (options.epochs, options.batch_size, options.learning_rate) == (3, 5, 0.5)
+
+
+def test_layers_for_adapters_are_named_plainly_or_as_a_list() -> None:
+    for given in ("c_proj, c_attn", ["c_proj", "c_attn"], ("c_proj", "c_attn")):
+        config = debias_config({"model": "m", "method": "lmd", "bias": "race", "lora_layers": given})
+        assert config.training.lora_layers == ("c_proj", "c_attn")
+    said = debias_config({"model": "m", "method": "lmd", "bias": "race"}, ["lora_layers=in_proj"])
+    assert said.lora_layers == ("in_proj",)

@@ -33,17 +33,17 @@ def redditbias_size_change(before: RedditBias, after: RedditBias) -> pl.DataFram
     both with 95 % limits and p, phrase by phrase. That one size is smaller means that both the difference and the sum
     of the two numbers lie on one side of 0, so p is the larger one of these two tests: no sign is taken for granted.
     d_z_moved, with limits: d_z after minus before, whichever side they are on. likelier_*: percentage of phrases
-    likelier of the stereotyped group. Null p with fewer than three phrases.
+    likelier of the stereotyped group. Null p with too few phrases, as there.
     Raises DataError if no pair is in both. Source: Berger 1982, of tests that must all reject.
 
     >>> from evenhand.measures import redditbias_lmb
     >>> def model(scale):
-    ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3])
-    ...     return redditbias_lmb(pl.DataFrame({"bias_type": ["age"] * 6, "perplexity_more": 90 * np.exp(-odds),
-    ...                                         "perplexity_less": [90.0] * 6}))
+    ...     odds = scale * np.array([0.2, 0.5, 0.4, 0.9, 0.6, 0.3] * 3)
+    ...     return redditbias_lmb(pl.DataFrame({"bias_type": ["age"] * 18, "perplexity_more": 90 * np.exp(-odds),
+    ...                                         "perplexity_less": [90.0] * 18}))
     >>> found = redditbias_size_change(model(1.0), model(0.5))
     >>> found.select(pl.col("estimate", "p", "d_z_p").round(2), pl.col("d_z").abs().round(6)).row(0)
-    (-0.24, 0.01, 1.0, 0.0)
+    (-0.24, 0.0, 1.0, 0.0)
     """
     keys = ["bias_type", "pair_id"]
     both = before.pairs.drop_nulls("difference").join(

@@ -30,7 +30,7 @@ def mean_states(
         for first in range(0, len(order), rows):
             chosen = order[first : first + rows]
             batch = examples.batch(chosen, pad).to(device)
-            hidden, _ = hidden_and_logits(model.eval(), batch)
+            hidden = hidden_and_logits(model.eval(), batch).hidden
             counted = batch.attention_mask.clone()
             counted[:, :lead] = 0
             weights = counted[..., None].to(torch.float64)

@@ -37,6 +37,7 @@ from .finetuned import (
     LINEAGE as LINEAGE,
     model_card as model_card,
     read_lineage as read_lineage,
+    settled as settled,
     write_model as write_model,
 )
 from .material import (
@@ -56,9 +57,11 @@ from .methods import (
 )
 from .objective import (
     LanguageModelling as LanguageModelling,
+    Logits as Logits,
     Objective as Objective,
     hidden_and_logits as hidden_and_logits,
     token_losses as token_losses,
+    tried as tried,
 )
 from .options import (
     TrainingOptions as TrainingOptions,

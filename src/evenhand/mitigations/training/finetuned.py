@@ -14,25 +14,58 @@ LINEAGE = "lineage.json"
 """Beside the weights: what the model was made of."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
+ASIDE = "training"
+"""Within the folder: what is not whole yet."""
 
 
-def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, Any], readme: str) -> None:
+def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
+    """A trained model as `write_model` will write it: adapters written by themselves and merged, weights rounded.
+
+    model: as it was trained, in 32 bits; changed in place, and still in 32 bits behind it. folder: of the model to be.
+    dtype: "float32", "bfloat16" or "float16". Raises WriteError.
+    """
+    import torch
+
+    if hasattr(model, "merge_and_unload"):
+        for config in model.peft_config.values():  # peft makes a set of them, whose order differs by process
+            config.target_modules = sorted(config.target_modules)
+        try:
+            with quiet_transformers():
+                model.save_pretrained(folder / ASIDE / ADAPTER)
+        except OSError as error:
+            raise _unwritten(folder, error) from error
+    plain = merged(model)
+    with torch.no_grad():
+        for weight in plain.parameters() if dtype != "float32" else ():
+            weight.copy_(weight.to(getattr(torch, dtype)))
+    return plain
+
+
+def write_model(
+    model: Any,
+    tokenizer: Any,
+    folder: Path,
+    lineage: Mapping[str, Any],
+    readme: str,
+    dtype: str = "float32",
+) -> None:
     """Write a trained model so that a folder that holds config.json is whole.
 
-    model: as it was trained; adapters are written by themselves and merged into the weights. Everything is written
-    into a folder of its own first and moved file by file, config.json last. Raises WriteError.
+    model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
+    own first and moved file by file, config.json last. Raises WriteError.
     """
-    work = folder / "training" / "model"
+    import torch
+
+    work, adapter = folder / ASIDE / "model", folder / ASIDE / ADAPTER
     shutil.rmtree(work, ignore_errors=True)
     try:
         with quiet_transformers():
-            if hasattr(model, "merge_and_unload"):
-                model.save_pretrained(work / ADAPTER)
-                write_json(work / ADAPTER / LINEAGE, lineage)
-            plain = merged(model)
-            plain.config.use_cache = True
-            plain.save_pretrained(work)
+            model.config.use_cache = True
+            model.to(getattr(torch, dtype)).save_pretrained(work)
             tokenizer.save_pretrained(work)
+        if adapter.is_dir():
+            os.replace(adapter, work / ADAPTER)
+            write_json(work / ADAPTER / LINEAGE, lineage)
         write_json(work / LINEAGE, lineage)
         write_text(work / "README.md", readme)
         for path in sorted(work.iterdir(), key=lambda path: path.name == "config.json"):
@@ -44,11 +77,15 @@ def write_model(model: Any, tokenizer: Any, folder: Path, lineage: Mapping[str, 
     except Exception as error:  # safetensors and tokenizers tell of a full disk by errors of their own
         if not isinstance(error, OSError) and "os error" not in str(error):
             raise
-        told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
-        raise WriteError(
-            f"Could not write the model to {folder}: {told}.",
-            "Free some space and run the same command again: training is not repeated.",
-        ) from error
+        raise _unwritten(folder, error) from error
+
+
+def _unwritten(folder: Path, error: Exception) -> WriteError:
+    told = getattr(error, "strerror", None) or str(error).rpartition("error: ")[2]
+    return WriteError(
+        f"Could not write the model to {folder}: {told}.",
+        "Free some space and run the same command again: training is not repeated.",
+    )
 
 
 def read_lineage(folder: Path) -> dict[str, Any] | None:

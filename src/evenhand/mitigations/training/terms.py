@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding, Material, Pair
+from evenhand.prompts.lexicon import pluralise
 from evenhand.prompts.redditbias import Piece
 from evenhand.schema import DataError
 from evenhand.weights import quiet_transformers
@@ -87,15 +88,42 @@ def occurrences(encoded: Encoded, terms: Sequence[str], *, any_case: bool = Fals
     return found
 
 
-def with_capitals(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Pairs of terms and, where both are written small, the same with capitals in front: each once.
+def tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """P, the pairs as listed, without the spaces around them: each once."""
+    return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))
 
-    >>> with_capitals([("jew ", "christian ")])
-    (('jew', 'christian'), ('Jew', 'Christian'))
+
+def pairs_of_terms(pairs: Sequence[Pair], *, capitals: bool = False) -> dict[str, list[Pair]]:
+    """P_t: by term, the pairs that it stands in, in the number (and case) in which it stands there.
+
+    Terms are those listed and their plurals. A plural that is listed itself keeps the pairs it is listed in; any other
+    gets, on either side, the first pair of its singular alone: further ones are often of adjectives (Muslim, Islamic),
+    which have no plural. capitals: pairs that are written small also with capitals in front.
+
+    >>> pairs_of_terms([("muslim ", "christian "), ("islamic", "christian")])["christians"]
+    [('muslims', 'christians')]
+    >>> pairs_of_terms([("jew", "christian")], capitals=True)["Jews"]
+    [('Jews', 'Christians')]
     """
-    tidy = [(first.strip(), second.strip()) for first, second in pairs]
-    small = [(first, second) for first, second in tidy if first[:1].islower() and second[:1].islower()]
-    return tuple(dict.fromkeys((*tidy, *((capital(first), capital(second)) for first, second in small))))
+    found: dict[str, list[Pair]] = {}
+    listed = tidy(pairs)
+    for pair in listed:
+        for term in dict.fromkeys(pair):
+            found.setdefault(term, []).append(pair)
+    known = {(term, side) for term in found for side in (0, 1)}
+    for first, second in listed:
+        plural = (pluralise(first), pluralise(second))
+        for side, term in enumerate(plural):
+            if (term, side) not in known:
+                known.add((term, side))
+                found.setdefault(term, []).append(plural)
+    for pair in dict.fromkeys(pair for mine in list(found.values()) for pair in mine) if capitals else ():
+        if pair[0][:1].islower() and pair[1][:1].islower():
+            large = (capital(pair[0]), capital(pair[1]))
+            for term, other in zip(large, pair, strict=True):
+                if pair in found[other] and large not in (mine := found.setdefault(term, [])):
+                    mine.append(large)
+    return found
 
 
 @dataclass(frozen=True)
@@ -123,23 +151,6 @@ class TermPairs:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @cached_property
-    def terms(self) -> tuple[str, ...]:
-        """All terms, each once."""
-        return tuple(dict.fromkeys(term for pair in self.names for term in pair))
-
-    def of_term(self, term: str) -> list[int]:
-        """P_t: the numbers of the pairs that a term stands in."""
-        return self._of_term.get(term, [])
-
-    @cached_property
-    def _of_term(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for number, pair in enumerate(self.names):
-            for term in dict.fromkeys(pair):
-                found.setdefault(term, []).append(number)
-        return found
 
     def vectors(self, weight: "Tensor") -> "tuple[Tensor, Tensor]":
         """The output vectors of t1 and of t2, (pairs, size) each.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evenhand.prompts.counterfactual import groups, uses, vocabulary
 from evenhand.prompts.counterfactual.changes import Change, Counterfactual
-from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, subjects
+from evenhand.prompts.counterfactual.place import APOSTROPHE, HYPHEN, SPACE, WORDS, Place, Subjects, subjects
 from evenhand.prompts.counterfactual.pronouns import her_or_hers, his_or_him
 from evenhand.prompts.counterfactual.protecting import protected_spans
 from evenhand.prompts.counterfactual.vocabulary import Term
@@ -187,7 +187,7 @@ def _table(terms: Iterable[Term]) -> dict[str, tuple[tuple[Term, tuple[str, ...]
 
 
 def _place(
-    pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: frozenset[str]
+    pieces: list[str], at: int, term: Term, words: tuple[str, ...], key: int, about: Subjects
 ) -> Place | None:
     """Where all the words of a term stand around its key, or None."""
     if len(words) == 1:

@@ -62,8 +62,11 @@ def singular_noun(place: Place, target: Target, names: Names) -> str | None:
 def faith(place: Place, target: Target, names: Names) -> str | None:
     """Names of religions; but not where one of their branches is spoken of: "Reform Judaism is a form of Judaism"."""
     pieces, word = place.pieces, place.surface
-    same = (Place(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
-    return None if any(_is_branch(one, names) for one in same) else group_noun(place, target, names)
+    key, known = ("branch", word, id(names)), place.about.known
+    if key not in known:
+        same = (Place(pieces, at, at) for at in range(1, len(pieces), 2) if pieces[at] == word)
+        known[key] = any(_is_branch(one, names) for one in same)
+    return None if known[key] else group_noun(place, target, names)
 
 
 def _is_branch(place: Place, names: Names) -> bool:
@@ -188,7 +191,7 @@ def _is_fixed(place: Place) -> bool:
 def _coordinated(place: Place, names: Names) -> bool:
     """Whether it is one of several adjectives before a noun: "the Polish, British and Dutch divisions"."""
     pieces, at = place.pieces, place.last
-    while at + 2 < len(pieces):
+    while at + 2 < min(len(pieces), place.last + _LONGEST_LIST):
         following = at + 2
         gap = pieces[at + 1].strip(" <>")
         if gap == "," or (gap == "" and pieces[following] in ("and", "or")):
@@ -213,6 +216,8 @@ def _coordinated(place: Place, names: Names) -> bool:
 
 
 _BEHIND_THE_LEFT = cues.AUXILIARIES | {"who", "that", "which", "in", "consists"}
+_LONGEST_LIST = 60
+"""Pieces behind a group that are looked at for others beside it."""
 _SECOND_WORDS = frozenset(("zealand", "korean", "african", "american"))
 _OF_PEOPLES = ("an", "ish", "ese", "ic", "ch")
 

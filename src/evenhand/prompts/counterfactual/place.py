@@ -1,6 +1,7 @@
 """A place in a text cut into words and what stands between them, with what the rules ask about it."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from evenhand.prompts.counterfactual.cues import (
@@ -25,6 +26,16 @@ APOSTROPHE = re.compile(r" ?['’]")
 OPENING = re.compile(r"[.!?:\n\"“”„«(\[=•|…*]|>(?! )|—|--|``")
 END = re.compile(r"[.!?](?: |$)|\n")
 _REACH, _CAPITALS, _MOST_CAPITALS = 15, 5, 5
+_LONGEST_NAME = 40
+"""Pieces behind a first name that are looked at for the rest of the name."""
+
+
+class Subjects(frozenset[str]):
+    """What a text is about, and what was found out of its words so far."""
+
+    def __init__(self, about: Iterable[str] = ()):
+        self.known: dict[tuple[str, str, int], bool] = {}
+        """What holds of a word wherever it stands: by question, word, and the list that the answer hangs on."""
 
 
 class Place:
@@ -32,8 +43,9 @@ class Place:
 
     __slots__ = ("__dict__", "about", "first", "last", "pieces")
 
-    def __init__(self, pieces: list[str], first: int, last: int, about: frozenset[str] = frozenset()):
-        self.pieces, self.first, self.last, self.about = pieces, first, last, about
+    def __init__(self, pieces: list[str], first: int, last: int, about: Subjects | None = None):
+        self.pieces, self.first, self.last = pieces, first, last
+        self.about = Subjects() if about is None else about
 
     @cached_property
     def surface(self) -> str:
@@ -262,7 +274,7 @@ class Place:
         "unk" for words that a corpus hides; without "Jr" and numbers.
         """
         words: list[str] = []
-        for at in range(self.last + 2, len(self.pieces), 2):
+        for at in range(self.last + 2, min(len(self.pieces), self.last + 2 + _LONGEST_NAME), 2):
             gap, word = self.pieces[at - 1].replace("<", "").replace(">", ""), self.pieces[at]
             if not (word[0].isupper() or word == "unk"):
                 break
@@ -281,13 +293,13 @@ class Place:
     @property
     def in_heading(self) -> bool:
         """Whether the text is a heading of a wiki: "= Peter ="."""
-        return self.pieces[0].lstrip().startswith("=")
+        return "a heading" in self.about
 
     def _at(self, index: int) -> str:
         return self.pieces[index] if 0 < index < len(self.pieces) else ""
 
 
-def subjects(pieces: list[str]) -> frozenset[str]:
+def subjects(pieces: list[str]) -> Subjects:
     """What else a text is about: ships ("she"), nature ("males and females"), males as against females, ..."""
     words, about = set(pieces), set()
     if len(SHIPS & words) > 1 and not WOMEN & words:
@@ -300,7 +312,9 @@ def subjects(pieces: list[str]) -> frozenset[str]:
         about.add("books")
     if AMERICAN_INDIANS & words:
         about.add("American Indians")
-    return frozenset(about)
+    if pieces[0].lstrip().startswith("="):
+        about.add("a heading")
+    return Subjects(about)
 
 
 def _opens(pieces: list[str], at: int) -> bool:

@@ -160,6 +160,9 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         return None  # Mount John, "the USS Little and Gregory"
     if not _replaced_whole(place, names) or (not previous and _is_surname(place, names)):
         return None
+    run = place.capitals_after
+    if len(run) > _MOST_CAPITALS:
+        return None  # capitals as in titles: "Jane Miller Is Missing"
     if previous and previous not in cues.ROLES_BEFORE_NAMES and previous not in names.groups:
         # "Sarah Michelle Gellar", not "Elton John"; shouted words are no names
         if previous in names.replaced and place.name_behind:
@@ -167,7 +170,6 @@ def name(place: Place, target: Target, names: Names) -> str | None:
             return target.word if name(first, target, names) else None
         if place.case != "upper":
             return None
-    run = place.capitals_after
     if (place.after() == "the" and run[1:]) or place.heads_title or place.behind_title or place.in_capitals:
         return None  # John the Baptist, Catherine the Great; titles
     if (
@@ -176,8 +178,8 @@ def name(place: Place, target: Target, names: Names) -> str | None:
         or _is_attribute(place)
     ):
         return None  # the Jane Miller Foundation, a Michael reaction
-    if len(run) > _MOST_CAPITALS or not cues.NOT_IN_NAMES.isdisjoint(run):
-        return None  # capitals as in titles: "Jane Miller Is Missing"
+    if not cues.NOT_IN_NAMES.isdisjoint(run):
+        return None  # "Jane Miller Is Missing"
     if place.capital_after[:1].isdigit() or place.after() in ("bin", "ibn") or place.no_person:
         return None
     step = len(place.name_behind)
@@ -218,9 +220,15 @@ def _replaced_whole(place: Place, names: Names) -> bool:
 
 def _is_surname(place: Place, names: Names) -> bool:
     """Whether a name that stands alone follows another elsewhere in the text: "Carmelo Anthony", then "Anthony"."""
-    pieces, word = place.pieces, place.surface
-    if pieces.count(word) == 1 or place.name_behind:
+    if place.name_behind:
         return False
+    key, known = ("surname", place.surface, id(names)), place.about.known
+    if key not in known:
+        known[key] = _follows_names(place.pieces, place.surface, names)
+    return known[key]
+
+
+def _follows_names(pieces: list[str], word: str, names: Names) -> bool:
     known, at = (cues.ROLES_BEFORE_NAMES, names.groups, names.first, cues.FUNCTION, cues.ADVERBS), 0
     for _ in range(pieces.count(word)):
         at = pieces.index(word, at + 1)

@@ -2,6 +2,9 @@ from .continuations import (
     CONTINUATION_FORMAT as CONTINUATION_FORMAT,
     read_continuations as read_continuations,
 )
+from .lines import (
+    read_lines as read_lines,
+)
 from .prompts import (
     read_prompts as read_prompts,
     read_responses as read_responses,

@@ -14,6 +14,7 @@ from evenhand.prompts.redditbias.bias_types import Specification
 from evenhand.schema import (
     ChecksumMismatch,
     DataError,
+    UsageError,
     is_file,
     read_json,
     sha256_of,
@@ -38,8 +39,8 @@ def write_held_out(folder: Path, specification: Specification, parts: Mapping[st
     for part, pairs in parts.items():
         for table, group in zip(_two_tables(pairs), groups, strict=True):
             stem = f"{bias}_{group}_biased_{part}_reduced"
-            write_table(folder / "data" / bias / f"reddit_comments_{stem}.csv", table)
-            _write_lines(folder / "text_files" / bias / f"{stem}.txt", table["comments_processed"])
+            write_table(_inside(folder, "data", bias, f"reddit_comments_{stem}.csv"), table)
+            _write_lines(_inside(folder, "text_files", bias, f"{stem}.txt"), table["comments_processed"])
 
 
 def write_training(
@@ -51,7 +52,7 @@ def write_training(
     WriteError.
     """
     bias = specification.bias
-    texts = folder / "text_files" / bias
+    texts = _inside(folder, "text_files", bias)
     for part, rows in (("train", train), ("valid", held_out)):
         phrases = rows["comments_processed"]
         cased = phrases
@@ -75,7 +76,18 @@ def write_attribute_swaps(folder: Path, specification: Specification, pairs: pl.
     stem = f"reddit_comments_{specification.bias}_{specification.groups[0]}_processed_phrase"
     kinds = ("biased_testset_neg", "unbiased_testset_pos")
     for table, kind in zip(_two_tables(pairs, "attr", "attribute_swap"), kinds, strict=True):
-        write_table(folder / "data" / specification.bias / f"{stem}_{kind}_attr_reduced.csv", table)
+        write_table(_inside(folder, "data", specification.bias, f"{stem}_{kind}_attr_reduced.csv"), table)
+
+
+def _inside(folder: Path, *parts: str) -> Path:
+    """A place below a folder; raises UsageError where a name of a bias or a group would lead out of it."""
+    path = folder.joinpath(*parts)
+    if any(Path(part).name != part for part in parts) or "\0" in str(path):
+        raise UsageError(
+            f"{'/'.join(parts)!r} does not lie inside {folder}.",
+            "Name the bias and its groups in plain words.",
+        )
+    return path
 
 
 def _two_tables(

@@ -20,6 +20,7 @@ from evenhand.studies.debias.given import given_texts, specification_of
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.training import DebiasStudy, Ground, train_into
 from evenhand.studies.debias.trials import search_into
+from evenhand.weights import load_config
 
 
 def debias_model(
@@ -37,7 +38,7 @@ def debias_model(
         for setting in config.settings():
             config.of_trial(setting)
     specification_of(config)
-    base = trainable(model or _loaded(config))
+    base, stored_as = _in_32_bits(config, model)
     if base.longest is not None and config.longest > base.longest:
         raise UsageError(
             f"longest is {config.longest}, and this model reads {base.longest} tokens.", "Give fewer."
@@ -49,7 +50,7 @@ def debias_model(
         material, validation = _material(config, base, encoding)
         if config.search:
             validation = HalvedValidation(validation.check, validation.neutral, config.seed)
-        return Ground(encoding, material, validation)
+        return Ground(encoding, material, validation, stored_as)
 
     if config.search:
         return search_into(output, config, base, ground, progress)
@@ -73,15 +74,28 @@ def trainable(model: LanguageModel) -> CausalModel:
     )
 
 
-def _loaded(config: DebiasConfig) -> LanguageModel:
-    loaded = load_model(
-        config.model,
-        device=config.device,
-        dtype="float32",
-        revision=config.revision,
-        trust_remote_code=config.trust_remote_code,
-    )
-    return loaded
+def _in_32_bits(config: DebiasConfig, given: LanguageModel | None) -> tuple[CausalModel, str]:
+    """The model to train, and in which precision its weights will be stored: as before, where nothing else is said."""
+    if given is not None:
+        base = trainable(given)
+        before = str(next(base.model.parameters()).dtype)
+        base.model.float()
+    else:
+        trusted = config.trust_remote_code
+        base = trainable(
+            load_model(
+                config.model,
+                device=config.device,
+                dtype="float32",
+                revision=config.revision,
+                trust_remote_code=trusted,
+            )
+        )
+        source = base.model.config.name_or_path  # none where a package made the model itself
+        before = str(load_config(source, trust_remote_code=trusted).dtype) if source else "float32"
+    kept = before.removeprefix("torch.")
+    auto = kept if kept in ("bfloat16", "float16") else "float32"
+    return base, auto if config.save_dtype == "auto" else config.save_dtype
 
 
 def _material(config: DebiasConfig, base: CausalModel, encoding: Encoding) -> tuple[Material, Validation]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.mitigations.training import (
     TrainingMethod,
@@ -77,6 +77,9 @@ class DebiasConfig(Options):
     lora_alpha: float | None = None
     lora_dropout: float = 0.0
     lora_layers: tuple[str, ...] = ()
+    """Names of the layers that get adapters, a list or with commas between; none: all linear ones but the head."""
+    save_dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """In which the trained weights are stored; auto: in which the base's are. Training is in 32 bits."""
     evaluate_every: Count | None = None
     patience: Count | None = None
     """Evaluations without a smaller bias after which training stops, and the model goes back to the best."""
@@ -94,6 +97,15 @@ class DebiasConfig(Options):
     """How many times the model's perplexity of neutral texts a trial may have that is chosen."""
     keep_trials: bool = False
     """Keep the weights of all trials, not of the chosen one alone."""
+
+    @field_validator("lora_layers", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return (
+            tuple(name.strip() for name in value.split(",") if name.strip())
+            if isinstance(value, str)
+            else value
+        )
 
     @property
     def own_axis(self) -> str | None:

@@ -30,7 +30,9 @@ from evenhand.mitigations.training import (
     prepared_model,
     read_curves,
     read_lineage,
+    settled,
     train,
+    tried,
     write_model,
 )
 from evenhand.models.huggingface import CausalModel
@@ -64,6 +66,8 @@ class Ground:
     encoding: Encoding
     material: Material
     validation: Validation
+    stored_as: str = "float32"
+    """In which precision trained weights are written."""
 
 
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
@@ -128,6 +132,7 @@ def train_into(
         changed = base.model if model is None else model()
         if isinstance(method, TrainingMethod):
             lesson = method.lesson(shared.material, base.tokenizer, shared.encoding, config.seed)
+            tried(lesson.objective, base.model, lesson.examples.batch([0], pad_token(base.tokenizer)))
             finish = partial(session.trained, changed, method, lesson)
         else:
             finish = partial(session.written, changed, *session.edited(changed, method))
@@ -167,6 +172,7 @@ class _Session:
             watched=BIAS if options.patience else None,
             note=self.progress.note,
         )
+        plain = settled(model, self.output, self.ground.stored_as)
         lineage = {
             **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
             "options": {**options.deciding(), **self._read()},
@@ -175,9 +181,9 @@ class _Session:
             "stopped_early": done.stopped_early,
             "batch_size_in_the_end": done.batch_size,
             "devices": done.devices,
-            "watched": {"before": before, "after": evaluate(model.eval())},
+            "watched": {"before": before, "after": evaluate(plain.eval())},
         }
-        self._write(model, lineage)
+        self._write(plain, lineage)
         (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
         return lineage, done.curves
 
@@ -187,6 +193,7 @@ class _Session:
         self.progress.note(f"{method.name} against {ground.material.bias}: nothing is trained")
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
+        model = settled(model, self.output, ground.stored_as)
         lineage = {
             **self._lineage(method, done.facts),
             "options": self._read(),
@@ -221,7 +228,8 @@ class _Session:
         return lesson.examples.with_values(values)
 
     def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage))
+        stored_as = self.ground.stored_as
+        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage), dtype=stored_as)
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""
@@ -240,6 +248,7 @@ class _Session:
                 "groups": material.groups,
                 "data": {"source": material.source, "sha256": material_hash(material), **facts},
                 "seed": config.seed,
+                "stored_as": self.ground.stored_as,
             }
         )
         return found

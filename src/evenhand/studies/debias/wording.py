@@ -25,6 +25,15 @@ PROJECTED = {
 """What projections were watched by, in words."""
 MOST_LOSS = 0.05
 """Rise of the perplexity above which it is said."""
+REACHED = {
+    "counterfactuals": "hold no word that could be replaced (terms stand as whole words or their plurals, in the case "
+    "that is listed or with a capital; `evenhand show cda` names other ways): they have no counterfactual and are "
+    "learned as they are",
+    "texts_with_terms": "hold no term behind another word (terms stand as whole words or their plurals, within the "
+    "tokens that are read): LMD compares nothing in them",
+    "texts_with_attributes": "hold no attribute within the tokens that are read: the term looks at nothing in them",
+}
+"""Of the facts of a method, how many texts it reached; and what is to be said of the others."""
 
 
 def sentences(lineage: Mapping[str, Any]) -> list[str]:
@@ -53,6 +62,22 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
+    """How many texts a method did nothing about, and why.
+
+    facts: the part `data` of a lineage.
+
+    >>> unreached({"texts": 763, "texts_with_attributes": 760}, "race")[0][:34]
+    '3 of 763 texts hold no attribute w'
+    """
+    told = []
+    for name, why in REACHED.items():
+        if name in facts and (rest := facts["texts"] - facts[name]):
+            own = " Most are texts that the model wrote itself." if bias.startswith("evenhand/") else ""
+            told.append(f"{rest:,} of {facts['texts']:,} texts {why}.{own}")
+    return told
+
+
 def cautions(lineage: Mapping[str, Any]) -> list[str]:
     """What a reader must know before the model is used."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
@@ -64,6 +89,12 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
             "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
             if "steps" in lineage
             else "It reads neutral texts worse than before; remove fewer directions."
+        )
+    told += unreached(lineage["data"], lineage["bias"])
+    if lineage.get("stored_as", "float32") != "float32":
+        told.append(
+            f"It was made in 32 bits and is stored in {lineage['stored_as']}, as was watched; save_dtype=float32 "
+            "keeps what that rounds away."
         )
     if lineage.get("stopped_early"):
         told.append(f"Training stopped early; the model is that of step {lineage['best_step']:,}.")

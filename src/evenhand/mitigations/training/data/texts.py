@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.mitigations.training.data.cda import swapped_words
-from evenhand.mitigations.training.material import Material, Pair
+from evenhand.mitigations.training.material import Material
+from evenhand.mitigations.training.terms import tidy
 from evenhand.mitigations.training.validation import PairedTexts, Validation
-from evenhand.prompts.own_files import read_table, require_columns, text_column
+from evenhand.prompts.own_files import read_lines, read_table, require_columns, text_column
 from evenhand.prompts.redditbias import (
     Specification,
     load_human_references,
@@ -35,7 +36,7 @@ def material_of(specification: Specification, texts: Sequence[str], source: str 
     return Material(
         bias=specification.bias,
         groups=specification.groups,
-        pairs=_tidy(specification.target_pairs),
+        pairs=tidy(specification.target_pairs),
         attributes=tuple(dict.fromkeys(one.replace('"', "").strip() for one in specification.attributes_1)),
         texts=tuple(texts),
         pieces=specification.pieces,
@@ -74,14 +75,14 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
     order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
     kept = [texts[i] for i in sorted(order[: round(WATCHED_SHARE * len(texts))])]
     learned = [texts[i] for i in sorted(order[len(kept) :])]
-    others = swapped_words(kept, _tidy(specification.target_pairs), two_sided=False)
+    others = swapped_words(kept, tidy(specification.target_pairs), two_sided=False)
     pairs = [(one, other) for one, other in zip(kept, others, strict=True) if one != other]
     if len(pairs) < FEWEST:
-        terms = ", ".join(first for first, _ in _tidy(specification.target_pairs)[:12])
+        terms = ", ".join(first for first, _ in tidy(specification.target_pairs)[:12])
         raise DataError(
             f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
             f"{specification.groups[0]}: whether the bias falls could not be seen.",
-            f"Words looked for, whole: {terms}. Give more texts that hold them.",
+            f"Words looked for, whole or in the plural: {terms}. Give more texts that hold them.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
     return material_of(specification, learned, file.name), Validation(check, tuple(kept))
@@ -90,9 +91,7 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
 def read_texts(file: Path) -> list[str]:
     """The texts of a file: a line each (.txt), or the column text of a CSV, JSONL or Parquet file. Raises DataError."""
     if file.suffix.lower() == ".txt":
-        if not file.is_file():
-            raise DataError(f"There is no file {file}.", TEXTS)
-        texts = _lines(file)
+        texts = [line.strip() for line in read_lines(file, TEXTS) if line.strip()]
     else:
         table = read_table(file, TEXTS)
         require_columns(table, ["text"], file, TEXTS)
@@ -100,15 +99,3 @@ def read_texts(file: Path) -> list[str]:
     if not texts:
         raise DataError(f"{file} holds no text.", TEXTS)
     return texts
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Give a text file in UTF-8.") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _tidy(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    return tuple(dict.fromkeys((first.strip(), second.strip()) for first, second in pairs))

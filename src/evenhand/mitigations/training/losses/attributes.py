@@ -17,7 +17,7 @@ from evenhand.mitigations.training.terms import (
     occurrences,
     published_attributes,
     published_pairs,
-    with_capitals,
+    tidy,
 )
 from evenhand.schema import DataError
 
@@ -50,7 +50,7 @@ def attribute_examples(
         pairs = published_pairs(tokenizer, material, "projection_targets")
         pieces = published_attributes(tokenizer, material)
     else:
-        pairs = TermPairs.of(tokenizer, with_capitals(material.pairs))
+        pairs = TermPairs.of(tokenizer, tidy(material.pairs))
         words = [f" {attribute.replace('*', '').strip()}" for attribute in material.attributes]
         pieces = [tuple(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in words]
     if quirks & set(QUIRKS):
