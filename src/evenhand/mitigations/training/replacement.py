@@ -1,5 +1,6 @@
 """A model behind a mitigation that changed its weights: another set of weights answers in its place."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +37,7 @@ class Replaced(Mitigated):
 
 
 @dataclass(frozen=True)
-class TrainedFolder:
+class TrainedFolder(ABC):
     """What mitigations have in common that are read from a folder; they add a card, a name and what answers.
 
     folder: as the user names it.
@@ -67,9 +68,9 @@ class TrainedFolder:
         """Raises Unsupported: it has no wording."""
         raise Unsupported(f"{self.name} has no wording that could be changed.", "Choose another mitigation.")
 
+    @abstractmethod
     def weights(self) -> str:
         """SHA-256 of the weights in the folder."""
-        raise NotImplementedError
 
     def parameters(self) -> dict[str, Any]:
         """The folder, a SHA-256 of its weights, and its lineage (see `told_lineage`), where it has one."""
