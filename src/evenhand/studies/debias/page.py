@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
+from evenhand.mitigations.training import BIAS, PERPLEXITY, next_steps
 from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
 from evenhand.studies.debias.shown import (
     search_cautions,
@@ -50,8 +50,8 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
     return area.drawn(parts, described=described)
 
 
-def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
-    """The whole training on one page that needs no network; every text is escaped."""
+def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path) -> str:
+    """The whole training on one page that needs no network; every text is escaped. folder: of the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     start = pl.DataFrame(
         {"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]}
@@ -87,6 +87,7 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
         drawings=drawings,
         search=_search(lineage["search"]) if "search" in lineage else None,
         cautions=cautions(lineage),
+        next_steps=next_steps(lineage, folder),
         citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),
         blocks=provenance(facts),
     )

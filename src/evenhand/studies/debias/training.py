@@ -91,7 +91,7 @@ def finished(folder: Path) -> DebiasStudy | None:
 def _check_lineage(lineage: Mapping[str, Any], output: Path) -> None:
     """Raise DataError for a lineage that does not tell of a training any more."""
     try:
-        model_card(lineage)
+        model_card(lineage, output)
         sentences(lineage)
         cautions(lineage)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -229,7 +229,8 @@ class _Session:
 
     def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
         stored_as = self.ground.stored_as
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage), dtype=stored_as)
+        card = model_card(lineage, self.output)
+        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as)
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""

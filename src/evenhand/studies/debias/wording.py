@@ -102,7 +102,6 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
-        "What was watched is no audit, and says nothing of other axes or of what the model writes: "
-        "evenhand before-after BASE FOLDER.",
+        "What was watched is no audit, and says nothing of other axes or of what the model writes.",
     ]
     return told
