@@ -9,14 +9,14 @@ import polars as pl
 from markupsafe import Markup
 
 from evenhand.mitigations.training import BIAS, PERPLEXITY, next_steps
-from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
+from evenhand.reports import PlotArea, dot, line, rendered, scale_over
 from evenhand.studies.debias.shown import (
     search_cautions,
     search_drawing,
     search_sentences,
     search_tables,
 )
-from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences
+from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences, watched_value
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
@@ -81,7 +81,7 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path
         lineage=lineage,
         sentences=sentences(lineage),
         watched=[
-            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            (WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, after[name]))
             for name in after
         ],
         drawings=drawings,

@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 
 from evenhand.mitigations.training import next_steps
-from evenhand.reports import Printer, wording
+from evenhand.reports import Printer
 from evenhand.studies.debias.shown import search_cautions, search_sentences, search_tables
-from evenhand.studies.debias.wording import WATCHED, cautions, sentences
+from evenhand.studies.debias.wording import WATCHED, cautions, sentences, watched_value
 
 
 def render_training(
@@ -64,5 +64,5 @@ def render_watched(lineage: Mapping[str, Any], out: Printer) -> None:
     table = out.table(("watched on texts kept apart", "left"), ("before", "right"), ("after", "right"))
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     for name, value in after.items():
-        out.row(table, WATCHED.get(name, name), wording.number(before[name]), wording.number(value))
+        out.row(table, WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, value))
     out.show(table)
