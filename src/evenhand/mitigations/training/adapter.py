@@ -11,6 +11,7 @@ from evenhand.mitigations.training.replacement import (
     Replaced,
     TrainedFolder,
     base_of,
+    called,
     check_base,
     nothing_changes,
 )
@@ -111,9 +112,15 @@ class Adapter(TrainedFolder):
         except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path} does not fit this model: {told}",
+                f"The adapter in {self.path}, trained on {self._trained_on()}, does not fit {called(base)}: {told}",
                 "Name the model it was trained on.",
             ) from error
+
+    def _trained_on(self) -> str:
+        """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
+        stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
+        said = read_json(self.path / CONFIG, "").get("base_model_name_or_path")
+        return str(stored or said or "a model that it does not name")
 
     def _check_config(self) -> None:
         """Raise ModelError for what is no LoRA of a causal model, or would have a module of its choice imported."""
