@@ -149,8 +149,13 @@ def test_what_changed_between_two_models_is_told_pair_by_pair(put, opinion, word
     models = [opinion(name, lambda text, of=of: -2.0 - 0.01 * len(text) - of * ("elves" in text))
               for name, of in (("first", 0.3), ("second", 0.0))]  # fmt: skip
     before, after = (put(REDDITBIAS, drawn_pairs(), word_model(model)).responses for model in models)
-    rows = {row.axis: row for row in REDDITBIAS.changes(before, after, AnalysisOptions(n_axes=5))}
-    assert {row.measure for row in rows.values()} == {"redditbias_lmb_change"}
+    found = REDDITBIAS.changes(before, after, AnalysisOptions(n_axes=5))
+    rows = {row.axis: row for row in found if row.measure == "redditbias_lmb_change"}
+    described = {
+        (row.measure, row.axis): row for row in found if row.axis not in rows or row is not rows[row.axis]
+    }
+    assert {name for name, _ in described} == {"redditbias_effect_size_change", "redditbias_likelier_change"}
+    assert all(row.p is None for row in described.values())
     assert rows["gender"].estimate == pytest.approx(-0.3, abs=1e-5)
     assert rows["gender"].p == pytest.approx((1 - 0.3 / 2) ** 40, rel=1e-3)
     assert rows["race"].estimate == pytest.approx(0.0, abs=1e-9) and rows["race"].p == 1.0

@@ -25,6 +25,7 @@ from evenhand.measures import (
     redditbias_change,
     redditbias_lmb,
     redditbias_lmb_published,
+    redditbias_size_change,
 )
 from evenhand.measures.pairs import PLANNED_DIFFERENCE
 from evenhand.models import LanguageModel, reads_start_apart
@@ -78,13 +79,21 @@ def _planned(frame: pl.DataFrame, options: AnalysisOptions) -> pl.DataFrame:
 
 
 def change_between(before: pl.DataFrame, after: pl.DataFrame, options: AnalysisOptions) -> list[Measurement]:
-    """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair.
+    """The rows `redditbias_lmb_change`, of masked models `redditbias_pll_change`, pair by pair; then, described, the
+    change of d_z and of the percentage of phrases that are likelier of the stereotyped group.
 
     before, after: what `analyse` takes, of two models asked the same pairs. options: n_axes says at what level a type
     is judged.
     """
     models = [redditbias_lmb(_pairs(frame), level=options.level) for frame in (before, after)]
-    return change_rows(_measure(options), redditbias_change(*models, level=options.level), UNIT)
+    rows = change_rows(_measure(options), redditbias_change(*models, level=options.level), UNIT)
+    sizes = redditbias_size_change(*models)
+    spread = {"d_z_moved": "estimate", "d_z_moved_low": "low", "d_z_moved_high": "high"}
+    effects = sizes.select("axis", "n_units", **{new: old for old, new in spread.items()})
+    rows += measurement_rows(effects, "redditbias_effect_size_change", "standard deviations", ideal=0.0)
+    moved = pl.col("likelier_after") - pl.col("likelier_before")
+    shares = sizes.select("axis", "n_units", estimate=moved)
+    return rows + measurement_rows(shares, "redditbias_likelier_change", "% of phrases", ideal=0.0)
 
 
 def _analyse(frame: pl.DataFrame, options: AnalysisOptions) -> Analysis:

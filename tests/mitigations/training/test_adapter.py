@@ -129,11 +129,10 @@ def test_what_is_no_adapter_is_refused(base: Any, folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ("[]", "holds no settings"),
-        ({"peft_type": "PROMPT_TUNING"}, "peft_type PROMPT_TUNING, not LORA"),
-        ({"task_type": "SEQ_CLS"}, "task_type SEQ_CLS, not CAUSAL_LM"),
-        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "names code to be imported"),
-        ({"r": "one"}, "does not fit "),
+        ("[]", "no JSON object"),
+        ({"peft_type": "XLORA"}, 'peft_type is "XLORA", and only LORA is read'),
+        ({"r": 10**9}, "rank 1,000,000,000, and its tensors have at most"),
+        ({"r": 3}, "does not fit "),
     ],
 )
 def test_settings_of_a_stranger_are_refused(
@@ -149,8 +148,17 @@ def test_settings_of_a_stranger_are_refused(
 
 def test_weights_that_are_no_numbers_are_refused(base: Any, folder: Path, tmp_path: Path) -> None:
     spoilt = with_weights(folder, tmp_path / "nan", lambda name, tensor: tensor * float("nan"))
-    with pytest.raises(ModelError, match="holds NaN or infinity"):
+    with pytest.raises(ModelError, match=r"NaN or infinity\) in the tensor .*lora_A"):
         load_mitigation(f"adapter={spoilt}")(base)
+
+
+def test_another_scale_is_another_adapter(base: Any, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "adapter", tmp_path / "louder")
+    config = tmp_path / "louder" / "adapter_config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "lora_alpha": 1}))
+    known = [load_mitigation(f"adapter={one}").parameters()["weights"] for one in
+             (folder / "adapter", tmp_path / "louder")]  # fmt: skip
+    assert known[0] != known[1]
 
 
 def test_models_that_take_none_are_told_what_works(base: Any, folder: Path) -> None:

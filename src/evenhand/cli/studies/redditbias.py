@@ -44,6 +44,12 @@ def redditbias(
     dstc7: Path | None = typer.Option(
         None, help="The folder of DSTC7's files. Without it response generation is not measured."
     ),
+    control: bool | None = typer.Option(
+        None,
+        "--control/--no-control",
+        help="Also train without any method on the same texts, for as many steps; a method's change is what goes "
+        "beyond. Default: yes.",
+    ),
     as_published: bool | None = typer.Option(
         None, "--as-published", help="Methods and tasks with the quirks of the published programs."
     ),
@@ -65,9 +71,10 @@ def redditbias(
 ) -> None:
     """RedditBias: bias, perplexity, state tracking and replies of a model, before and after each debiasing.
 
-    Trains the model by each method against each bias, and tells Language Model Bias and Perplexity and, where their
-    data are named, both dialogue tasks, each with an interval, a null and what changed. Press Ctrl-C at any time:
-    `evenhand study redditbias FOLDER` goes on. Needs the extra `training`.
+    Trains the model by each method against each bias, and without a method on the same texts (a control), and tells
+    Language Model Bias and Perplexity and, where their data are named, both dialogue tasks, each with an interval, a
+    null and what changed. Press Ctrl-C at any time: `evenhand study redditbias FOLDER` goes on. Needs the extra
+    `training`.
     """
     given = options_of(locals(), "model", "trust_addresses", "output", "bias", "methods")
     from evenhand.runs import resumable

@@ -1,6 +1,6 @@
 from .checkpoints import (
-    CHECKPOINT as CHECKPOINT,
     OF_BASE as OF_BASE,
+    drop_checkpoints as drop_checkpoints,
     kept_values as kept_values,
 )
 from .curves import (
@@ -45,6 +45,7 @@ from .material import (
     Encoding as Encoding,
     Material as Material,
     Preference as Preference,
+    material_facts as material_facts,
     material_hash as material_hash,
 )
 from .methods import (

@@ -1,11 +1,20 @@
 """Adapters as a mitigation: low-rank changes of a model's weights from a folder that peft wrote."""
 
 import copy
+import hashlib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.mitigations.training.finetuned import read_lineage
+from evenhand.mitigations.training.lora_config import (
+    CONFIG,
+    check_ranks,
+    config_digest,
+    peft_config,
+    read_lora_config,
+)
 from evenhand.mitigations.training.preparing import needed
 from evenhand.mitigations.training.replacement import (
     Replaced,
@@ -24,11 +33,11 @@ from evenhand.schema import (
     UsageError,
     is_file,
     is_folder,
-    read_json,
     sha256_of,
 )
+from evenhand.weights import check_finite
 
-CONFIG, WEIGHTS, PICKLED = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
+WEIGHTS, PICKLED = "adapter_model.safetensors", "adapter_model.bin"
 PROBED = 16
 """Tokens on which outputs with and without the adapter are compared."""
 CARD = Card(
@@ -73,8 +82,9 @@ class Adapter(TrainedFolder):
             )
 
     def weights(self) -> str:
-        """SHA-256 of the adapter's weights."""
-        return sha256_of(self.path / WEIGHTS)
+        """SHA-256 of the adapter: its tensors, and what its configuration makes of them (rank, scale, layers)."""
+        parts = sha256_of(self.path / WEIGHTS), config_digest(read_lora_config(self.path))
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def __call__(self, model: LanguageModel) -> LanguageModel:
         """The model with the adapter added to its weights, which are copied.
@@ -92,69 +102,54 @@ class Adapter(TrainedFolder):
         import torch
 
         peft = needed("peft")
-        self._check_config()
-        self._check_weights()
+        config = read_lora_config(self.path)
+        self._check_tensors(config)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
                 warnings.filterwarnings(
                     "error", message=".*(missing|unexpected).*adapter.*", category=UserWarning
                 )
-                changed = peft.PeftModel.from_pretrained(copy.deepcopy(base.model), str(self.path))
+                changed = peft.PeftModel.from_pretrained(
+                    copy.deepcopy(base.model), str(self.path), config=peft_config(config)
+                )
+                check_finite(str(self.path), changed, lambda name: WEIGHTS)
                 ids = torch.arange(PROBED, device=base.scorer.device)[None] % base.scorer.vocabulary
                 with torch.no_grad():
                     before, after = base.model(ids).logits, changed.eval()(ids).logits
                 if torch.equal(before, after):
                     raise nothing_changes(self.path, "the model's outputs are the same with it")
-                return changed.merge_and_unload().eval().requires_grad_(False)
+                merged = changed.merge_and_unload().eval().requires_grad_(False)
+                check_finite(str(self.path), merged, lambda name: f"{CONFIG} and {WEIGHTS}")
+                return merged
         except EvenhandError:
             raise
         except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path}, trained on {self._trained_on()}, does not fit {called(base)}: {told}",
+                f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
+                f"{told[:300]}",
                 "Name the model it was trained on.",
             ) from error
 
-    def _trained_on(self) -> str:
+    def _trained_on(self, config: Mapping[str, Any]) -> str:
         """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
         stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
-        said = read_json(self.path / CONFIG, "").get("base_model_name_or_path")
-        return str(stored or said or "a model that it does not name")
+        said = config.get("base_model_name_or_path")
+        return str(stored or said or "a model that it does not name")[:200]
 
-    def _check_config(self) -> None:
-        """Raise ModelError for what is no LoRA of a causal model, or would have a module of its choice imported."""
-        hint = "Give a folder that peft wrote of a LoRA of a causal model."
-        config = read_json(self.path / CONFIG, hint)
-        if not isinstance(config, dict):
-            raise ModelError(f"{self.path / CONFIG} holds no settings of an adapter.", hint)
-        for name, known in (("peft_type", ("LORA",)), ("task_type", (None, "CAUSAL_LM"))):
-            if config.get(name) not in known:
-                wanted = known[-1]
-                raise ModelError(
-                    f"The adapter in {self.path} has the {name} {config.get(name)}, not {wanted}.", hint
-                )
-        if config.get("megatron_config"):  # peft imports the module that megatron_core names
-            raise ModelError(
-                f"The adapter in {self.path} names code to be imported (megatron_config).",
-                "Where you trust it, merge it with peft and give the folder of the model.",
-            )
-
-    def _check_weights(self) -> None:
-        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is; and for
-        numbers that are none."""
+    def _check_tensors(self, config: Mapping[str, Any]) -> None:
+        """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""
         from safetensors import SafetensorError, safe_open
 
         try:
             with safe_open(self.path / WEIGHTS, "pt") as file:
-                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                names = list(file.keys())
+                check_ranks(
+                    self.path, config, {name: tuple(file.get_slice(name).get_shape()) for name in names}
+                )
+                second = [file.get_tensor(name) for name in names if "lora_B" in name]
         except (OSError, SafetensorError) as error:
             raise ModelError(f"{self.path / WEIGHTS} cannot be read: {error}.", "Copy it again.") from error
-        for name, one in weights.items():
-            if not bool(one.isfinite().all()):
-                raise ModelError(
-                    f"{self.path / WEIGHTS}: {name} holds NaN or infinity.", "Train or export it again."
-                )
-        second = [one for name, one in weights.items() if "lora_B" in name]
         if second and not any(bool(one.any()) for one in second):
             raise nothing_changes(self.path, "all its B matrices are zero")

@@ -4,8 +4,10 @@ One safetensors file holds all of it, so that reading it runs no code and there 
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenhand.schema import DataError, EvenhandError, atomic_write, check_fields, parse_json
+from evenhand.schema import DataError, atomic_write, parse_json
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
 OF_BASE = "base.safetensors"
 """What the base model said of the examples, where a method needs that."""
+OF_OPTIMISER = ("step", "exp_avg", "exp_avg_sq")
+"""What AdamW keeps of a parameter."""
 
 
 @dataclass
@@ -37,6 +41,30 @@ class Position:
     stopped: bool = False
     decided: dict[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, told: Any) -> "Position":
+        """Counters as they were written; raises ValueError, naming the one that is none."""
+        names = {one.name for one in fields(cls)}
+        if not isinstance(told, dict) or told.keys() != names:
+            raise ValueError("its counters are not those of a training")
+        for name, value in told.items():
+            if not _COUNTERS.get(name, _is_count)(value):
+                raise ValueError(f"its counter {name} is {json.dumps(value)[:60]}")
+        return cls(**told)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**53
+
+
+_COUNTERS: dict[str, Callable[[Any], bool]] = {
+    "halvings": lambda value: _is_count(value) and value < 64,
+    "best": lambda value: value is None or (type(value) in (int, float) and math.isfinite(value)),
+    "stopped": lambda value: type(value) is bool,
+    "decided": lambda value: isinstance(value, dict),
+}
+"""Those that are no counts, and what they are instead."""
+
 
 def write_checkpoint(path: Path, model: Any, optimizer: Any, position: Position) -> None:
     """Write where a training stands, whole or not at all. Raises WriteError."""
@@ -51,19 +79,17 @@ def read_checkpoint(path: Path, model: Any, optimizer: Any) -> Position:
     """Put weights and optimiser back where they stood; returns the counters. Raises DataError for a damaged file."""
     tensors, told = _read(path)
     parameters = _parameters(model)
+    try:
+        position = Position.of(told)
+        states = {name: _state(tensors, name, parameter) for name, parameter in parameters.items()}
+        if position.step and not any(states.values()):
+            raise ValueError("it holds nothing of the optimiser")
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
     _restore(path, parameters, tensors)
     for name, parameter in parameters.items():
-        optimizer.state[parameter] = {
-            key.removesuffix(f":{name}"): _placed(key, value, parameter)
-            for key, value in tensors.items()
-            if key.endswith(f":{name}") and not key.startswith("weight:")
-        }
-    return _position(path, told)
-
-
-def stored_position(path: Path) -> Position:
-    """The counters alone. Raises DataError for a damaged file."""
-    return _position(path, _read(path)[1])
+        optimizer.state[parameter] = states[name]
+    return position
 
 
 def write_weights(path: Path, model: Any) -> None:
@@ -92,6 +118,13 @@ def kept_values(
     return values
 
 
+def drop_checkpoints(folder: Path) -> None:
+    """Remove what a training goes on from, once its model is written; what cannot be removed harms nothing."""
+    for path in folder.glob("*.safetensors"):
+        with suppress(OSError):
+            path.unlink()
+
+
 def trained(model: Any) -> dict[str, Tensor]:
     """The weights of a model that are trained, by name."""
     return {name: parameter.detach() for name, parameter in _parameters(model).items()}
@@ -116,30 +149,19 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, parse_json(file.metadata()["evenhand"])
-    except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
-        raise DataError(
-            f"The checkpoint {path} cannot be read: {error}.", "Delete it: training then begins anew."
-        ) from error
+            return tensors, parse_json((file.metadata() or {}).get("evenhand", ""))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
 
 
-def _position(path: Path, told: Any) -> Position:
-    try:
-        found = Position(**told)
-        check_fields(found)
-        if min(found.step, found.halvings, found.best_step, found.since_best) < 0:
-            raise ValueError("a counter is below 0")
-    except (TypeError, ValueError, EvenhandError) as error:
-        raise DataError(
-            f"The checkpoint {path} does not say where training stands: {error}.",
-            "Delete it: training then begins anew.",
-        ) from error
-    return found
+def _damaged(path: Path, why: str) -> DataError:
+    return DataError(f"The checkpoint {path} cannot be read: {why}.", "Delete it: training then begins anew.")
 
 
 def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     stored = {name.removeprefix("weight:"): t for name, t in tensors.items() if name.startswith("weight:")}
-    if {name: t.shape for name, t in stored.items()} != {name: p.shape for name, p in parameters.items()}:
+    found = {name: (t.shape, t.dtype) for name, t in stored.items()}
+    if found != {name: (p.shape, p.dtype) for name, p in parameters.items()}:
         raise DataError(
             f"The checkpoint {path} holds the weights of another model.", "Choose another folder with -o."
         )
@@ -148,6 +170,13 @@ def _restore(path: Path, parameters: Mapping[str, Any], tensors: Mapping[str, Te
             parameter.copy_(stored[name])
 
 
-def _placed(key: str, value: Tensor, parameter: Any) -> Tensor:
+def _state(tensors: Mapping[str, Tensor], name: str, parameter: Any) -> dict[str, Tensor]:
+    """What the optimiser knows of a parameter, none where it never had a gradient; ValueError where it is not that."""
+    state = {key: tensors[f"{key}:{name}"] for key in OF_OPTIMISER if f"{key}:{name}" in tensors}
+    if state and state.keys() != set(OF_OPTIMISER):
+        raise ValueError(f"the optimiser's {' and '.join(state)} of {name} stand alone")
+    for key, value in state.items():
+        if value.shape != (() if key == "step" else parameter.shape) or not value.is_floating_point():
+            raise ValueError(f"the optimiser's {key} of {name} is of {tuple(value.shape)}, {value.dtype}")
     # PyTorch keeps the count of steps on the processor, whatever the device of the weights.
-    return value if key.startswith("step:") else value.to(parameter.device)
+    return {key: value if key == "step" else value.to(parameter.device) for key, value in state.items()}

@@ -1,9 +1,10 @@
 """The folder of a trained model: written as a normal Hugging Face folder, with its lineage beside the weights."""
 
+import json
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from evenhand.weights import quiet_transformers
 
 LINEAGE = "lineage.json"
 """Beside the weights: what the model was made of."""
+MOST_BYTES = 1 << 24
+"""Of a lineage: that of a search holds all its trials."""
+MOST_TOLD = 1 << 16
+"""Of a lineage in the manifest of a run, as JSON."""
 ADAPTER = "adapter"
 """Beside the weights, where adapters were trained: these alone, for --mitigate adapter=FOLDER/adapter."""
 ASIDE = "training"
@@ -34,7 +39,9 @@ def settled(model: Any, folder: Path, dtype: str = "float32") -> Any:
         try:
             with quiet_transformers():
                 model.save_pretrained(folder / ASIDE / ADAPTER)
-        except OSError as error:
+        except Exception as error:
+            if not _is_of_disk(error):
+                raise
             raise _unwritten(folder, error) from error
     plain = merged(model)
     with torch.no_grad():
@@ -54,7 +61,8 @@ def write_model(
     """Write a trained model so that a folder that holds config.json is whole.
 
     model: as `settled` returned it. dtype: in which its weights are stored. Everything is written into a folder of its
-    own first and moved file by file, config.json last. Raises WriteError.
+    own first and moved file by file, config.json last. Code of the base's own is named in auto_map only where it is
+    written, too. Raises WriteError.
     """
     import torch
 
@@ -65,6 +73,7 @@ def write_model(
             model.config.use_cache = True
             model.to(getattr(torch, dtype)).save_pretrained(work)
             tokenizer.save_pretrained(work)
+        _without_absent_code(work)
         if adapter.is_dir():
             os.replace(adapter, work / ADAPTER)
             write_json(work / ADAPTER / LINEAGE, lineage)
@@ -76,10 +85,16 @@ def write_model(
                 shutil.rmtree(target)
             os.replace(path, target)
         work.rmdir()
-    except Exception as error:  # safetensors and tokenizers tell of a full disk by errors of their own
-        if not isinstance(error, OSError) and "os error" not in str(error):
+    except Exception as error:
+        if not _is_of_disk(error):
             raise
+        shutil.rmtree(work, ignore_errors=True)
         raise _unwritten(folder, error) from error
+
+
+def _is_of_disk(error: Exception) -> bool:
+    # safetensors and tokenizers tell of a full disk by errors of their own
+    return isinstance(error, OSError) or "os error" in str(error)
 
 
 def _unwritten(folder: Path, error: Exception) -> WriteError:
@@ -96,7 +111,7 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     hint = "Restore it from a copy, or delete it: the model itself does not need it."
-    found: dict[str, Any] = read_json(path, hint)
+    found = read_json(path, hint, most=MOST_BYTES)
     if not isinstance(found, dict) or not isinstance(found.get("base", {}), dict):
         raise DataError(f"{path} is no lineage of a trained model.", hint)
     return found
@@ -127,6 +142,43 @@ def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str
     models = [folder, *([folder / ADAPTER] if lineage.get("options", {}).get("lora_rank") else [])]
     base = shlex.quote(str(lineage["base"]["name"]))
     return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note
+
+
+def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
+
+    >>> told_lineage({"bias": "race", "seed": 1, "trials": "x" * 100_000})
+    {'bias': 'race', 'seed': 1}
+    """
+    if len(json.dumps(lineage)) <= MOST_TOLD:
+        return dict(lineage)
+    parts = {name: lineage.get(name) for name in ("evenhand", "bias", "seed", "steps")}
+    for name, keys in (("base", ("name", "weights")), ("method", ("name",)), ("data", ("sha256",))):
+        part = lineage.get(name)
+        parts[name] = {key: part.get(key) for key in keys} if isinstance(part, dict) else None
+    return {
+        name: value for name, value in parts.items() if value is not None and len(json.dumps(value)) <= 1000
+    }
+
+
+def _without_absent_code(folder: Path) -> None:
+    """Take auto_map out of configurations where the code that it names is not beside them."""
+    for name in ("config.json", "tokenizer_config.json"):
+        if not (path := folder / name).is_file():
+            continue
+        told = read_json(path, "Run the same command again.")
+        named = [one for one in _strings(told.get("auto_map")) if "--" not in one]
+        if any(not (folder / f"{one.split('.')[0]}.py").is_file() for one in named):
+            del told["auto_map"]
+            write_json(path, told)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
@@ -188,4 +240,4 @@ def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
 
 
 def _figures(value: float | None) -> str:
-    return "no number" if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:.4g}"

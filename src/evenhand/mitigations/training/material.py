@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from typing import Any
 
 from evenhand.prompts.redditbias import Pieces, Specification
+from evenhand.schema import as_json
 
 Pair = tuple[str, str]
 
@@ -57,6 +59,30 @@ class Material:
     specification: Specification | None = None
     source: str = ""
     preferences: tuple[Preference, ...] = ()
+
+
+def material_facts(material: Material, watched: Sequence[str]) -> dict[str, Any]:
+    """What a training against a bias is made of, in few words, so that another can be told from it part by part.
+
+    watched: texts that are not learned from. Texts and terms are told by their number and a part of their SHA-256.
+
+    >>> one = Material(bias="a", groups=("x", "y"), pairs=(("x", "y"),), attributes=(), texts=("An x.",))
+    >>> facts = material_facts(one, ["A y."])
+    >>> facts["groups"], facts["texts"]
+    (['x', 'y'], '1, SHA-256 ee415b79eb9e...')
+    """
+    told: dict[str, Any] = {"bias": material.bias, "groups": list(material.groups)}
+    parts = {
+        one.name: getattr(material, one.name)
+        for one in fields(material)
+        if one.name not in (*told, "source")  # which decides nothing
+    }
+    for name, part in {**parts, "watched": tuple(watched)}.items():
+        plain = asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+        digest = hashlib.sha256(json.dumps(as_json(plain), ensure_ascii=False).encode()).hexdigest()
+        short = f"SHA-256 {digest[:12]}..."
+        told[name] = f"{len(part):,}, {short}" if isinstance(part, tuple) else part and short
+    return told
 
 
 def material_hash(material: Material) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenhand.mitigations.training.examples import Examples, Ints, encode_texts
+from evenhand.mitigations.training.examples import Batch, Examples, Ints, encode_texts
 from evenhand.mitigations.training.material import Encoding
-from evenhand.schema import DataError
+from evenhand.schema import DataError, ModelError
+from evenhand.weights import is_out_of_memory, release_memory
 
 Floats = NDArray[np.float64]
 BIAS, PERPLEXITY = "bias", "perplexity"
@@ -150,6 +151,11 @@ class Validation:
     check: BiasCheck
     neutral: tuple[str, ...]
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that is scored: the check's first."""
+        return (*self.check.texts, *self.neutral)
+
     def values(self, sums: Floats, counts: Ints) -> dict[str, float]:
         """Of all texts, the check's first: what it says, and the perplexity of the neutral ones by token."""
         n = len(self.check.texts)
@@ -207,35 +213,78 @@ def _halved(random: np.random.Generator, n: int) -> tuple[Ints, Ints]:
 
 
 def evaluator(
-    validation: Validation, tokenizer: Any, encoding: Encoding, pad: int, rows: int = 64
+    validation: Validation,
+    tokenizer: Any,
+    encoding: Encoding,
+    pad: int,
+    note: Callable[[str], None] = lambda message: None,
 ) -> Callable[[Any], Mapping[str, float]]:
-    """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length."""
-    texts = [*validation.check.texts, *validation.neutral]
-    examples = encode_texts(tokenizer, texts, longest=encoding.longest, start=encoding.start)
+    """What a training calls to evaluate its model: texts are tokenised once, and read in batches of like length.
+
+    note: is told where memory ran out and fewer are read at once from then on.
+    """
+    examples = encode_texts(tokenizer, validation.texts, longest=encoding.longest, start=encoding.start)
+    at_once = AtOnce(note=note)
 
     def evaluate(model: Any) -> Mapping[str, float]:
-        return validation.values(*scored(model, examples, pad, rows))
+        return validation.values(*scored(model, examples, pad, at_once))
 
     return evaluate
 
 
-def scored(model: Any, examples: Examples, pad: int, rows: int = 64) -> tuple[Floats, Ints]:
-    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first."""
+@dataclass
+class AtOnce:
+    """How many texts are read at once; halved for good when memory runs out.
+
+    note: is told of it.
+    """
+
+    rows: int = 64
+    note: Callable[[str], None] = lambda message: None
+
+    def halve(self, error: BaseException) -> None:
+        """Raises ModelError where there is one text left."""
+        if self.rows <= 1:
+            raise ModelError(
+                "Memory does not suffice to score a single text.",
+                "Cut texts shorter (--longest), or take a smaller model.",
+            ) from error
+        self.rows //= 2
+        self.note(f"Memory ran out where texts are scored: from here on {self.rows} at once.")
+
+
+def scored(model: Any, examples: Examples, pad: int, at_once: AtOnce | None = None) -> tuple[Floats, Ints]:
+    """Log likelihoods of examples, nats, and how many tokens of each were scored: all but the first.
+
+    Raises ModelError where memory does not suffice for a single one.
+    """
+    at_once = at_once or AtOnce()
+    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
+    sums, first = np.zeros(len(examples)), 0
+    while first < len(order):
+        chosen = order[first : first + at_once.rows]
+        try:
+            sums[chosen] = _sums(model, examples.batch(chosen, pad))
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            at_once.halve(error)
+            release_memory()
+        else:
+            first += len(chosen)
+    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+
+
+def _sums(model: Any, batch: Batch) -> Floats:
     import torch
 
-    order = sorted(range(len(examples)), key=lambda row: len(examples.ids[row]))
-    sums, device = np.zeros(len(examples)), next(model.parameters()).device
+    batch = batch.to(next(model.parameters()).device)
     with torch.no_grad():
-        for first in range(0, len(order), rows):
-            chosen = order[first : first + rows]
-            batch = examples.batch(chosen, pad).to(device)
-            logits = model(
-                input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False
-            ).logits
-            labels = batch.labels[:, 1:]
-            found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
-            sums[chosen] = (found * (labels >= 0)).sum(1).double().cpu().numpy()
-    return sums, np.array([len(ids) - 1 for ids in examples.ids], dtype=np.int64)
+        logits = model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, use_cache=False).logits
+        labels = batch.labels[:, 1:]
+        found = logits[:, :-1].float().log_softmax(-1).gather(2, labels.clamp(min=0)[..., None])[..., 0]
+        sums: Floats = (found * (labels >= 0)).sum(1).double().cpu().numpy()
+    return sums
 
 
 def log_likelihoods(model: Any, tokenizer: Any, texts: Sequence[str], encoding: Encoding, pad: int) -> Floats:

@@ -1,11 +1,12 @@
 """The texts and terms that a training was given; our own sentences follow from model, axis and seed."""
 
 from pathlib import Path
+from typing import Any
 
 from evenhand.mitigations.training import (
     Material,
     Validation,
-    material_hash,
+    material_facts,
     own_axes,
     own_texts,
     published_texts,
@@ -41,12 +42,12 @@ def given_texts(config: DebiasConfig) -> tuple[Material, Validation] | None:
     return published_texts(chosen, None if config.source is None else Path(config.source).expanduser())
 
 
-def given_hash(config: DebiasConfig) -> str | None:
-    """SHA-256 of what the user gave: texts and terms, or the file of pairs; None for our own sentences.
+def given_facts(config: DebiasConfig) -> dict[str, Any] | None:
+    """What the user gave, part by part (see `material_facts`), or of the file of pairs; None for our own sentences.
 
     Raises DataError where nothing can be read.
     """
     if config.own_pairs:
-        return sha256_of(Path(str(config.data)).expanduser())
+        return {"file": f"SHA-256 {sha256_of(Path(str(config.data)).expanduser())[:12]}..."}
     given = given_texts(config)
-    return None if given is None else material_hash(given[0])
+    return None if given is None else material_facts(given[0], given[1].texts)

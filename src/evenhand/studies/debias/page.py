@@ -54,7 +54,9 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path
     """The whole training on one page that needs no network; every text is escaped. folder: of the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     start = pl.DataFrame(
-        {"step": [0] * len(before), "name": list(before), "value": [float(v) for v in before.values()]}
+        {"step": [0] * len(before), "name": list(before), "value": list(before.values())},
+        {"step": pl.Int64, "name": pl.String, "value": pl.Float64},
+        strict=False,
     )
     watched = pl.concat(
         [start, curves.filter(split="validation").select("step", "name", "value")], how="vertical_relaxed"

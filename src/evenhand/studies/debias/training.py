@@ -8,9 +8,7 @@ from typing import Any
 
 from evenhand.mitigations.training import (
     BIAS,
-    CHECKPOINT,
     CURVES,
-    LINEAGE,
     OF_BASE,
     CurveWriter,
     Edit,
@@ -21,9 +19,11 @@ from evenhand.mitigations.training import (
     Material,
     TrainingMethod,
     Validation,
+    drop_checkpoints,
     evaluator,
     kept_values,
     load_method,
+    material_facts,
     material_hash,
     model_card,
     pad_token,
@@ -37,11 +37,11 @@ from evenhand.mitigations.training import (
 )
 from evenhand.models.huggingface import CausalModel
 from evenhand.runs import Progress, locked, resumable
-from evenhand.schema import VERSION, DataError, as_json, is_file, is_folder
-from evenhand.studies.debias.given import given_hash
+from evenhand.schema import VERSION, as_json, is_file, is_folder
+from evenhand.studies.debias.given import given_facts
+from evenhand.studies.debias.lineage import check_lineage
 from evenhand.studies.debias.options import DebiasConfig
 from evenhand.studies.debias.record import RECORD
-from evenhand.studies.debias.wording import cautions, sentences
 
 TRAINING = "training"
 """Within the folder: checkpoint and curves."""
@@ -69,13 +69,17 @@ class Ground:
     stored_as: str = "float32"
     """In which precision trained weights are written."""
 
+    def facts(self) -> dict[str, Any]:
+        """What is learned from and watched, so that another can be told from it."""
+        return material_facts(self.material, self.validation.texts)
+
 
 def record_of(config: DebiasConfig, base: CausalModel) -> dict[str, Any]:
     """What decides the weights, JSON-serialisable: options, method, base, and what texts and terms were given."""
     method = load_method(config.method)
     told = {"name": method.name, **method.parameters()}
     record: dict[str, Any] = as_json(
-        {**config.same_result(), "given": given_hash(config), "method": told, "base": base.fingerprint}
+        {**config.same_result(), "given": given_facts(config), "method": told, "base": base.fingerprint}
     )
     return record
 
@@ -84,21 +88,9 @@ def finished(folder: Path) -> DebiasStudy | None:
     """What a folder holds, if its training has ended; raises DataError where somebody has changed its lineage."""
     if not is_file(folder / "config.json") or (lineage := read_lineage(folder)) is None:
         return None
-    _check_lineage(lineage, folder)
+    check_lineage(folder, lineage)
+    drop_checkpoints(folder / TRAINING)  # left by a kill right behind the last file
     return DebiasStudy(folder, lineage, read_curves(folder / TRAINING / CURVES))
-
-
-def _check_lineage(lineage: Mapping[str, Any], output: Path) -> None:
-    """Raise DataError for a lineage that does not tell of a training any more."""
-    try:
-        model_card(lineage, output)
-        sentences(lineage)
-        cautions(lineage)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(
-            f"{output / LINEAGE} does not tell of a training ({type(error).__name__}: {error}).",
-            "It was changed by hand or by another program: restore it, or train again with another -o.",
-        ) from error
 
 
 def train_into(
@@ -139,6 +131,8 @@ def train_into(
         if not there:  # nothing is written of what cannot begin
             begin()
         with locked(output / "lock"):
+            if (done := finished(output)) is not None:  # by another process, meanwhile
+                return done
             lineage, curves = finish()
     return DebiasStudy(output, lineage, curves)
 
@@ -170,21 +164,24 @@ class _Session:
             device=str(self.base.scorer.device),
             evaluate=evaluate,
             watched=BIAS if options.patience else None,
+            decided={"method": method.parameters(), "material": self.ground.facts()},
             note=self.progress.note,
         )
         plain = settled(model, self.output, self.ground.stored_as)
-        lineage = {
-            **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
-            "options": {**options.deciding(), **self._read()},
-            "steps": done.steps,
-            "best_step": done.best_step,
-            "stopped_early": done.stopped_early,
-            "batch_size_in_the_end": done.batch_size,
-            "devices": done.devices,
-            "watched": {"before": before, "after": evaluate(plain.eval())},
-        }
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, {**lesson.facts, "examples_sha256": examples.digest()}),
+                "options": {**options.deciding(), **self._read()},
+                "steps": done.steps,
+                "best_step": done.best_step,
+                "stopped_early": done.stopped_early,
+                "batch_size_in_the_end": done.batch_size,
+                "devices": done.devices,
+                "watched": {"before": before, "after": evaluate(plain.eval())},
+            }
+        )
         self._write(plain, lineage)
-        (self.output / TRAINING / CHECKPOINT).unlink(missing_ok=True)
+        drop_checkpoints(self.output / TRAINING)
         return lineage, done.curves
 
     def edited(self, model: Any, method: EditingMethod) -> tuple[dict[str, Any], Edit]:
@@ -194,12 +191,14 @@ class _Session:
         before = evaluate(model.eval())
         done = method.edit(ground.material, model, self.base.tokenizer, ground.encoding, self.config.seed)
         model = settled(model, self.output, ground.stored_as)
-        lineage = {
-            **self._lineage(method, done.facts),
-            "options": self._read(),
-            "told": done.told,
-            "watched": {"before": before, "after": evaluate(model.eval())},
-        }
+        lineage: dict[str, Any] = as_json(
+            {
+                **self._lineage(method, done.facts),
+                "options": self._read(),
+                "told": done.told,
+                "watched": {"before": before, "after": evaluate(model.eval())},
+            }
+        )
         return lineage, done
 
     def written(self, model: Any, lineage: dict[str, Any], done: Edit) -> tuple[dict[str, Any], Any]:
@@ -216,7 +215,8 @@ class _Session:
 
     def _evaluator(self) -> Callable[[Any], Mapping[str, float]]:
         tokenizer, ground = self.base.tokenizer, self.ground
-        return evaluator(ground.validation, tokenizer, ground.encoding, pad_token(tokenizer))
+        pad = pad_token(tokenizer)
+        return evaluator(ground.validation, tokenizer, ground.encoding, pad, self.progress.note)
 
     def _examples(self, model: Any, lesson: Lesson) -> Examples:
         """Those of a lesson, with what it needs to know of the base model: found once, and kept."""

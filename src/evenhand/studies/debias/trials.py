@@ -17,6 +17,7 @@ from evenhand.mitigations.training import (
     CURVES,
     PERPLEXITY,
     Diverged,
+    drop_checkpoints,
     method_options,
     model_card,
     read_curves,
@@ -99,6 +100,8 @@ def search_into(
             ground()
             RECORD.begin(output, {"evenhand": VERSION, RECORD.part: record}, compared)
         with locked(output / "lock"):
+            if (done := finished(output)) is not None:  # by another process, meanwhile
+                return done
             return _Search(config, base, ground, output, progress, searched).run()
 
 
@@ -312,5 +315,4 @@ def _drop_weights(folder: Path) -> None:
     files = [path for path in folder.iterdir() if _is_of_model(path)]
     for path in sorted(files, key=lambda path: path.name != "config.json"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in (folder / TRAINING).glob("*.safetensors"):
-        path.unlink()
+    drop_checkpoints(folder / TRAINING)

@@ -96,9 +96,13 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
     """What a reader must know before the model is used."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     told = []
-    if after[BIAS] >= before[BIAS]:
+    if broken := [WATCHED.get(name, name) for name, value in after.items() if value is None]:
+        told.append(f"No number any more, which spoilt weights show: {wording.listing(broken)}.")
+    if None not in (after[BIAS], before[BIAS]) and after[BIAS] >= before[BIAS]:
         told.append("The watched bias did not fall: the model is not the better for it.")
-    if PERPLEXITY in after and after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]:
+    if None not in (one.get(PERPLEXITY) for one in (after, before)) and (
+        after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
+    ):
         told.append(
             f"It reads neutral texts worse than before; lower {_to_lower(lineage['method'])}."
             if "steps" in lineage
