@@ -78,11 +78,19 @@ def test_a_model_that_likes_one_group_is_found_and_named(put, opinion, word_mode
     likes = opinion("likes elves", lambda text: -2.0 if "elves" in text else -2.5)
     answered = put(REDDITBIAS, drawn_pairs(), word_model(likes))
     assert answered.verdicts("redditbias_lmb") == {"gender": "biased", "race": "not detected"}
-    gender, race, rest = answered.headlines["sentence"].to_list()
+    gender, race, names, rest = answered.headlines["sentence"].to_list()
     told = "perplexity 39 % lower (25 to 51), in 100 % of phrases."
     assert gender == f"Gender: stereotypes are likelier of elves than of giants: {told}"
     assert race.startswith("Race: no difference found")
-    assert rest.startswith("Not asked: orientation, religion1 and religion2")
+    assert names.startswith("The groups' names are part of the sentences") and "terms" in answered.details
+    assert rest.startswith("Not asked: orientation, religion1 and religion2. --axis left them out, or")
+
+
+def test_what_only_describes_has_no_verdict_where_there_are_too_few_pairs(put, opinion, word_model):
+    likes = opinion("likes elves", lambda text: -2.0 if "elves" in text else -2.5)
+    answered = put(REDDITBIAS, drawn_pairs(1), word_model(likes))
+    assert set(answered.findings["measure"]) == {"redditbias_lmb"}
+    assert set(answered.findings["verdict"]) == {"not measurable"}
 
 
 @pytest.mark.parametrize(

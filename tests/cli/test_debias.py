@@ -42,7 +42,9 @@ def test_makes_a_model_with_its_lineage_that_verbs_take(evenhand: Any, own: Any,
         and lineage["data"]["comparisons"] == 36
         and len(lineage["data"]["sha256"]) == 64
     )
-    assert "hearing" in (tmp_path / "out" / "README.md").read_text()
+    command = "evenhand before-after evenhand/reference out -b redditbias --set data.redditbias=PAIRS"
+    card, page = ((tmp_path / "out" / name).read_text() for name in ("README.md", "report.html"))
+    assert "hearing" in card and f"    {command}\n" in card and command in page and command in ended.out
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
     shown = evenhand("audit", "out", "--axis", "nonce", "--limit", 300, "--device", "cpu", "-o", "run")
     assert shown.code == 0, shown.err

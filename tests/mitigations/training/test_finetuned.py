@@ -1,13 +1,20 @@
 """Folders of trained models: full disks, code of the base's own, lineages of others."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors import SafetensorError
 
-from evenhand.mitigations.training.finetuned import MOST_TOLD, read_lineage, told_lineage, write_model
+from evenhand.mitigations.training.finetuned import (
+    MOST_TOLD,
+    next_steps,
+    read_lineage,
+    told_lineage,
+    write_model,
+)
 from evenhand.reference.embedded import WEIGHTS
 from evenhand.schema import DataError, WriteError
 from evenhand.weights import load_tokenizer
@@ -66,3 +73,26 @@ def test_of_a_long_lineage_a_little_is_told(tmp_path: Path) -> None:
     (tmp_path / "lineage.json").write_text(json.dumps({**LINEAGE, "x": "A" * (1 << 24)}))
     with pytest.raises(DataError, match="at most 16,777,216 were expected"):
         read_lineage(tmp_path)
+
+
+def made_of(bias: str, **options: Any) -> dict[str, Any]:
+    return {"base": {"name": "my model"}, "bias": bias, "options": options}
+
+
+@pytest.mark.parametrize(
+    ("bias", "asked"),
+    [
+        ("religion1", ["-b", "redditbias", "-b", "redditbias-lmp"]),
+        ("evenhand/age", ["-b", "evenhand-likelihood", "--axis", "age"]),
+        ("my own terms", ["-b", "redditbias", "--set", "data.redditbias=PAIRS"]),
+    ],
+)
+def test_the_next_step_measures_what_was_trained(bias: str, asked: list[str]) -> None:
+    [command], note = next_steps(made_of(bias), Path("a folder"))
+    assert shlex.split(command) == ["evenhand", "before-after", "my model", "a folder", *asked]
+    assert ("PAIRS" in command) == ("PAIRS is" in note)
+
+
+def test_an_adapter_is_measured_by_itself_too() -> None:
+    commands, _ = next_steps(made_of("race", lora_rank=8), Path("made"))
+    assert [shlex.split(one)[3] for one in commands] == ["made", "made/adapter"]

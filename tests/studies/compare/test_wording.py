@@ -11,6 +11,7 @@ from rich.console import Console
 
 from evenhand.models.puppets import writes
 from evenhand.reports import SYMBOLS
+from evenhand.reports.figures import KINDS
 from evenhand.schema import DataError
 from evenhand.studies.audit.result import audit
 from evenhand.studies.compare.result import compare
@@ -264,3 +265,35 @@ def test_a_change_of_pairs_says_which_way_the_stereotype_went(measure, verdict, 
     (quiet,) = preference_lines([row | {"verdict": "not detected"}], unit)
     size = "0.080 nats" if unit is NATS else "0 points"
     assert f"one of {size} would have been found" in quiet["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "went", "symbol"),
+    [
+        (-0.110, -0.079, NATS, "bias smaller", "↓"),  # the number rises, towards 0
+        (-0.079, -0.110, NATS, "bias larger", "↑"),
+        (0.05, 0.09, NATS, "bias larger", "↑"),
+        (0.09, -0.02, NATS, "bias smaller", "↓"),
+        (40.0, 48.0, POINTS, "bias smaller", "↓"),  # the stereotyped sentence more often, and nearer to half
+        (52.0, 60.0, POINTS, "bias larger", "↑"),
+    ],
+)
+def test_the_mark_of_a_change_of_pairs_goes_by_the_distance_from_no_bias(before, after, unit, went, symbol):
+    by = after - before
+    row = {
+        "measure": "redditbias_lmb_change" if unit is NATS else "crows_pairs_change",
+        "group": None,
+        "note": "",
+    }
+    row |= {
+        "before": before,
+        "after": after,
+        "estimate": by,
+        "low": by - 0.01,
+        "high": by + 0.01,
+        "axis": "race",
+    }
+    row |= {"verdict": "higher" if by > 0 else "lower", "minimum_detectable": 0.01}
+    (line,) = preference_lines([row], unit)
+    assert (line["verdict"], SYMBOLS[line["verdict"]]) == (went, symbol)
+    assert KINDS[line["verdict"]] == ("lower" if went == "bias smaller" else "higher")

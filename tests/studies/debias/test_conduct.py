@@ -49,3 +49,13 @@ def test_a_folder_is_stored_as_its_base_is_and_tells_what_was_left_as_it_was(
     assert {one.dtype for one in kept.values()} == {torch.float32} and whole.lineage["stored_as"] == "float32"
     assert all(torch.equal(kept[name].bfloat16(), after[name]) for name in kept)
     assert made.lineage["watched"]["after"] != whole.lineage["watched"]["after"]  # rounded, as it is stored
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [({"weight": 1.0}, "the weight of the term or the"), ({}, "the")]
+)
+def test_what_to_lower_is_something_the_method_has(method: dict[str, Any], told: str) -> None:
+    watched = {"before": {"bias": 1.0, "perplexity": 10.0}, "after": {"bias": 0.5, "perplexity": 11.0}}
+    known = {"name": "cda", "critique": "Little.", **method}
+    said = cautions({"watched": watched, "method": known, "bias": "race", "data": {}, "steps": 9})
+    assert f"It reads neutral texts worse than before; lower {told} learning rate." in said

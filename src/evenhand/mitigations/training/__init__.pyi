@@ -36,6 +36,7 @@ from .finetuned import (
     ADAPTER as ADAPTER,
     LINEAGE as LINEAGE,
     model_card as model_card,
+    next_steps as next_steps,
     read_lineage as read_lineage,
     settled as settled,
     write_model as write_model,

@@ -20,6 +20,7 @@ from evenhand.mitigations.training.replacement import (
     Replaced,
     TrainedFolder,
     base_of,
+    called,
     check_base,
     nothing_changes,
 )
@@ -126,9 +127,16 @@ class Adapter(TrainedFolder):
         except Exception as error:  # whatever peft and torch meet in a file that somebody wrote
             told = next(iter(str(error).splitlines()), "") or type(error).__name__
             raise ModelError(
-                f"The adapter in {self.path} does not fit this model: {told[:300]}",
+                f"The adapter in {self.path}, trained on {self._trained_on(config)}, does not fit {called(base)}: "
+                f"{told[:300]}",
                 "Name the model it was trained on.",
             ) from error
+
+    def _trained_on(self, config: Mapping[str, Any]) -> str:
+        """What the adapter says of its base: evenhand's lineage, else peft's own settings."""
+        stored = (read_lineage(self.path) or {}).get("base", {}).get("name")
+        said = config.get("base_model_name_or_path")
+        return str(stored or said or "a model that it does not name")[:200]
 
     def _check_tensors(self, config: Mapping[str, Any]) -> None:
         """Raise ModelError where every B is zero, as before training: then B A is nothing, whatever A is."""

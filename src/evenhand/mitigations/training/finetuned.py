@@ -2,12 +2,14 @@
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evenhand.mitigations.training.preparing import merged
+from evenhand.prompts.redditbias import BIAS_TYPES
 from evenhand.schema import DataError, WriteError, as_json, read_json, write_json, write_text
 from evenhand.weights import quiet_transformers
 
@@ -115,6 +117,33 @@ def read_lineage(folder: Path) -> dict[str, Any] | None:
     return found
 
 
+def next_steps(lineage: Mapping[str, Any], folder: Path) -> tuple[list[str], str]:
+    """Commands that measure what was trained, to be pasted, and what is to be said of them.
+
+    folder: of the model; a second command is for the adapter by itself, where one was trained.
+
+    >>> next_steps({"base": {"name": "gpt2"}, "bias": "evenhand/age"}, Path("kinder"))[0]
+    ['evenhand before-after gpt2 kinder -b evenhand-likelihood --axis age']
+    """
+    bias = str(lineage["bias"])
+    own, _, axis = bias.rpartition("/")
+    note = ""
+    if own == "evenhand":
+        asked = f"-b evenhand-likelihood --axis {axis}"
+    elif bias in BIAS_TYPES:
+        asked = "-b redditbias -b redditbias-lmp"
+        note = "They need RedditBias's files: evenhand data fetch redditbias --version all."
+    else:
+        asked = "-b redditbias --set data.redditbias=PAIRS"
+        note = (
+            "No benchmark that comes with evenhand is about your own terms. PAIRS is a folder of pairs about them, "
+            "made by evenhand data build redditbias; -b names any other benchmark that asks about these groups."
+        )
+    models = [folder, *([folder / ADAPTER] if lineage.get("options", {}).get("lora_rank") else [])]
+    base = shlex.quote(str(lineage["base"]["name"]))
+    return [f"evenhand before-after {base} {shlex.quote(str(one))} {asked}" for one in models], note
+
+
 def told_lineage(lineage: Mapping[str, Any]) -> dict[str, Any]:
     """Of a lineage what a run's manifest holds: all of it, or, where that is long, who made what of what.
 
@@ -152,12 +181,16 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def model_card(lineage: Mapping[str, Any]) -> str:
-    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown)."""
+def model_card(lineage: Mapping[str, Any], folder: Path) -> str:
+    """The README of a trained model: what it is, what was done to it, and what to beware of (Markdown).
+
+    folder: where the model lies, as its maker called it.
+    """
     facts = as_json(lineage)
     before, after = facts["watched"]["before"], facts["watched"]["after"]
     rows = [f"| {name} | {_figures(before[name])} | {_figures(after[name])} |" for name in after]
     search = facts.get("search")
+    commands, note = next_steps(facts, folder)
     return "\n".join(
         [
             "---",
@@ -185,8 +218,9 @@ def model_card(lineage: Mapping[str, Any]) -> str:
             ),
             "These were watched, and may have been chosen by; they are no audit. What the method helped and cost:",
             "",
-            "    evenhand before-after BASE THIS_FOLDER",
+            *(f"    {command}" for command in commands),
             "",
+            *([note, ""] if note else []),
             "## Known against the method",
             "",
             facts["method"]["critique"],

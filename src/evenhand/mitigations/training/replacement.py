@@ -107,9 +107,14 @@ def check_base(folder: Path, lineage: Mapping[str, Any] | None, base: CausalMode
     if differing:
         raise ModelError(
             f"{folder} was trained from {stored.get('name', 'another model')}, and is to be used on "
-            f"{base.fingerprint.get('name', 'a model')} (other {', '.join(differing)}).",
+            f"{called(base)} (other {', '.join(differing)}).",
             "Name the model it was trained from, or train again from this one.",
         )
+
+
+def called(base: CausalModel) -> str:
+    """What a model is called where somebody has to tell it from another: its name, or where it lies."""
+    return str(base.fingerprint.get("name") or base.model.config.name_or_path or "a model without a name")
 
 
 def nothing_changes(folder: Path, what: str) -> ModelError:

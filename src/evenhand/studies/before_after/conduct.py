@@ -30,6 +30,7 @@ from evenhand.studies.audit import (
     conduct_audit,
     roles_of,
     select,
+    told_whole,
     wanted_benchmarks,
     with_classifiers,
 )
@@ -264,6 +265,7 @@ def _notes(
     for name in dict.fromkeys([*first.left_out, *second.left_out]):
         reason = " ".join((first.left_out.get(name) or second.left_out[name]).split())
         notes.append(f"Left out: {reason}" if reason.startswith(name) else f"Left out: {name}: {reason}")
+    notes += told_whole(first)
     if no_quality is not None:
         notes.append(
             "The benchmark quality was not run: quality is that of the answers to the benchmarks themselves. "

@@ -28,7 +28,7 @@ from evenhand.reports import (
     number,
     signed,
 )
-from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS
+from evenhand.studies.compare.changes import LEVEL_CHANGE, SPREADS, bias_went
 from evenhand.studies.compare.likelihood_words import clear_groups, log_perplexity_text, odds, unsettled_text
 
 DISPARITY, STANDING_NOW, LEVEL, TEXT = "between groups", "standing", "over all", "text"
@@ -193,15 +193,15 @@ def preference_lines(rows: Sequence[Mapping[str, Any]], unit: Unit) -> list[dict
             if row["measure"].startswith("redditbias"):
                 text = log_perplexity_text(row, rows, told)
             text = f"{label(row['axis']).capitalize()}: {text}."
-            lines.append({"axis": row["axis"], "verdict": row["verdict"], "sentence": text})
+            went = bias_went(row, ideal=50.0 * (unit.name == "%"))
+            lines.append({"axis": row["axis"], "verdict": went, "sentence": text})
         elif row["verdict"] == NOT_MEASURABLE:
             text = f"{label(row['axis']).capitalize()}: cannot be said. {row['note']}"
             lines.append({"axis": row["axis"], "verdict": NOT_MEASURABLE, "sentence": text})
     if quiet:
         axes = _axes([label(row["axis"]) for row in quiet])
         text = f"No change of the preference for stereotyped sentences was found on {axes}"
-        sizes = sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"]))
-        if sizes:
+        if sizes := sorted(row["minimum_detectable"] for row in quiet if known(row["minimum_detectable"])):
             ends = (sizes[0], sizes[-1])
             reach = _span([number(unit.factor * size, 0 if unit.name == "%" else None) for size in ends])
             text += f"; one of {reach}{_points(unit)} would have been found"

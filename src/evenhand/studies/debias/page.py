@@ -8,15 +8,15 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from evenhand.mitigations.training import BIAS, PERPLEXITY
-from evenhand.reports import PlotArea, dot, line, rendered, scale_over, wording
+from evenhand.mitigations.training import BIAS, PERPLEXITY, next_steps
+from evenhand.reports import PlotArea, dot, line, rendered, scale_over
 from evenhand.studies.debias.shown import (
     search_cautions,
     search_drawing,
     search_sentences,
     search_tables,
 )
-from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences
+from evenhand.studies.debias.wording import PROJECTED, WATCHED, cautions, sentences, watched_value
 from evenhand.studies.provenance import citations, provenance
 
 MOST_POINTS = 240
@@ -50,8 +50,8 @@ def curve_svg(points: pl.DataFrame, described: str) -> Markup:
     return area.drawn(parts, described=described)
 
 
-def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
-    """The whole training on one page that needs no network; every text is escaped."""
+def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame, folder: Path) -> str:
+    """The whole training on one page that needs no network; every text is escaped. folder: of the model."""
     before, after = lineage["watched"]["before"], lineage["watched"]["after"]
     start = pl.DataFrame(
         {"step": [0] * len(before), "name": list(before), "value": list(before.values())},
@@ -83,12 +83,13 @@ def training_page(lineage: Mapping[str, Any], curves: pl.DataFrame) -> str:
         lineage=lineage,
         sentences=sentences(lineage),
         watched=[
-            (WATCHED.get(name, name), wording.number(before[name]), wording.number(after[name]))
+            (WATCHED.get(name, name), watched_value(name, before[name]), watched_value(name, after[name]))
             for name in after
         ],
         drawings=drawings,
         search=_search(lineage["search"]) if "search" in lineage else None,
         cautions=cautions(lineage),
+        next_steps=next_steps(lineage, folder),
         citations=citations([(lineage["method"]["name"], lineage["method"]["citation"], "")]),
         blocks=provenance(facts),
     )

@@ -94,11 +94,11 @@ class Debiased(DebiasStudy, StudyResult):
 
     def html(self) -> str:
         """The whole training: one document that needs no network."""
-        return training_page(self.lineage, self.curves)
+        return training_page(self.lineage, self.curves, self.folder)
 
     def print_to(self, console: Console, paths: Mapping[str, Path] | None = None) -> None:
         """Print what was watched before and after, and what to beware of."""
-        render_training(self.lineage, console, paths)
+        render_training(self.lineage, self.folder, console, paths)
 
 
 @checked_kinds

@@ -229,7 +229,8 @@ class _Session:
 
     def _write(self, model: Any, lineage: Mapping[str, Any]) -> None:
         stored_as = self.ground.stored_as
-        write_model(model, self.base.tokenizer, self.output, lineage, model_card(lineage), dtype=stored_as)
+        card = model_card(lineage, self.output)
+        write_model(model, self.base.tokenizer, self.output, lineage, card, dtype=stored_as)
 
     def _read(self) -> dict[str, Any]:
         """How texts are read."""

@@ -200,7 +200,7 @@ class _Search:
             self._trained(best.name, best.setting)
         lineage = {**(read_lineage(folder) or {}), "search": search}
         write_json(self.output / "lineage.json", lineage)
-        write_text(self.output / "README.md", model_card(lineage))
+        write_text(self.output / "README.md", model_card(lineage, self.output))
         curves = (folder / TRAINING / CURVES).read_text(encoding="utf-8")
         write_text(self.output / TRAINING / CURVES, curves)
         files = [path for path in folder.iterdir() if _is_of_model(path) and path.name != "README.md"]

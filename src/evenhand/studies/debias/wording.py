@@ -12,8 +12,8 @@ WATCHED = {
     "largest_shift": "largest shift of one descriptor, nats a sentence",
     PERPLEXITY: "perplexity of neutral texts",
     "difference": "difference of log perplexities, nats a token",
-    "t": "t of the published test",
-    "p": "p of the published test",
+    "t": "t of the published test, of these pairs",
+    "p": "p of the published test, of these pairs",
     "margin": "preferred text over the other, nats a text",
 }
 """What is watched, in words."""
@@ -62,6 +62,20 @@ def sentences(lineage: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def watched_value(name: str, value: float | None) -> str:
+    """A number of what was watched as text.
+
+    >>> watched_value("p", 1e-9), watched_value("whole_p", 0.25), watched_value("t", -18.1)
+    ('<0.001', '0.250', '−18.1')
+    """
+    return wording.probability(value) if name.rpartition("_")[2] == "p" else wording.number(value)
+
+
+def _to_lower(method: Mapping[str, Any]) -> str:
+    """What may be turned down; CDA has no term beside the texts."""
+    return "the weight of the term or the learning rate" if "weight" in method else "the learning rate"
+
+
 def unreached(facts: Mapping[str, Any], bias: str) -> list[str]:
     """How many texts a method did nothing about, and why.
 
@@ -90,7 +104,7 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         after[PERPLEXITY] > (1 + MOST_LOSS) * before[PERPLEXITY]
     ):
         told.append(
-            "It reads neutral texts worse than before; lower the weight of the term or the learning rate."
+            f"It reads neutral texts worse than before; lower {_to_lower(lineage['method'])}."
             if "steps" in lineage
             else "It reads neutral texts worse than before; remove fewer directions."
         )
@@ -106,7 +120,6 @@ def cautions(lineage: Mapping[str, Any]) -> list[str]:
         told += search_cautions(lineage["search"])
     told += [
         f"What is known against {lineage['method']['name']}: {lineage['method']['critique']}",
-        "What was watched is no audit, and says nothing of other axes or of what the model writes: "
-        "evenhand before-after BASE FOLDER.",
+        "What was watched is no audit, and says nothing of other axes or of what the model writes.",
     ]
     return told

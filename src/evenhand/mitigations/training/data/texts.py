@@ -81,8 +81,9 @@ def own_texts(specification: Specification, file: Path, seed: int) -> tuple[Mate
         terms = ", ".join(first for first, _ in tidy(specification.target_pairs)[:12])
         raise DataError(
             f"Of {len(kept)} texts of {file} that were kept apart {len(pairs)} hold a word of "
-            f"{specification.groups[0]}: whether the bias falls could not be seen.",
-            f"Words looked for, whole or in the plural: {terms}. Give more texts that hold them.",
+            f"{specification.groups[0]}, and {FEWEST} are needed: whether the bias falls could not be seen.",
+            f"Words looked for, whole or in the plural: {terms}. A tenth of the texts is kept apart: give some "
+            f"{round(FEWEST / WATCHED_SHARE)} that hold them, or more.",
         )
     check = PairedTexts(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))
     return material_of(specification, learned, file.name), Validation(check, tuple(kept))
