@@ -145,8 +145,9 @@ def conduct_audit(
         )
         directory.manifest.mitigations = records(model, config.mitigate)
         directory.save()
-    for told in told_whole(selection) if progress is not None else ():
-        progress.note(told)
+    if progress is not None:
+        for told in told_whole(selection):
+            progress.note(told)
     with resumable(f"Resume with: evenhand audit {path}"):
         outcome = execute(
             plan,
