@@ -39,16 +39,10 @@ def test_the_reference_model_shows_its_plants_and_nothing_else(reference: eh.Run
 
 
 def test_hostility_half_as_strong_would_have_been_found(reference: eh.Run) -> None:
-    """What each axis without a finding says it would have seen lies well below the 2 to 2.5 nats that were planted.
-
-    Where opinions were planted, pairs of sentences disagree how much, and the smallest shift is that of the descriptor
-    and side which are hardest to find.
-    """
+    """What each axis says it would have seen lies well below the 2 to 2.5 nats that were planted."""
     axes = reference.findings.filter((pl.col("measure") == "valence_spread") & pl.col("group").is_null())
     assert axes.height == 13
-    unfound = axes.filter(pl.col("verdict") != "biased")
-    assert set(unfound["axis"]) == set(axes["axis"]) - OPINIONS
-    assert unfound["minimum_detectable"].max() < 1
+    assert axes["minimum_detectable"].max() < 1
 
 
 def test_in_these_sentences_every_planted_opinion_is_named(reference: eh.Run) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from evenhand.stats.arrays import Floats, Indices
 from evenhand.stats.cluster_means import ClusterMeans, t_inference
-from evenhand.stats.contrasts.axis_test import Flips, flips_reach, skewed_p
+from evenhand.stats.contrasts.axis_test import SKEWED_FREEDOM, Flips, flips_reach, skewed_p
 from evenhand.stats.contrasts.layout import mean_squares, with_reference
 from evenhand.stats.contrasts.moderation import LEAST_DIRECTIONS, moderate
 from evenhand.stats.contrasts.smallest import smallest_shift, smallest_skewed_shift
@@ -30,8 +30,8 @@ class Shifts:
     variance, freedom: of the shift. axis_p: of "no descriptor differs by more than the margin".
     least_largest: a shift that some descriptor of the axis exceeds, by inverting axis_p at 0.05 (0 where axis_p is
     larger). minimum_detectable: a lone descriptor's shift that would be named with 80 % power; where contrasts may be
-    skewed, of the descriptor for which it is largest, and no less than what was not found. contrasts: of the axis.
-    obstacle: why nothing could be said, or None.
+    skewed and the axis was not found, of the descriptor for which it is largest, and no less than what was not found.
+    contrasts: of the axis. obstacle: why nothing could be said, or None.
     """
 
     shift: Floats
@@ -111,12 +111,13 @@ def moderated_shifts(
 
     whole = p_beyond(margin)
     limits: dict[str, Any] = {"margin": margin, "level": level}
-    smallest = smallest_shift(moderated.variance, moderated.freedom, **limits)
-    if lopsided and enough:
+    freedom = moderated.freedom / (SKEWED_FREEDOM if lopsided else 1.0)
+    smallest = smallest_shift(moderated.variance, freedom, **limits)
+    if lopsided and enough and whole > level:  # else a further descriptor is named by its own t
         smallest = max(
             smallest,
             smallest_skewed_shift(rows, moderated.variance, moderated.freedom, seed=seed, **limits),
-            float(np.abs(squares.mean).max()) if whole > level else 0.0,
+            float(np.abs(squares.mean).max()),
         )
     obstacle: str | None = None
     if contrasts < LEAST_CONTRASTS:
