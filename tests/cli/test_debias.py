@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-TERMS = """
-bias = "hearing"
-minoritised = "deaf"
-dominant = "hearing"
-[retrieval]
-targets = [["Deaf people are", "Hearing people are"]]
-attributes = [["rude", "kind"]]
-[filtering]
-window_targets = ["Deaf"]
-[counterparts]
-target_pairs = [["Deaf", "Hearing"]]
-"""
+from tests.helpers.terms import HEARING
+
 FAST = ("--epochs", 1, "--batch-size", 8, "--device", "cpu")
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> tuple[Any, ...]:
     """Terms and texts of one's own."""
-    (tmp_path / "terms.toml").write_text(TERMS)
+    (tmp_path / "terms.toml").write_text(HEARING)
     (tmp_path / "texts.txt").write_text("".join(f"Number {i}: a Deaf woman was rude.\n" for i in range(40)))
     return ("--specification", "terms.toml", "--data", "texts.txt", *FAST)
 

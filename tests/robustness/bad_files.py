@@ -13,6 +13,8 @@ from typing import Any
 
 import polars as pl
 
+from tests.helpers.terms import TEAMS
+
 DEEP = 30_000
 TEXTS = ["I met a tall cook.", "I met a short cook."]
 
@@ -89,17 +91,7 @@ YAML: dict[str, bytes] = {
     "surrogate": b'system: "\\ud800"\nchat: true\n',
 }
 
-TERMS = b"""bias = "teams"
-minoritised = "reds"
-dominant = "blues"
-[retrieval]
-targets = [['"reds are"', '"blues are"']]
-attributes = [["loud*", "quiet"]]
-[filtering]
-window_targets = ["reds"]
-[counterparts]
-target_pairs = [["reds", "blues"]]
-"""
+TERMS = TEAMS.encode()
 """A specification that is right."""
 
 TOML: dict[str, bytes] = {

@@ -104,16 +104,7 @@ OUTPUT_FLAG = {
     "compare",
     "data build",
 }
-NOTHING_MADE = {
-    "debias",
-    "study redditbias",
-    "audit",
-    "before-after",
-    "check",
-    "revise",
-    "search-trigger",
-    "data build",
-}
+NOTHING_MADE = OUTPUT_FLAG - {"measure", "compare"}
 """Verbs of which nothing may be there after a line that could not work: neither a folder nor a question asked."""
 SEEDED = (
     "debias",

@@ -19,6 +19,7 @@ from typing import Any, Self
 import polars as pl
 
 from tests.conftest import SHARED
+from tests.helpers.terms import TEAMS
 from tests.robustness import bad_files
 
 NUMBERS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
@@ -249,32 +250,17 @@ def own_prompts(folder: Path, commands: Commands) -> None:
     ).write_csv(folder / "examples.csv")
 
 
-TERMS = """
-bias = "teams"
-minoritised = "reds"
-dominant = "blues"
-[retrieval]
-targets = [['"reds are"', '"blues are"']]
-attributes = [["loud*", "quiet"], ["rude", "polite"]]
-[filtering]
-window_targets = ["reds"]
-[counterparts]
-target_pairs = [["reds", "blues"]]
-attribute_pairs = [["loud", "quiet"], ["rude", "polite"]]
-"""
-
-
 def model_and_texts(folder: Path, commands: Commands) -> None:
     """A small model that reads long lines, terms of one's own, and texts with them."""
     bad_files.make_model(folder / "model", longest=512)
-    (folder / "terms.toml").write_text(TERMS)
+    (folder / "terms.toml").write_text(TEAMS)
     texts = [f"In town {i} the reds are {how}." for i in range(30) for how in ("loud", "rude")]
     (folder / "texts.txt").write_text("".join(f"{text}\n" for text in texts))
 
 
 def comments(folder: Path, commands: Commands) -> None:
     """Dumps of comments, terms, and labels of the phrases in them."""
-    (folder / "terms.toml").write_text(TERMS)
+    (folder / "terms.toml").write_text(TEAMS)
     letters = "abcdefghijkl"
     for name in ("one", "two"):
         said = [

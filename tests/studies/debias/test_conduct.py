@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from evenhand.models import load_model
 from evenhand.studies.debias import debias
 from evenhand.studies.debias.wording import cautions
-from tests.cli.test_debias import TERMS
+from tests.helpers.terms import HEARING
 
 FAST = {"method": "cda", "epochs": 1, "learning_rate": 2e-3, "device": "cpu"}
 
@@ -18,7 +18,7 @@ FAST = {"method": "cda", "epochs": 1, "learning_rate": 2e-3, "device": "cpu"}
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, Any]:
     """Terms and texts of one's own, one in four without a term; and a base that is stored in bfloat16."""
-    (tmp_path / "terms.toml").write_text(TERMS)
+    (tmp_path / "terms.toml").write_text(HEARING)
     (tmp_path / "texts.txt").write_text(
         "".join(f"Number {i}: {'nobody' if i % 4 == 0 else 'a Deaf woman'} was rude.\n" for i in range(60))
     )

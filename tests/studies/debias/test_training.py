@@ -12,9 +12,10 @@ from evenhand.runs import locked
 from evenhand.schema import DataError, Interrupted, ResumeRefused
 from evenhand.studies.debias import DebiasConfig, Debiased, debias_with
 from evenhand.studies.debias.lineage import check_lineage
-from tests.studies.debias.test_trials import TERMS, config, stop_before
+from tests.helpers.terms import HEARING
+from tests.studies.debias.test_trials import config, stop_before
 
-OTHER = TERMS.replace('["Deaf", "Hearing"]]', '["Deaf", "Christian"]]')
+OTHER = HEARING.replace('["Deaf", "Hearing"]]', '["Deaf", "Christian"]]')
 
 
 def one(folder: Path, **options: Any) -> DebiasConfig:

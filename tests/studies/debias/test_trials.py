@@ -23,25 +23,14 @@ from evenhand.prompts.redditbias import load_specification
 from evenhand.schema import Interrupted, ResumeRefused
 from evenhand.studies.debias import DebiasConfig, Debiased, NothingChosen, debias_with
 from evenhand.studies.debias.choosing import Tried, choose
+from tests.helpers.terms import HEARING
 
-TERMS = """
-bias = "hearing"
-minoritised = "deaf"
-dominant = "hearing"
-[retrieval]
-targets = [["Deaf people are", "Hearing people are"]]
-attributes = [["rude", "kind"]]
-[filtering]
-window_targets = ["Deaf"]
-[counterparts]
-target_pairs = [["Deaf", "Hearing"]]
-"""
 WHO = ("woman", "man", "sister", "teenager", "person", "student", "friend")
 
 
 def config(folder: Path, **options: Any) -> DebiasConfig:
     """A search over two weights with trainings of two steps."""
-    (folder / "terms.toml").write_text(TERMS)
+    (folder / "terms.toml").write_text(HEARING)
     said = "".join(f"I met {i} Deaf {WHO[i % 7]} who was {('rude', 'kind')[i % 2]}.\n" for i in range(160))
     (folder / "texts.txt").write_text(said)
     texts = {"specification": str(folder / "terms.toml"), "data": str(folder / "texts.txt")}

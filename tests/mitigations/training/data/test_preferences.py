@@ -11,26 +11,13 @@ from evenhand.models import load_model
 from evenhand.models.huggingface import CausalModel
 from evenhand.prompts.redditbias import load_specification
 from evenhand.schema import DataError
-
-TERMS = """
-bias = "hearing"
-minoritised = "deaf"
-dominant = "hearing"
-[retrieval]
-targets = [["Deaf people are", "Hearing people are"]]
-attributes = [["rude", "kind"]]
-[filtering]
-window_targets = ["Deaf"]
-[counterparts]
-target_pairs = [["Deaf", "Hearing"]]
-attribute_pairs = [["rude", "kind"]]
-"""
+from tests.helpers.terms import HEARING
 
 
 @pytest.fixture
 def material(tmp_path: Path) -> Material:
     """Two texts about a group, one of them with an attribute, and one about nobody."""
-    (tmp_path / "terms.toml").write_text(TERMS)
+    (tmp_path / "terms.toml").write_text(HEARING)
     texts = ["Deaf men are rude.", "A Deaf woman sang.", "It rains."]
     return material_of(load_specification(tmp_path / "terms.toml"), texts)
 
